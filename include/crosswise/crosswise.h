@@ -1,0 +1,251 @@
+/*
+ * crosswise.h - recommenders free of popularity bias: the whole public interface.
+ *
+ * The sections follow the flow of data: a context, options, interactions from
+ * raw files, datasets split for a debiased evaluation, simulated datasets.
+ *
+ * Rules that hold everywhere:
+ *  - A call that can fail returns cw_status; results come through the last
+ *    pointers, which are set to NULL or 0 on failure.
+ *  - The reason of a failure is one sentence in the context.
+ *  - Who creates frees; every free function accepts NULL.
+ *  - The library never prints, exits or changes global state.
+ *  - One context per thread.  Interactions and datasets do not change once made
+ *    and may be read by many threads.
+ */
+#ifndef CROSSWISE_H
+#define CROSSWISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CW_API        __attribute__((visibility("default")))
+#define CW_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define CW_API
+#define CW_MUST_CHECK
+#endif
+
+#define CW_VERSION_MAJOR 0
+#define CW_VERSION_MINOR 1
+#define CW_VERSION_PATCH 0
+
+/* Version of the library that is running, such as "0.1.0". */
+CW_API const char *cw_version(void);
+
+/* ---- status ------------------------------------------------------------- */
+
+/* Every way a call can fail.  Numbers never change meaning. */
+#define CW_STATUS_MAP(X)                                                                           \
+    X(OK, 0, "success")                                                                            \
+    X(NO_MEMORY, 1, "out of memory")                                                               \
+    X(BAD_ARG, 2, "invalid argument")                                                              \
+    X(BAD_DATA, 3, "input is malformed")                                                           \
+    X(IO, 4, "read or write failed")                                                               \
+    X(UNSUPPORTED, 5, "not available in this build")                                               \
+    X(CANCELLED, 6, "stopped by the progress callback")
+
+typedef enum cw_status {
+#define X(name, number, text) CW_##name = number,
+    CW_STATUS_MAP(X)
+#undef X
+} cw_status;
+
+/* What a status means in general, for example "input is malformed". */
+CW_API const char *cw_status_text(cw_status status);
+
+/* ---- context ------------------------------------------------------------ */
+
+/* Settings, callbacks and the last error message. */
+typedef struct cw_context cw_context;
+
+typedef enum cw_log_level { CW_LOG_INFO = 0, CW_LOG_WARNING = 1 } cw_log_level;
+
+/* Receives one line of text without a line end. */
+typedef void (*cw_log_fn)(void *user, cw_log_level level, const char *text);
+
+/*
+ * Called from the thread that made the call, now and then during long work.
+ *   stage   what is being done, such as "reading ratings.csv"
+ *   done    how much of total is done; total is 0 when it is not known
+ * Return false to stop: the call then fails with CW_CANCELLED and leaves nothing behind.
+ */
+typedef bool (*cw_progress_fn)(void *user, const char *stage, int64_t done, int64_t total);
+
+CW_API CW_MUST_CHECK cw_status cw_context_create(cw_context **out);
+CW_API void cw_context_free(cw_context *ctx);
+
+/* Why the last failing call on ctx failed.  Borrowed: valid until the next call
+ * on ctx.  Never NULL; "" after a success. */
+CW_API const char *cw_context_error(const cw_context *ctx);
+
+/* NULL for silence, which is the default. */
+CW_API void cw_context_set_log(cw_context *ctx, cw_log_fn log, void *user);
+CW_API void cw_context_set_progress(cw_context *ctx, cw_progress_fn progress, void *user);
+
+/* Threads used by calls on ctx, 1 to 1024; 0 means one per available core, the
+ * default.  Results never depend on it. */
+CW_API CW_MUST_CHECK cw_status cw_context_set_threads(cw_context *ctx, int threads);
+CW_API int cw_context_threads(const cw_context *ctx);
+
+/* The best instruction set of this CPU that crosswise knows: "avx512", "avx2",
+ * "neon" or "ref". */
+CW_API const char *cw_cpu_isa(void);
+
+/* ---- options ------------------------------------------------------------ */
+
+/*
+ * Options are set by name from text, so that a command line, a configuration
+ * file and a binding all check and document them the same way.  Every stage has
+ * one table of options; cw_options_create starts from its defaults.
+ */
+typedef struct cw_options cw_options;
+
+typedef enum cw_option_kind {
+    CW_OPTION_INTEGER = 0, /* 12 */
+    CW_OPTION_REAL = 1,    /* 0.3, 1e-4 or a fraction such as 1/60 */
+    CW_OPTION_CHOICE = 2,  /* one of a list of words */
+    CW_OPTION_TEXT = 3,    /* anything */
+    CW_OPTION_FLAG = 4     /* on or off */
+} cw_option_kind;
+
+/* One row of an option table.  All pointers are static. */
+typedef struct cw_option_info {
+    const char *name;
+    cw_option_kind kind;
+    const char *preset;      /* default value as text; "" is "not set" */
+    double minimum, maximum; /* allowed range of INTEGER and REAL */
+    bool minimum_is_open;    /* the bound itself is not allowed */
+    bool maximum_is_open;
+    const char *choices; /* CHOICE: "a|b|c"; otherwise NULL */
+    const char *help;    /* one sentence */
+} cw_option_info;
+
+/* Stages that have options: "import", "prepare", "skew", "simulate".
+ * NULL when index is past the last one. */
+CW_API const char *cw_stage_name(size_t index);
+
+/* Row index of the option table of a stage; NULL past the end or for an unknown stage. */
+CW_API const cw_option_info *cw_stage_option(const char *stage, size_t index);
+
+CW_API CW_MUST_CHECK cw_status cw_options_create(cw_context *ctx, const char *stage,
+                                                 cw_options **out);
+CW_API void cw_options_free(cw_options *options);
+
+/* Set one option from text.  CW_BAD_ARG names the option, the value and what is allowed. */
+CW_API CW_MUST_CHECK cw_status cw_options_set(cw_context *ctx, cw_options *options,
+                                              const char *name, const char *value);
+
+/* The value as text; NULL for an unknown name.  Borrowed. */
+CW_API const char *cw_options_get(const cw_options *options, const char *name);
+
+/* ---- interactions: what was read from raw files --------------------------- */
+
+/* Distinct (user, item) pairs in the order they were read, with their raw ids
+ * and, where the files have it, a time each. */
+typedef struct cw_interactions cw_interactions;
+
+/* Which part of a split a file belongs to. */
+typedef enum cw_part { CW_PART_TRAIN = 0, CW_PART_VALID = 1, CW_PART_TEST = 2 } cw_part;
+
+/*
+ * Read files, folders or standard input ("-") in order, plain or compressed (gzip, zstd).
+ *   options  of stage "import"; NULL for the defaults
+ * A folder is a Netflix training set (mv_*.txt or combined_data_*.txt) or a split
+ * folder (train, valid and test files), whose parts are remembered.
+ */
+CW_API CW_MUST_CHECK cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
+                                         const cw_options *options, cw_interactions **out);
+
+/* The same, saying which part of a given split each path belongs to. */
+CW_API CW_MUST_CHECK cw_status cw_import_parts(cw_context *ctx, const char *const *paths,
+                                               const cw_part *parts, size_t n_paths,
+                                               const cw_options *options, cw_interactions **out);
+
+/* Interactions from arrays of n entries; ids may be any 64-bit numbers.
+ *   time  NULL when there is none; finite otherwise */
+CW_API CW_MUST_CHECK cw_status cw_interactions_create(cw_context *ctx, const int64_t *user,
+                                                      const int64_t *item, const double *time,
+                                                      int64_t n, cw_interactions **out);
+CW_API void cw_interactions_free(cw_interactions *interactions);
+
+CW_API int64_t cw_interactions_count(const cw_interactions *interactions);
+CW_API int32_t cw_interactions_users(const cw_interactions *interactions);
+CW_API int32_t cw_interactions_items(const cw_interactions *interactions);
+/* True when the files were the parts of a given split. */
+CW_API bool cw_interactions_are_split(const cw_interactions *interactions);
+
+/* ---- datasets ------------------------------------------------------------- */
+
+/* Train, valid and test interactions with ids 0..n-1, and their raw ids. */
+typedef struct cw_dataset cw_dataset;
+
+/*
+ * Filter and split interactions.
+ *   options  of stage "prepare"; NULL for the defaults
+ */
+CW_API CW_MUST_CHECK cw_status cw_dataset_prepare(cw_context *ctx,
+                                                  const cw_interactions *interactions,
+                                                  const cw_options *options, cw_dataset **out);
+
+/*
+ * Draw a dataset whose true relevances are known (see docs/simulator.md).
+ *   options  of stage "simulate"; NULL for the defaults
+ *   split    of stage "prepare": how to split what was drawn; NULL for the defaults
+ */
+CW_API CW_MUST_CHECK cw_status cw_dataset_simulate(cw_context *ctx, const cw_options *options,
+                                                   const cw_options *split, cw_dataset **out);
+
+/* Read a dataset folder: train.csv, valid.csv, test.csv (each may end in .gz or .zst; at
+ * least one must be there), id2idx_u.csv, id2idx_i.csv and dataset.json where there are. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_load(cw_context *ctx, const char *folder,
+                                               cw_dataset **out);
+
+/* Write a dataset folder in one step: it appears whole or not at all.  An existing
+ * folder is refused unless replace is true and it is empty or holds a dataset. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset,
+                                               const char *folder, bool replace);
+
+CW_API void cw_dataset_free(cw_dataset *dataset);
+
+CW_API int32_t cw_dataset_users(const cw_dataset *dataset);
+CW_API int32_t cw_dataset_items(const cw_dataset *dataset);
+CW_API int64_t cw_dataset_count(const cw_dataset *dataset, cw_part part);
+/* Ids of one part, [cw_dataset_count]; NULL when the part is empty.  Borrowed. */
+CW_API const int32_t *cw_dataset_part_users(const cw_dataset *dataset, cw_part part);
+CW_API const int32_t *cw_dataset_part_items(const cw_dataset *dataset, cw_part part);
+/* Raw id of a user or item, possibly with bytes that are not printable; NULL when out of
+ * range.  Valid until the dataset is freed. */
+CW_API const char *cw_dataset_user_id(const cw_dataset *dataset, int32_t user);
+CW_API const char *cw_dataset_item_id(const cw_dataset *dataset, int32_t item);
+
+/*
+ * Draw a training set of another bias from the train part of a dataset folder and write
+ * it there as train_<theta>.csv, in one step.
+ *   options  of stage "skew"; NULL for the defaults
+ *   replace  overwrite an existing file of that name
+ *   rows     number of rows written; may be NULL
+ */
+CW_API CW_MUST_CHECK cw_status cw_dataset_skew(cw_context *ctx, const char *folder,
+                                               const cw_options *options, bool replace,
+                                               int64_t *rows);
+
+/* Counts, degree quantiles, concentration and CPR acceptance rates of a dataset as one
+ * JSON object (documented in docs/datasets.md).  Release the text with cw_text_free. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset,
+                                                   char **json);
+
+/* Release text that a call returned. */
+CW_API void cw_text_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* context.h - the context every call hangs on: error message, log, progress, threads. */
+#ifndef CWI_CORE_CONTEXT_H
+#define CWI_CORE_CONTEXT_H
+
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "crosswise/crosswise.h"
+
+#if defined(__GNUC__)
+#define CWI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define CWI_PRINTF(text, first)
+#endif
+
+struct cwi_pool;
+
+struct cw_context {
+    char error[1024];
+    cw_log_fn log;
+    void *log_user;
+    cw_progress_fn progress;
+    void *progress_user;
+    int threads;                 /* as set; 0 is one per core */
+    struct cwi_pool *pool;       /* made when first needed */
+    atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
+};
+
+/* Every public call starts with this: forget the last error. */
+void cwi_begin(cw_context *ctx);
+
+/* Record why a call fails and return status.  The first message since cwi_begin wins, so the
+ * innermost cause survives. */
+cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...) CWI_PRINTF(3, 4);
+
+/* cwi_fail with CW_IO and the text of errno: "cannot <what> <path>: <reason>". */
+cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path);
+
+void cwi_log(cw_context *ctx, cw_log_level level, const char *format, ...) CWI_PRINTF(3, 4);
+
+/* Tell the progress callback; CW_CANCELLED when it asks to stop. */
+cw_status cwi_progress(cw_context *ctx, const char *stage, int64_t done, int64_t total);
+
+/* Leave through `done:` when a call fails.  Needs a local `cw_status status`. */
+#define CW_TRY(call)                                                                               \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != CW_OK) goto done;                                                            \
+    } while (0)
+
+#endif

@@ -1,0 +1,102 @@
+/* mem.c - checked allocation. */
+#include "core/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64, ALIGNED_FROM = 1024 };
+
+/* Counts down to the allocation that a test wants to fail. */
+static bool must_fail(cw_context *ctx)
+{
+    return atomic_load(&ctx->fail_at) > 0 && atomic_fetch_sub(&ctx->fail_at, 1) == 1;
+}
+
+/* Bytes of an array, or 0 when there are too many to ask for. */
+static size_t checked_bytes(size_t count, size_t size)
+{
+    if (count == 0 || size == 0) return 1;
+    if (count > (SIZE_MAX / 2 - ALIGNMENT) / size) return 0;
+    return count * size;
+}
+
+static void *no_memory(cw_context *ctx, size_t count, size_t size)
+{
+    (void)cwi_fail(ctx, CW_NO_MEMORY, "out of memory (%zu x %zu bytes)", count, size);
+    return NULL;
+}
+
+void *cwi_alloc(cw_context *ctx, size_t count, size_t size)
+{
+    size_t bytes = checked_bytes(count, size);
+    if (bytes == 0 || must_fail(ctx)) return no_memory(ctx, count, size);
+    void *block;
+    if (bytes >= ALIGNED_FROM)
+        block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    else
+        block = malloc(bytes);
+    return block ? block : no_memory(ctx, count, size);
+}
+
+void *cwi_alloc_zero(cw_context *ctx, size_t count, size_t size)
+{
+    void *block = cwi_alloc(ctx, count, size);
+    if (block) memset(block, 0, checked_bytes(count, size));
+    return block;
+}
+
+void *cwi_resize(cw_context *ctx, void *block, size_t count, size_t size)
+{
+    size_t bytes = checked_bytes(count, size);
+    if (bytes == 0 || must_fail(ctx)) return no_memory(ctx, count, size);
+    void *moved = realloc(block, bytes);
+    return moved ? moved : no_memory(ctx, count, size);
+}
+
+cw_status cwi_grow(cw_context *ctx, void *block, size_t *capacity, size_t need, size_t size)
+{
+    void *held;
+    if (need <= *capacity) return CW_OK;
+    size_t wanted = *capacity + *capacity / 2;
+    if (wanted < need) wanted = need;
+    if (wanted < 16) wanted = 16;
+    /* block points to a typed pointer; copying its bytes avoids a cast that aliases. */
+    memcpy(&held, block, sizeof held);
+    held = cwi_resize(ctx, held, wanted, size);
+    if (!held) return CW_NO_MEMORY;
+    memcpy(block, &held, sizeof held);
+    *capacity = wanted;
+    return CW_OK;
+}
+
+char *cwi_strdup(cw_context *ctx, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = cwi_alloc(ctx, bytes, 1);
+    if (copy) memcpy(copy, text, bytes);
+    return copy;
+}
+
+char *cwi_format(cw_context *ctx, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = length < 0 ? NULL : cwi_alloc(ctx, (size_t)length + 1, 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void cwi_free(void *block)
+{
+    free(block);
+}
+
+void cwi_mem_fail_at(cw_context *ctx, int64_t nth)
+{
+    atomic_store(&ctx->fail_at, nth);
+}

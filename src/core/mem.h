@@ -1,0 +1,32 @@
+/* mem.h - all heap memory: sizes are checked for overflow, failures can be injected. */
+#ifndef CWI_CORE_MEM_H
+#define CWI_CORE_MEM_H
+
+#include "core/context.h"
+
+/* Room for count things of size bytes; NULL with a message in ctx when there is none.  Blocks
+ * of 1 KiB and more are aligned to 64 bytes.  A count of 0 gives a block that can be freed. */
+void *cwi_alloc(cw_context *ctx, size_t count, size_t size);
+
+/* cwi_alloc, all bytes 0. */
+void *cwi_alloc_zero(cw_context *ctx, size_t count, size_t size);
+
+/* Change the size of a block, keeping its contents (not its alignment).  On failure NULL is
+ * returned and the old block stays as it was. */
+void *cwi_resize(cw_context *ctx, void *block, size_t count, size_t size);
+
+/* Make *block (a pointer to a pointer) hold at least need things, growing by half so that
+ * appending costs constant time.  *capacity is updated. */
+cw_status cwi_grow(cw_context *ctx, void *block, size_t *capacity, size_t need, size_t size);
+
+char *cwi_strdup(cw_context *ctx, const char *text);
+
+/* printf into a new string. */
+char *cwi_format(cw_context *ctx, const char *format, ...) CWI_PRINTF(2, 3);
+
+void cwi_free(void *block); /* NULL is fine */
+
+/* Test hook: let the nth allocation from now on fail, once; 0 switches it off. */
+void cwi_mem_fail_at(cw_context *ctx, int64_t nth);
+
+#endif

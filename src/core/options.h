@@ -1,0 +1,26 @@
+/* options.h - values for one table of options. */
+#ifndef CWI_CORE_OPTIONS_H
+#define CWI_CORE_OPTIONS_H
+
+#include "core/context.h"
+
+/* A table is an array of cw_option_info that ends with a row whose name is NULL. */
+cw_status cwi_options_create(cw_context *ctx, const char *stage, const cw_option_info *table,
+                             cw_options **out);
+
+/* Values by name.  The name must be in the table and of that kind: anything else is a bug. */
+int64_t cwi_options_integer(const cw_options *options, const char *name);
+double cwi_options_real(const cw_options *options, const char *name);
+int cwi_options_choice(const cw_options *options, const char *name); /* index in `choices` */
+bool cwi_options_flag(const cw_options *options, const char *name);
+const char *cwi_options_text(const cw_options *options, const char *name);
+
+/* False while the option holds "", its way of saying "not given". */
+bool cwi_options_is_set(const cw_options *options, const char *name);
+
+const cw_option_info *cwi_options_table(const cw_options *options);
+
+/* Fail unless options is NULL or of this stage. */
+cw_status cwi_options_check(cw_context *ctx, const cw_options *options, const char *stage);
+
+#endif

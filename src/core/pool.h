@@ -1,0 +1,28 @@
+/* pool.h - parallel loops whose results do not depend on the number of threads. */
+#ifndef CWI_CORE_POOL_H
+#define CWI_CORE_POOL_H
+
+#include "core/context.h"
+
+enum { CWI_MAX_THREADS = 1024 };
+
+/*
+ * Work on the range [begin, end), which is chunk number `chunk`.  Runs on any thread, so it may
+ * touch only what belongs to its chunk: no allocation through the context, no messages.
+ */
+typedef cw_status (*cwi_chunk_fn)(void *arg, int64_t chunk, int64_t begin, int64_t end);
+
+/*
+ * Cut [0, count) into chunks of chunk_size and run them all.  The cut depends on the arguments
+ * alone; sums are made reproducible by adding partial results in chunk order afterwards.
+ * Returns the status of the lowest failing chunk.
+ */
+cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_chunk_fn fn,
+                       void *arg);
+
+/* Number of chunks that cwi_pool_for makes. */
+int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size);
+
+void cwi_pool_free(struct cwi_pool *pool); /* NULL is fine */
+
+#endif

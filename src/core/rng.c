@@ -1,0 +1,64 @@
+/* rng.c - Philox streams and the distributions drawn from them. */
+#include "core/rng.h"
+
+#include <Random123/philox.h>
+#include <math.h>
+
+void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index)
+{
+    rng->key[0] = (uint32_t)seed;
+    rng->key[1] = (uint32_t)(seed >> 32);
+    rng->counter[0] = 0;
+    rng->counter[1] = (uint32_t)purpose;
+    rng->counter[2] = (uint32_t)index;
+    rng->counter[3] = (uint32_t)(index >> 32);
+    rng->left = 0;
+}
+
+static void next_block(cwi_rng *rng)
+{
+    philox4x32_ctr_t counter = {
+        {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]}};
+    philox4x32_key_t key = {{rng->key[0], rng->key[1]}};
+    philox4x32_ctr_t block = philox4x32(counter, key);
+    for (int w = 0; w < 4; w++) rng->word[w] = block.v[w];
+    rng->counter[0]++;
+    rng->left = 4;
+}
+
+uint32_t cwi_rng_u32(cwi_rng *rng)
+{
+    if (rng->left == 0) next_block(rng);
+    return rng->word[4 - rng->left--];
+}
+
+uint64_t cwi_rng_u64(cwi_rng *rng)
+{
+    uint64_t high = cwi_rng_u32(rng);
+    return high << 32 | cwi_rng_u32(rng);
+}
+
+double cwi_rng_real(cwi_rng *rng)
+{
+    /* The middle of one of 2^52 equal cells, so neither 0 nor 1 can come out. */
+    return ((double)(cwi_rng_u64(rng) >> 12) + 0.5) * 0x1p-52;
+}
+
+/* Lemire's multiplication method (2019), 64-bit. */
+uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)cwi_rng_u64(rng) * n;
+    if ((uint64_t)product < n) {
+        uint64_t reject_below = (0 - n) % n;
+        while ((uint64_t)product < reject_below) product = (wide)cwi_rng_u64(rng) * n;
+    }
+    return (uint64_t)(product >> 64);
+}
+
+double cwi_rng_normal(cwi_rng *rng)
+{
+    const double turn = 6.283185307179586;
+    double radius = sqrt(-2.0 * log(cwi_rng_real(rng)));
+    return radius * cos(turn * cwi_rng_real(rng));
+}

@@ -1,0 +1,48 @@
+/*
+ * rng.h - counter-based random numbers (Philox4x32-10; Salmon et al., SC 2011).
+ *
+ * A stream is named by (seed, purpose, index): what is drawn for example number `index` never
+ * depends on threads, time or on what was drawn for others.
+ */
+#ifndef CWI_CORE_RNG_H
+#define CWI_CORE_RNG_H
+
+#include "core/context.h"
+
+/* What a stream is for.  Numbers are part of reproducibility: never reuse or change one. */
+typedef enum cwi_purpose {
+    CWI_RNG_USER_SUBSAMPLE = 1,
+    CWI_RNG_HOLDOUT = 2,
+    CWI_RNG_TEST_CUT = 3,
+    CWI_RNG_SKEW = 4,
+    CWI_RNG_ACCEPTANCE = 5,
+    CWI_RNG_SIM_USER = 6,
+    CWI_RNG_SIM_ITEM = 7,
+    CWI_RNG_SIM_EXPOSURE = 8,
+    CWI_RNG_SIM_CALIBRATION = 9,
+    CWI_RNG_SIM_UNIFORM = 10,
+    CWI_RNG_TEST = 1000 /* for unit tests */
+} cwi_purpose;
+
+typedef struct cwi_rng {
+    uint32_t key[2];
+    uint32_t counter[4]; /* block, purpose, index low, index high */
+    uint32_t word[4];    /* the current block */
+    int left;            /* words of it not used yet */
+} cwi_rng;
+
+void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index);
+
+uint32_t cwi_rng_u32(cwi_rng *rng);
+uint64_t cwi_rng_u64(cwi_rng *rng);
+
+/* uniform in the open interval (0, 1), 52 bits. */
+double cwi_rng_real(cwi_rng *rng);
+
+/* Uniform in 0..n-1, without bias; n >= 1. */
+uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n);
+
+/* Standard normal. */
+double cwi_rng_normal(cwi_rng *rng);
+
+#endif

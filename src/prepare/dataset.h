@@ -1,0 +1,58 @@
+/* dataset.h - train, valid and test pairs with dense ids. */
+#ifndef CWI_PREPARE_DATASET_H
+#define CWI_PREPARE_DATASET_H
+
+#include "core/context.h"
+#include "import/idmap.h"
+
+typedef struct cwi_pairs {
+    int64_t count;
+    int32_t *user; /* [count] */
+    int32_t *item; /* [count] */
+} cwi_pairs;
+
+/* What the simulator knows and real data does not; docs/simulator.md has the model:
+ *   relevance(u,i) = sigmoid(offset + item_quality[i] + user_factors[u] . item_factors[i])
+ *   exposure(u,i)  = user_propensity[u] * item_propensity[i]^user_conformity[u]
+ *                    * relevance(u,i)^alpha
+ */
+typedef struct cwi_truth {
+    int32_t dim;
+    double offset, alpha;
+    float *user_factors;    /* [n_users][dim] */
+    float *item_factors;    /* [n_items][dim] */
+    float *item_quality;    /* [n_items] */
+    float *user_propensity; /* [n_users] */
+    float *item_propensity; /* [n_items] */
+    float *user_conformity; /* [n_users] */
+    cwi_pairs uniform;      /* relevant pairs of a uniformly exposed test; may be empty */
+} cwi_truth;
+
+enum { CWI_PARTS = 3 };
+
+struct cw_dataset {
+    int32_t n_users, n_items;
+    cwi_pairs part[CWI_PARTS]; /* by cw_part */
+    bool has_part[CWI_PARTS];  /* false: the file was not there */
+    cwi_idmap users, items;    /* raw ids, [n_users] and [n_items] */
+    char *origin;              /* how it was made, a JSON object as text; NULL when not known */
+    cwi_truth *truth;          /* NULL for real data */
+};
+
+extern const cw_option_info cwi_prepare_options[];
+extern const cw_option_info cwi_skew_options[];
+extern const cw_option_info cwi_simulate_options[];
+
+/* An empty dataset to be filled. */
+cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out);
+
+/* Room for count pairs; pairs must be empty. */
+cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs);
+void cwi_pairs_clear(cwi_pairs *pairs);
+
+void cwi_truth_free(cwi_truth *truth); /* NULL is fine */
+
+/* Degrees of pairs, [n] each, zeroed first. */
+void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree);
+
+#endif

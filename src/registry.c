@@ -1,0 +1,50 @@
+/* registry.c - one page: every stage and its options. */
+#include <string.h>
+
+#include "core/options.h"
+#include "import/interactions.h"
+#include "prepare/dataset.h"
+
+static const struct {
+    const char *name;
+    const cw_option_info *options;
+} stages[] = {
+    {"import", cwi_import_options},
+    {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},
+    {"simulate", cwi_simulate_options},
+};
+
+enum { N_STAGES = sizeof stages / sizeof stages[0] };
+
+static const cw_option_info *find_table(const char *stage)
+{
+    for (size_t s = 0; s < N_STAGES; s++)
+        if (strcmp(stages[s].name, stage) == 0) return stages[s].options;
+    return NULL;
+}
+
+const char *cw_stage_name(size_t index)
+{
+    return index < N_STAGES ? stages[index].name : NULL;
+}
+
+const cw_option_info *cw_stage_option(const char *stage, size_t index)
+{
+    const cw_option_info *table = find_table(stage);
+    if (!table) return NULL;
+    for (size_t row = 0; table[row].name; row++)
+        if (row == index) return &table[row];
+    return NULL;
+}
+
+cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out)
+{
+    const cw_option_info *table = find_table(stage);
+    cwi_begin(ctx);
+    *out = NULL;
+    if (!table)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "there is no stage '%s'; there are import, prepare, skew, simulate", stage);
+    return cwi_options_create(ctx, stage, table, out);
+}
