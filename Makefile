@@ -39,6 +39,7 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 .PHONY: install
 install: release ## install under PREFIX (/usr/local), staged in DESTDIR
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 .PHONY: docs
 docs: deps-build ## write docs/options.md and the manual page anew from the option tables
