@@ -36,7 +36,8 @@ void *cwi_alloc(cw_context *ctx, size_t count, size_t size)
         block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
     else
         block = malloc(bytes);
-    return block ? block : no_memory(ctx, count, size);
+    if (!block) return no_memory(ctx, count, size);
+    return block;
 }
 
 void *cwi_alloc_zero(cw_context *ctx, size_t count, size_t size)
@@ -51,7 +52,8 @@ void *cwi_resize(cw_context *ctx, void *block, size_t count, size_t size)
     size_t bytes = checked_bytes(count, size);
     if (bytes == 0 || must_fail(ctx)) return no_memory(ctx, count, size);
     void *moved = realloc(block, bytes);
-    return moved ? moved : no_memory(ctx, count, size);
+    if (!moved) return no_memory(ctx, count, size);
+    return moved;
 }
 
 cw_status cwi_grow(cw_context *ctx, void *block, size_t *capacity, size_t need, size_t size)

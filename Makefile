@@ -1,0 +1,70 @@
+# Makefile - short names for what CMake does; the build is described in CMakeLists.txt alone.
+# `make help` lists the targets.  Works on a bare Debian 12 with git, make and root.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MAKEFLAGS += --no-print-directory
+
+# $(call build,PRESET[,TARGET])
+build = cmake --preset $(1) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; \
+        cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
+
+.PHONY: all
+all: release ## build the command and the library (the default)
+	@echo "built build/release/crosswise; try 'make demo', or 'build/release/crosswise help'"
+
+.PHONY: release
+release: deps-build
+	@$(call build,release)
+
+.PHONY: demo
+demo: deps-build ## a short tour on simulated data
+	@$(call build,release,crosswise)
+	@tools/demo build/release/crosswise
+
+.PHONY: check
+check: deps-check ## every check and test; ends with a line of counts
+	@tools/check
+
+.PHONY: bench
+bench: release ## run all benchmarks
+	@for program in build/release/bench/bench_*; do \
+	    if [ -x $$program ] && [ -f $$program ]; then $$program || exit 1; fi; done
+
+.PHONY: fuzz
+fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
+	@$(call build,fuzz)
+	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
+
+.PHONY: install
+install: release ## install under PREFIX (/usr/local), staged in DESTDIR
+	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+.PHONY: docs
+docs: deps-build ## write docs/options.md and the manual page anew from the option tables
+	@$(call build,release,docs)
+
+.PHONY: format
+format: deps-check ## format all C files
+	@git ls-files -z --cached --others --exclude-standard '*.c' '*.h' | xargs -0r clang-format -i
+
+.PHONY: coverage
+coverage: deps-coverage ## line coverage of the tests, as a table and build/coverage/index.html
+	@$(call build,coverage)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --test-dir build/coverage -j $(JOBS) --output-on-failure
+	@gcovr --root . --filter src/ --filter cli/ --html-details build/coverage/index.html \
+	    --print-summary --txt - build/coverage
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps-%:
+	@mkdir -p build
+	@tools/deps $*

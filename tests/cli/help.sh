@@ -1,0 +1,2 @@
+# the list of commands
+crosswise help

@@ -1,0 +1,2 @@
+# a name close to a command gets a hint
+crosswise prepar

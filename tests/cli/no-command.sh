@@ -1,0 +1,2 @@
+# without a command there is a hint on standard error
+crosswise

@@ -1,0 +1,2 @@
+# a name that is no command is wrong usage
+crosswise frobnicate
