@@ -21,6 +21,9 @@ cw_status cwi_writer_close(cw_context *ctx, cwi_writer *writer, char hash[CWI_HA
 /* Close and free without caring for the result; NULL is fine. */
 void cwi_writer_abandon(cwi_writer *writer);
 
+/* The same checksum of a file that exists. */
+cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES]);
+
 /* "folder/name", newly allocated. */
 char *cwi_path_join(cw_context *ctx, const char *folder, const char *name);
 
@@ -30,7 +33,8 @@ bool cwi_path_is_folder(const char *path);
 /*
  * A folder under construction beside its final place.  Left-overs of processes that were killed
  * are removed on the way.
- *   replace  allow an existing folder to be replaced when it is empty or holds `marker`
+ *   replace  allow an existing folder to be replaced when it holds a file named in markers,
+ *            a list that ends with NULL; an empty one may always be
  * begin checks and makes the work folder, commit moves it into place, abort removes it.
  */
 typedef struct cwi_folder cwi_folder;
@@ -41,7 +45,7 @@ const char *cwi_folder_path(const cwi_folder *folder);            /* where to wr
 cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder); /* always frees */
 void cwi_folder_abort(cwi_folder *folder);                        /* NULL is fine */
 
-/* A single file under construction beside its final place, the same way. */
+/* Give a finished temporary file its name, replacing what had it, in one step. */
 cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path);
 
 #endif

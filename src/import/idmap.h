@@ -7,14 +7,16 @@
 enum { CWI_MAX_ID_BYTES = 1000000 };
 
 /* Ids lie one after the other in one block of text, each with its end, so that a map costs
- * its text plus about 16 bytes an id. */
+ * its text plus about 24 bytes an id. */
 typedef struct cwi_idmap {
     int32_t count;
     int64_t *start;        /* [count] offset of each id in text */
     size_t start_capacity; /* ids that start has room for */
     char *text;
     size_t text_used, text_capacity;
-    uint32_t *slot; /* [n_slots] open addressing: 0 is empty, else index + 1 */
+    /* [n_slots] open addressing: 0 is empty, else 32 bits of the hash above index + 1.  The hash
+     * beside the index saves a look at the text for nearly every slot of another id. */
+    uint64_t *slot;
     size_t n_slots; /* a power of two, or 0 */
 } cwi_idmap;
 

@@ -1,0 +1,218 @@
+/* call.c - from the words of a command line to a context, options and inputs. */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_misuse(const cli_command *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "crosswise %s: ", command->name);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry: crosswise help %s\n", command->name);
+    return CLI_USAGE;
+}
+
+void cli_common_flags(cli_call *call, cli_flag out[CLI_N_COMMON])
+{
+    const cli_flag flags[CLI_N_COMMON] = {
+        {"threads", "N", &call->threads, NULL,
+         "threads to use, all cores by default; results never depend on it"},
+        {"json", NULL, NULL, &call->json, "print the result as JSON"},
+        {"quiet", NULL, NULL, &call->quiet, "no progress and no remarks, only warnings and errors"},
+        {0},
+    };
+    memcpy(out, flags, sizeof flags);
+}
+
+/* ---- one flag -------------------------------------------------------------- */
+
+/* A flag as it was typed: --name=value, or --name with the next word. */
+typedef struct typed {
+    char name[64];
+    const char *value; /* NULL when there is none */
+    bool is_joined;    /* the value came with '=' */
+} typed;
+
+static const cli_flag *find_flag(const cli_flag *flags, const char *name)
+{
+    for (; flags->name; flags++)
+        if (strcmp(flags->name, name) == 0) return flags;
+    return NULL;
+}
+
+static const cw_option_info *find_option(const char *stage, const char *name)
+{
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cw_stage_option(stage, row)) != NULL; row++)
+        if (strcmp(info->name, name) == 0) return info;
+    return NULL;
+}
+
+static int unknown_flag(const cli_call *call, const cli_flag *flags, const char *name)
+{
+    const char *words[128];
+    size_t n = 0;
+    const cw_option_info *info;
+
+    for (; flags->name && n < 100; flags++) words[n++] = flags->name;
+    for (size_t s = 0; call->command->stages[s]; s++)
+        for (size_t row = 0; n < 128 && (info = cw_stage_option(call->command->stages[s], row));
+             row++)
+            words[n++] = info->name;
+    const char *near = cli_nearest(name, words, n);
+    return cli_misuse(call->command,
+                      near ? "there is no flag --%s; did you mean --%s?" : "there is no flag --%s",
+                      name, near);
+}
+
+/* Put a flag where it belongs.  *took_next says whether the next word was its value. */
+static int set_own_flag(const cli_call *call, const cli_flag *flag, const typed *flag_typed,
+                        bool *took_next)
+{
+    if (flag->on) {
+        if (flag_typed->is_joined)
+            return cli_misuse(call->command, "--%s takes no value", flag->name);
+        *flag->on = true;
+        return -1;
+    }
+    if (!flag_typed->value)
+        return cli_misuse(call->command, "--%s needs a value: %s", flag->name, flag->value);
+    *flag->text = flag_typed->value;
+    *took_next = !flag_typed->is_joined;
+    return -1;
+}
+
+/* An option may belong to several stages (such as seed): all of them get it. */
+static int set_stage_option(cli_call *call, const typed *flag, bool *took_next, bool *known)
+{
+    *known = false;
+    for (size_t s = 0; call->command->stages[s]; s++) {
+        const cw_option_info *info = find_option(call->command->stages[s], flag->name);
+        if (!info) continue;
+        *known = true;
+        bool is_bare = info->kind == CW_OPTION_FLAG && !flag->is_joined;
+        const char *value = is_bare ? "on" : flag->value;
+        if (!value) return cli_misuse(call->command, "--%s needs a value", flag->name);
+        *took_next = !flag->is_joined && !is_bare;
+        if (cw_options_set(call->ctx, call->options[s], flag->name, value) != CW_OK)
+            return cli_misuse(call->command, "%s", cw_context_error(call->ctx));
+    }
+    return -1;
+}
+
+static int read_flag(cli_call *call, const cli_flag *own, char **word, bool *took_next)
+{
+    cli_flag common[CLI_N_COMMON];
+    typed flag = {.value = word[1]};
+    const char *name = *word + 2, *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    bool known;
+
+    if (length >= sizeof flag.name) return unknown_flag(call, own, "...");
+    memcpy(flag.name, name, length);
+    flag.is_joined = equals != NULL;
+    if (equals) flag.value = equals + 1;
+    cli_common_flags(call, common);
+    const cli_flag *found = find_flag(own, flag.name);
+    if (!found) found = find_flag(common, flag.name);
+    if (found) return set_own_flag(call, found, &flag, took_next);
+    int code = set_stage_option(call, &flag, took_next, &known);
+    return code < 0 && !known ? unknown_flag(call, own, flag.name) : code;
+}
+
+/* ---- the whole line --------------------------------------------------------- */
+
+static int read_words(cli_call *call, const cli_flag *flags, int argc, char **argv)
+{
+    bool only_inputs = false;
+    for (int at = 1; at < argc; at++) {
+        bool took_next = false;
+        char *word = argv[at];
+        if (only_inputs || word[0] != '-' || word[1] == '\0') {
+            call->inputs[call->n_inputs++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_inputs = true;
+        } else if (word[1] != '-') {
+            return cli_misuse(call->command, "there is no flag %s", word);
+        } else {
+            int code = read_flag(call, flags, &argv[at], &took_next);
+            if (code >= 0) return code;
+        }
+        at += took_next;
+    }
+    return -1;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
+        if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) return true;
+    return false;
+}
+
+static int set_threads(cli_call *call)
+{
+    char *end;
+    if (!call->threads) return -1;
+    long threads = strtol(call->threads, &end, 10);
+    if (end == call->threads || *end != '\0' || threads < 1 || threads > INT_MAX) threads = -1;
+    if (cw_context_set_threads(call->ctx, (int)threads) == CW_OK) return -1;
+    return cli_misuse(call->command,
+                      "--threads is '%s'; it must be a whole number between 1 and "
+                      "1024",
+                      call->threads);
+}
+
+int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
+              const cli_flag *flags)
+{
+    *call = (cli_call){.command = command};
+    if (asks_for_help(argc, argv)) {
+        cli_print_help(command, flags);
+        return CLI_DONE;
+    }
+    call->inputs = calloc((size_t)argc + 1, sizeof *call->inputs);
+    cw_status status = cw_context_create(&call->ctx);
+    for (size_t s = 0; command->stages[s] && status == CW_OK; s++)
+        status = cw_options_create(call->ctx, command->stages[s], &call->options[s]);
+    if (status != CW_OK || !call->inputs) {
+        fprintf(stderr, "crosswise: out of memory\n");
+        return CLI_FAILED;
+    }
+    int code = read_words(call, flags, argc, argv);
+    if (code < 0) code = set_threads(call);
+    if (code < 0) cli_watch(call);
+    return code;
+}
+
+static int exit_code(cw_status status)
+{
+    switch (status) {
+    case CW_OK: return CLI_DONE;
+    case CW_BAD_ARG: return CLI_USAGE;
+    case CW_CANCELLED: return CLI_INTERRUPTED;
+    case CW_NO_MEMORY:
+    case CW_BAD_DATA:
+    case CW_IO:
+    case CW_UNSUPPORTED: break;
+    }
+    return CLI_FAILED;
+}
+
+int cli_end(cli_call *call, int code, cw_status status)
+{
+    cli_clear_line();
+    if (status != CW_OK) {
+        const char *reason = call->ctx ? cw_context_error(call->ctx) : "";
+        fprintf(stderr, "crosswise: %s\n", reason[0] ? reason : cw_status_text(status));
+    }
+    for (size_t s = 0; s < CLI_MAX_STAGES; s++) cw_options_free(call->options[s]);
+    cw_context_free(call->ctx);
+    free(call->inputs);
+    return code >= 0 ? code : exit_code(status);
+}

@@ -1,0 +1,85 @@
+/* cli.h - what the commands share: flags, messages, tables. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <crosswise/crosswise.h>
+#include <jansson.h>
+#include <stdio.h>
+
+/* Exit codes. */
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
+
+/* A flag of the command itself; flags of the library's stages come from their option tables. */
+typedef struct cli_flag {
+    const char *name;
+    const char *value; /* what follows it, for the help; NULL for a flag that is on or off */
+    const char **text; /* where its value goes, or */
+    bool *on;          /* true when it is given */
+    const char *help;
+} cli_flag;
+
+enum { CLI_MAX_STAGES = 2 };
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;                    /* one line for the list of commands */
+    const char *usage;                      /* what follows the name */
+    const char *details;                    /* a paragraph or two, with examples */
+    const char *stages[CLI_MAX_STAGES + 1]; /* whose options it takes; ends with NULL */
+    int (*run)(const struct cli_command *command, int argc, char **argv);
+} cli_command;
+
+/* All commands, ending with NULL. */
+extern const cli_command *const cli_commands[];
+
+/* One run of a command. */
+typedef struct cli_call {
+    const cli_command *command;
+    cw_context *ctx;
+    cw_options *options[CLI_MAX_STAGES]; /* of command->stages */
+    char **inputs;                       /* what is not a flag, [n_inputs] */
+    size_t n_inputs;
+    bool json, quiet;
+    const char *threads; /* as typed, NULL when not given */
+} cli_call;
+
+/* The flags that every command takes, ending with a row of zeros. */
+enum { CLI_N_COMMON = 4 };
+void cli_common_flags(cli_call *call, cli_flag out[CLI_N_COMMON]);
+
+/*
+ * Start a run: make the context, read the flags (ends with a row of zeros).  Returns -1 to go on,
+ * or an exit code after help or an error was printed.  cli_end must follow in either case.
+ */
+int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
+              const cli_flag *flags);
+
+/* Release everything and return the exit code: that of cli_begin when it was one, else that of
+ * status, whose reason is printed when it is no success. */
+int cli_end(cli_call *call, int code, cw_status status);
+
+/* Print a usage error and how to get help; returns the exit code. */
+int cli_misuse(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- progress.c: what a person sees while waiting ------------------------- */
+
+void cli_watch(cli_call *call); /* route log, progress and signals of the context */
+void cli_clear_line(void);      /* remove the live line */
+
+/* ---- help.c ---------------------------------------------------------------- */
+
+void cli_print_help(const cli_command *command, const cli_flag *flags);
+void cli_print_overview(FILE *out);
+/* The known word nearest to a mistyped one, or NULL. */
+const char *cli_nearest(const char *typed, const char *const *words, size_t n_words);
+
+/* ---- table.c ---------------------------------------------------------------- */
+
+/* 1234567 as 1,234,567. */
+const char *cli_thousands(json_int_t value, char out[32]);
+
+/* Describe a dataset on standard output: a table, or JSON when that was asked for. */
+cw_status cli_show_dataset(const cli_call *call, const char *title, const cw_dataset *dataset);
+
+#endif

@@ -1,0 +1,139 @@
+/* help.c - help texts, made from the same tables that read the flags. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli.h"
+
+enum { COLUMN = 26, WIDTH = 98 };
+
+/* Print text from column COLUMN on, broken between words. */
+static void print_wrapped(const char *text, int at)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (at + (int)word > WIDTH) {
+            printf("\n%*s", COLUMN, "");
+            at = COLUMN;
+        }
+        printf("%.*s", (int)word, text);
+        at += (int)word;
+        text += word;
+        if (*text == ' ') {
+            putchar(' ');
+            at++;
+            text++;
+        }
+    }
+    putchar('\n');
+}
+
+static void print_row(const char *name, const char *value, const char *help)
+{
+    int at = printf("  --%s%s%s", name, value ? " " : "", value ? value : "");
+    if (at > COLUMN - 2) {
+        putchar('\n');
+        at = 0;
+    }
+    printf("%*s", COLUMN - at, "");
+    print_wrapped(help, COLUMN);
+}
+
+static void print_bounds(const cw_option_info *info, char *out, size_t bytes)
+{
+    bool is_number = info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL;
+    out[0] = '\0';
+    if (is_number && !isinf(info->maximum) && !isinf(info->minimum))
+        snprintf(out, bytes, "%.10g to %.10g", info->minimum, info->maximum);
+    else if (is_number && !isinf(info->minimum))
+        snprintf(out, bytes, "%.10g or more", info->minimum);
+}
+
+static void print_option(const cw_option_info *info)
+{
+    static const char *const value[] = {"N", "X", "WORD", "TEXT", NULL};
+    char bounds[64], help[1024];
+
+    print_bounds(info, bounds, sizeof bounds);
+    snprintf(help, sizeof help, "%s%s%s%s%s%s%s%s", info->help, info->choices ? " (" : "",
+             info->choices ? info->choices : "", info->choices ? ")" : "", bounds[0] ? " (" : "",
+             bounds, bounds[0] ? ")" : "",
+             info->kind == CW_OPTION_FLAG || !info->preset[0] ? "" : " [");
+    size_t used = strlen(help);
+    if (info->kind != CW_OPTION_FLAG && info->preset[0])
+        snprintf(help + used, sizeof help - used, "%s]", info->preset);
+    print_row(info->name, value[info->kind], help);
+}
+
+static bool was_printed(const cli_command *command, size_t stage, const char *name)
+{
+    const cw_option_info *info;
+    for (size_t s = 0; s < stage; s++)
+        for (size_t row = 0; (info = cw_stage_option(command->stages[s], row)) != NULL; row++)
+            if (strcmp(info->name, name) == 0) return true;
+    return false;
+}
+
+void cli_print_help(const cli_command *command, const cli_flag *flags)
+{
+    const cw_option_info *info;
+    cli_call unused;
+    cli_flag common[CLI_N_COMMON];
+
+    printf("Usage: crosswise %s %s\n\n%s\n", command->name, command->usage, command->details);
+    if (flags->name) printf("\nFlags:\n");
+    for (; flags->name; flags++) print_row(flags->name, flags->value, flags->help);
+    for (size_t s = 0; command->stages[s]; s++) {
+        printf("\nOptions of %s (default in brackets):\n", command->stages[s]);
+        for (size_t row = 0; (info = cw_stage_option(command->stages[s], row)) != NULL; row++)
+            if (!was_printed(command, s, info->name)) print_option(info);
+    }
+    printf("\nEverywhere:\n");
+    cli_common_flags(&unused, common);
+    for (const cli_flag *flag = common; flag->name; flag++)
+        print_row(flag->name, flag->value, flag->help);
+    print_row("help", NULL, "this text");
+}
+
+void cli_print_overview(FILE *out)
+{
+    fprintf(out, "crosswise - recommenders free of popularity bias\n\n"
+                 "Usage: crosswise COMMAND ...\n\nCommands:\n");
+    for (const cli_command *const *command = cli_commands; *command; command++)
+        fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
+    fprintf(out, "  %-10s %s\n\n", "help", "explain a command: crosswise help COMMAND");
+    fprintf(out, "Start with: crosswise simulate --out sim && crosswise describe sim\n");
+}
+
+/* Number of single-letter changes between two words of at most 63 letters. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[64];
+    size_t n = strlen(b);
+    if (n > 63 || strlen(a) > 63) return 64;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t change = diagonal + (a[i] != b[j]);
+            size_t shorter = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = change < shorter ? change : shorter;
+        }
+    }
+    return row[n];
+}
+
+const char *cli_nearest(const char *typed, const char *const *words, size_t n_words)
+{
+    const char *best = NULL;
+    size_t least = strlen(typed) / 2 + 1;
+    for (size_t w = 0; w < n_words; w++) {
+        size_t distance = edit_distance(typed, words[w]);
+        if (distance >= least) continue;
+        least = distance;
+        best = words[w];
+    }
+    return best;
+}

@@ -1,0 +1,74 @@
+/* main.c - crosswise: finds the command and runs it. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cli.h"
+
+extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe;
+
+const cli_command *const cli_commands[] = {
+    &cmd_prepare, &cmd_skew, &cmd_simulate, &cmd_describe, NULL,
+};
+
+static const cli_command *find(const char *name)
+{
+    const cli_command *const *command = cli_commands;
+    while (*command && strcmp((*command)->name, name) != 0) command++;
+    return *command;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[32];
+    size_t n = 0;
+    for (; cli_commands[n]; n++) names[n] = cli_commands[n]->name;
+    const char *near = cli_nearest(name, names, n);
+    fprintf(stderr, "crosswise: there is no command '%s'", name);
+    if (near) fprintf(stderr, "; did you mean %s?", near);
+    fprintf(stderr, "\nTry: crosswise help\n");
+    return CLI_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 3) {
+        cli_print_overview(stdout);
+        return CLI_DONE;
+    }
+    const cli_command *command = find(argv[2]);
+    char *ask[] = {argv[2], "--help", NULL};
+    return command ? command->run(command, 2, ask) : unknown(argv[2]);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_print_overview(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
+        return help(argc, argv);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("crosswise %s (%s)\n", cw_version(), cw_cpu_isa());
+        return CLI_DONE;
+    }
+    const cli_command *command = find(argv[1]);
+    return command ? command->run(command, argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    /* A closed pipe or a file-size limit is an error to report, not a reason to die silently. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    int code = dispatch(argc, argv);
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "crosswise: cannot write to standard output: %s\n",
+                errno ? strerror(errno) : "write failed");
+        return code == CLI_DONE ? CLI_FAILED : code;
+    }
+    return code;
+}

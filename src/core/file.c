@@ -1,0 +1,396 @@
+/* file.c - buffered writing with a checksum; files and folders that appear whole or not at all. */
+#include "core/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+
+enum { BUFFER_BYTES = 1 << 18 };
+
+struct cwi_writer {
+    int file;
+    int error; /* errno of the first failure, 0 when all is well */
+    char *path;
+    XXH3_state_t *hash;
+    size_t used;
+    char buffer[BUFFER_BYTES];
+};
+
+/* ---- hashes --------------------------------------------------------------- */
+
+static void print_hash(XXH128_hash_t hash, char out[CWI_HASH_BYTES])
+{
+    snprintf(out, CWI_HASH_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
+}
+
+cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES])
+{
+    cw_status status = CW_OK;
+    ssize_t got = 0;
+    XXH3_state_t *state = NULL;
+    char *buffer = cwi_alloc(ctx, BUFFER_BYTES, 1);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        status = cwi_fail_errno(ctx, "read", path);
+    else if (!buffer || !(state = XXH3_createState()))
+        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (status == CW_OK) {
+        XXH3_128bits_reset(state);
+        while ((got = read(file, buffer, BUFFER_BYTES)) > 0)
+            XXH3_128bits_update(state, buffer, (size_t)got);
+        if (got < 0) status = cwi_fail_errno(ctx, "read", path);
+        print_hash(XXH3_128bits_digest(state), hash);
+    }
+    if (file >= 0) close(file);
+    XXH3_freeState(state);
+    cwi_free(buffer);
+    return status;
+}
+
+/* ---- writer --------------------------------------------------------------- */
+
+static cw_status refuse_open(cw_context *ctx, cwi_writer *writer, const char *path, bool no_file)
+{
+    if (no_file) (void)cwi_fail_errno(ctx, "create", path);
+    cw_status status = no_file ? CW_IO : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    cwi_writer_abandon(writer);
+    return status;
+}
+
+cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out)
+{
+    *out = NULL;
+    cwi_writer *writer = cwi_alloc(ctx, 1, sizeof *writer);
+    if (!writer) return CW_NO_MEMORY;
+    writer->file = -1;
+    writer->error = 0;
+    writer->used = 0;
+    writer->path = cwi_strdup(ctx, path);
+    writer->hash = XXH3_createState();
+    if (!writer->path || !writer->hash) return refuse_open(ctx, writer, path, false);
+    XXH3_128bits_reset(writer->hash);
+    writer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (writer->file < 0) return refuse_open(ctx, writer, path, true);
+    *out = writer;
+    return CW_OK;
+}
+
+static void flush(cwi_writer *writer)
+{
+    size_t at = 0;
+    while (at < writer->used && writer->error == 0) {
+        ssize_t wrote = write(writer->file, writer->buffer + at, writer->used - at);
+        if (wrote > 0)
+            at += (size_t)wrote;
+        else if (wrote == 0 || errno != EINTR)
+            writer->error = wrote == 0 ? ENOSPC : errno;
+    }
+    XXH3_128bits_update(writer->hash, writer->buffer, writer->used);
+    writer->used = 0;
+}
+
+void cwi_writer_put(cwi_writer *writer, const void *bytes, size_t length)
+{
+    const char *from = bytes;
+    while (length > 0) {
+        size_t room = BUFFER_BYTES - writer->used;
+        size_t part = length < room ? length : room;
+        memcpy(writer->buffer + writer->used, from, part);
+        writer->used += part;
+        from += part;
+        length -= part;
+        if (writer->used == BUFFER_BYTES) flush(writer);
+    }
+}
+
+void cwi_writer_text(cwi_writer *writer, const char *text)
+{
+    cwi_writer_put(writer, text, strlen(text));
+}
+
+void cwi_writer_int(cwi_writer *writer, int64_t value)
+{
+    char digits[CWI_NUMBER_BYTES];
+    cwi_writer_put(writer, digits, cwi_print_int(value, digits));
+}
+
+void cwi_writer_abandon(cwi_writer *writer)
+{
+    if (!writer) return;
+    if (writer->file >= 0) close(writer->file);
+    XXH3_freeState(writer->hash);
+    cwi_free(writer->path);
+    cwi_free(writer);
+}
+
+cw_status cwi_writer_close(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
+{
+    cw_status status = CW_OK;
+
+    flush(writer);
+    if (writer->error == 0 && fsync(writer->file) != 0) writer->error = errno;
+    if (close(writer->file) != 0 && writer->error == 0) writer->error = errno;
+    writer->file = -1;
+    errno = writer->error;
+    if (writer->error != 0) status = cwi_fail_errno(ctx, "write", writer->path);
+    if (hash) print_hash(XXH3_128bits_digest(writer->hash), hash);
+    cwi_writer_abandon(writer);
+    return status;
+}
+
+/* ---- paths ---------------------------------------------------------------- */
+
+char *cwi_path_join(cw_context *ctx, const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    bool has_slash = length > 0 && folder[length - 1] == '/';
+    return cwi_format(ctx, has_slash ? "%s%s" : "%s/%s", folder, name);
+}
+
+bool cwi_path_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool cwi_path_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Bring a folder's list of names to the disk, so that a rename survives a power cut. */
+static void sync_folder(const char *path)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return; /* a file system that cannot do it has nothing to lose by it */
+    (void)fsync(folder);
+    close(folder);
+}
+
+/* Cut path at its last slash: the folder it lies in ("." when none), newly allocated. */
+static char *parent_of(cw_context *ctx, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return cwi_strdup(ctx, ".");
+    if (slash == path) return cwi_strdup(ctx, "/");
+    return cwi_format(ctx, "%.*s", (int)(slash - path), path);
+}
+
+cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path)
+{
+    char *parent = parent_of(ctx, path);
+    if (!parent) return CW_NO_MEMORY;
+    cw_status status = CW_OK;
+    if (rename(temporary, path) != 0)
+        status = cwi_fail_errno(ctx, "create", path);
+    else
+        sync_folder(parent);
+    cwi_free(parent);
+    return status;
+}
+
+/* ---- folders -------------------------------------------------------------- */
+
+struct cwi_folder {
+    char *path;   /* where it shall appear */
+    char *parent; /* the folder around it */
+    char *work;   /* where it is being made, beside path */
+    bool replace; /* an existing folder may be replaced */
+};
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Work folders are named after their process; remove those whose process is gone. */
+static void remove_leftovers(cw_context *ctx, const cwi_folder *folder)
+{
+    DIR *entries = opendir(folder->parent);
+    char *prefix = cwi_format(ctx, ".%s.partial-", base_of(folder->path));
+    struct dirent *entry;
+
+    while (entries && prefix && (entry = readdir(entries)) != NULL) {
+        size_t length = strlen(prefix);
+        int64_t process;
+        if (strncmp(entry->d_name, prefix, length) != 0) continue;
+        const char *digits = entry->d_name + length;
+        size_t n_digits = strspn(digits, "0123456789");
+        if (!cwi_parse_int(digits, n_digits, &process) || process <= 0 || process > INT32_MAX)
+            continue;
+        if (kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
+        char *path = cwi_path_join(ctx, folder->parent, entry->d_name);
+        if (path) remove_tree(path);
+        cwi_free(path);
+    }
+    if (entries) closedir(entries);
+    cwi_free(prefix);
+}
+
+static bool folder_is_empty(const char *path)
+{
+    DIR *entries = opendir(path);
+    struct dirent *entry;
+    bool empty = entries != NULL;
+    while (empty && (entry = readdir(entries)) != NULL)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (entries) closedir(entries);
+    return empty;
+}
+
+static bool holds_a_marker(cw_context *ctx, const char *path, const char *const *markers)
+{
+    bool found = false;
+    for (; *markers && !found; markers++) {
+        char *file = cwi_path_join(ctx, path, *markers);
+        found = file && cwi_path_exists(file);
+        cwi_free(file);
+    }
+    return found;
+}
+
+/* May a new folder take this place?  Only an empty one, or with `replace` one of our own kind. */
+static cw_status check_place(cw_context *ctx, const char *path, bool replace,
+                             const char *const *markers)
+{
+    struct stat info;
+    const char *base = base_of(path);
+
+    if (base[0] == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "'%s' cannot be an output folder; name a new one", path);
+    if (lstat(path, &info) != 0) return CW_OK;
+    if (!S_ISDIR(info.st_mode)) return cwi_fail(ctx, CW_IO, "%s exists and is not a folder", path);
+    if (folder_is_empty(path)) return CW_OK;
+    if (!replace) return cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
+    if (!holds_a_marker(ctx, path, markers))
+        return cwi_fail(ctx, CW_IO, "%s exists and is not a dataset, so it is not replaced", path);
+    return CW_OK;
+}
+
+static cw_status make_work_folder(cw_context *ctx, cwi_folder *folder)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        cwi_free(folder->work);
+        folder->work = cwi_format(ctx, "%s/.%s.partial-%lld-%d", folder->parent,
+                                  base_of(folder->path), (long long)getpid(), attempt);
+        if (!folder->work) return CW_NO_MEMORY;
+        if (mkdir(folder->work, 0777) == 0) return CW_OK;
+        if (errno != EEXIST) break;
+    }
+    cwi_free(folder->work);
+    folder->work = NULL;
+    return cwi_fail_errno(ctx, "create folder", folder->path);
+}
+
+static void folder_free(cwi_folder *folder)
+{
+    cwi_free(folder->path);
+    cwi_free(folder->parent);
+    cwi_free(folder->work);
+    cwi_free(folder);
+}
+
+cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
+                           const char *const *markers, cwi_folder **out)
+{
+    cw_status status = CW_NO_MEMORY;
+
+    *out = NULL;
+    cwi_folder *folder = cwi_alloc_zero(ctx, 1, sizeof *folder);
+    if (!folder) return status;
+    folder->replace = replace;
+    folder->path = cwi_strdup(ctx, path);
+    if (!folder->path) goto done;
+    for (size_t end = strlen(path); end > 1 && folder->path[end - 1] == '/'; end--)
+        folder->path[end - 1] = '\0';
+    folder->parent = parent_of(ctx, folder->path);
+    if (!folder->parent) goto done;
+    CW_TRY(check_place(ctx, folder->path, replace, markers));
+    remove_leftovers(ctx, folder);
+    CW_TRY(make_work_folder(ctx, folder));
+    *out = folder;
+done:
+    if (status != CW_OK) folder_free(folder);
+    return status;
+}
+
+const char *cwi_folder_path(const cwi_folder *folder)
+{
+    return folder->work;
+}
+
+/* Swap the work folder with the one in its place; where the file system cannot swap, move the old
+ * one away first. */
+static int swap_folders(const char *work, const char *path)
+{
+    char aside[4096];
+    if (renameat2(AT_FDCWD, work, AT_FDCWD, path, RENAME_EXCHANGE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    if (snprintf(aside, sizeof aside, "%s-old", work) >= (int)sizeof aside) return -1;
+    if (rename(path, aside) != 0) return -1;
+    if (rename(work, path) != 0) {
+        int reason = errno;
+        (void)rename(aside, path);
+        errno = reason;
+        return -1;
+    }
+    return rename(aside, work);
+}
+
+/* Put the work folder in place; an old folder that was there is removed afterwards. */
+static cw_status move_into_place(cw_context *ctx, cwi_folder *folder)
+{
+    if (rename(folder->work, folder->path) == 0) return CW_OK;
+    bool occupied = errno == ENOTEMPTY || errno == EEXIST;
+    if (!occupied || !folder->replace || swap_folders(folder->work, folder->path) != 0)
+        return cwi_fail_errno(ctx, "create folder", folder->path);
+    remove_tree(folder->work);
+    return CW_OK;
+}
+
+cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder)
+{
+    sync_folder(folder->work);
+    cw_status status = move_into_place(ctx, folder);
+    if (status != CW_OK) {
+        cwi_folder_abort(folder);
+        return status;
+    }
+    sync_folder(folder->parent);
+    folder_free(folder);
+    return CW_OK;
+}
+
+void cwi_folder_abort(cwi_folder *folder)
+{
+    if (!folder) return;
+    remove_tree(folder->work);
+    folder_free(folder);
+}

@@ -1,0 +1,58 @@
+/* report.c - options and results as JSON text. */
+#include "core/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+json_t *cwi_report_string(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char *plain = strdup(text); /* not UTF-8, or no memory, which the next calls will find too */
+    for (char *c = plain; c && *c; c++)
+        if ((unsigned char)*c > 126) *c = '?';
+    string = plain ? json_string(plain) : NULL;
+    free(plain);
+    return string;
+}
+
+static json_t *value_of(const cw_options *options, const cw_option_info *info)
+{
+    if (!cwi_options_is_set(options, info->name)) return json_null();
+    switch (info->kind) {
+    case CW_OPTION_INTEGER: return json_integer(cwi_options_integer(options, info->name));
+    case CW_OPTION_REAL: return json_real(cwi_options_real(options, info->name));
+    case CW_OPTION_FLAG: return json_boolean(cwi_options_flag(options, info->name));
+    case CW_OPTION_CHOICE:
+    case CW_OPTION_TEXT: break;
+    }
+    return cwi_report_string(cwi_options_text(options, info->name));
+}
+
+json_t *cwi_report_options(const cw_options *options)
+{
+    json_t *object = json_object();
+    const cw_option_info *info = cwi_options_table(options);
+    for (; object && info->name; info++)
+        if (json_object_set_new(object, info->name, value_of(options, info)) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+    return object;
+}
+
+cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out)
+{
+    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(10);
+    *out = NULL;
+    size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
+    if (bytes > 0) *out = cwi_alloc(ctx, bytes + 1, 1);
+    if (*out) {
+        json_dumpb(root, *out, bytes, flags);
+        (*out)[bytes] = '\0';
+    }
+    json_decref(root);
+    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,18 @@
+/* report.h - JSON that the library hands out or stores. */
+#ifndef CWI_CORE_REPORT_H
+#define CWI_CORE_REPORT_H
+
+#include <jansson.h>
+
+#include "core/options.h"
+
+/* Text as a JSON string; bytes that are not UTF-8 become '?'.  NULL: no memory. */
+json_t *cwi_report_string(const char *text);
+
+/* All options with their values: numbers as numbers, "not given" as null.  NULL: no memory. */
+json_t *cwi_report_options(const cw_options *options);
+
+/* Print root (which is released, NULL meaning that it could not be made) as new text. */
+cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out);
+
+#endif

@@ -1,0 +1,148 @@
+/* idmap.c - a hash table of strings with linear probing. */
+#define XXH_INLINE_ALL /* most ids are short: the call would cost as much as the hash */
+#include "import/idmap.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+
+enum { FIRST_SLOTS = 1024 };
+
+void cwi_idmap_init(cwi_idmap *map)
+{
+    *map = (cwi_idmap){0};
+}
+
+void cwi_idmap_clear(cwi_idmap *map)
+{
+    cwi_free(map->start);
+    cwi_free(map->text);
+    cwi_free(map->slot);
+    cwi_idmap_init(map);
+}
+
+static uint32_t hash_of(const char *id, size_t length)
+{
+    return (uint32_t)XXH3_64bits(id, length);
+}
+
+static bool is_same(const cwi_idmap *map, uint32_t index, const char *id, size_t length)
+{
+    size_t start = (size_t)map->start[index];
+    if (length >= map->text_used - start) return false;
+    return map->text[start + length] == '\0' && memcmp(map->text + start, id, length) == 0;
+}
+
+/* Where the id is, or the empty slot where it belongs.  The table is never full. */
+static size_t find_slot(const cwi_idmap *map, uint32_t hash, const char *id, size_t length)
+{
+    size_t mask = map->n_slots - 1;
+    size_t at = hash & mask;
+    for (;; at = (at + 1) & mask) {
+        uint64_t slot = map->slot[at];
+        if (slot == 0) return at;
+        if (slot >> 32 == hash && is_same(map, (uint32_t)slot - 1, id, length)) return at;
+    }
+}
+
+/* Twice as many slots.  The hashes in the slots are enough to find the new places. */
+static cw_status widen(cw_context *ctx, cwi_idmap *map)
+{
+    size_t n_slots = map->n_slots ? map->n_slots * 2 : FIRST_SLOTS;
+    uint64_t *slot = cwi_alloc_zero(ctx, n_slots, sizeof *slot);
+    if (!slot) return CW_NO_MEMORY;
+    for (size_t old = 0; old < map->n_slots; old++) {
+        if (map->slot[old] == 0) continue;
+        size_t at = (map->slot[old] >> 32) & (n_slots - 1);
+        while (slot[at] != 0) at = (at + 1) & (n_slots - 1);
+        slot[at] = map->slot[old];
+    }
+    cwi_free(map->slot);
+    map->slot = slot;
+    map->n_slots = n_slots;
+    return CW_OK;
+}
+
+/* Room for one more id of this length. */
+static cw_status reserve(cw_context *ctx, cwi_idmap *map, size_t length)
+{
+    size_t count = (size_t)map->count;
+    cw_status status;
+
+    if (map->count >= INT32_MAX - 1)
+        return cwi_fail(ctx, CW_BAD_DATA, "there are more than %d different ids", INT32_MAX - 1);
+    if ((count + 1) * 4 > map->n_slots * 3) CW_TRY(widen(ctx, map));
+    CW_TRY(cwi_grow(ctx, &map->start, &map->start_capacity, count + 1, sizeof *map->start));
+    CW_TRY(cwi_grow(ctx, &map->text, &map->text_capacity, map->text_used + length + 1, 1));
+    status = CW_OK;
+done:
+    return status;
+}
+
+cw_status cwi_idmap_add(cw_context *ctx, cwi_idmap *map, const char *id, size_t length,
+                        int32_t *out)
+{
+    uint32_t hash = hash_of(id, length);
+    size_t at = 0;
+
+    if (map->n_slots > 0) {
+        at = find_slot(map, hash, id, length);
+        if (map->slot[at] != 0) {
+            *out = (int32_t)((uint32_t)map->slot[at] - 1);
+            return CW_OK;
+        }
+    }
+    size_t n_slots = map->n_slots;
+    cw_status status = reserve(ctx, map, length);
+    if (status != CW_OK) return status;
+    if (map->n_slots != n_slots) at = find_slot(map, hash, id, length);
+    memcpy(map->text + map->text_used, id, length);
+    map->text[map->text_used + length] = '\0';
+    map->start[map->count] = (int64_t)map->text_used;
+    map->text_used += length + 1;
+    *out = map->count++;
+    map->slot[at] = (uint64_t)hash << 32 | (uint32_t)map->count;
+    return CW_OK;
+}
+
+int32_t cwi_idmap_find(const cwi_idmap *map, const char *id, size_t length)
+{
+    if (map->n_slots == 0) return -1;
+    size_t at = find_slot(map, hash_of(id, length), id, length);
+    return (int32_t)((uint32_t)map->slot[at] - 1); /* an empty slot gives -1 */
+}
+
+const char *cwi_idmap_text(const cwi_idmap *map, int32_t index)
+{
+    return map->text + map->start[index];
+}
+
+cw_status cwi_idmap_select(cw_context *ctx, const cwi_idmap *from, const int32_t *which,
+                           int32_t count, cwi_idmap *out)
+{
+    cw_status status = CW_OK;
+    int32_t index;
+
+    cwi_idmap_init(out);
+    for (int32_t k = 0; k < count && status == CW_OK; k++) {
+        const char *id = cwi_idmap_text(from, which[k]);
+        status = cwi_idmap_add(ctx, out, id, strlen(id), &index);
+    }
+    if (status != CW_OK) cwi_idmap_clear(out);
+    return status;
+}
+
+cw_status cwi_idmap_number(cw_context *ctx, int32_t count, cwi_idmap *out)
+{
+    cw_status status = CW_OK;
+    char digits[CWI_NUMBER_BYTES];
+    int32_t index;
+
+    cwi_idmap_init(out);
+    for (int32_t k = 0; k < count && status == CW_OK; k++)
+        status = cwi_idmap_add(ctx, out, digits, cwi_print_int(k, digits), &index);
+    if (status != CW_OK) cwi_idmap_clear(out);
+    return status;
+}

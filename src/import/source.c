@@ -1,0 +1,368 @@
+/* source.c - a window on text that moves forward line by line. */
+#include "import/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "import/codec.h"
+
+enum {
+    WINDOW_BYTES = 256 << 10,
+    PACKED_BYTES = 64 << 10,
+    PROGRESS_BYTES = 4 << 20 /* of text between two calls of the progress callback */
+};
+
+struct cwi_source {
+    char *name;
+    char *stage; /* "reading NAME" */
+    int fd;      /* -1 for memory */
+    bool owns_fd;
+    const unsigned char *memory;
+    size_t memory_left;
+    int64_t bytes_read, bytes_total;
+    int64_t until_progress;
+
+    const cwi_codec *codec; /* NULL for plain text */
+    void *codec_state;
+    unsigned char *packed; /* the codec's input; for plain text only the first bytes */
+    cwi_span input;        /* what is left of packed */
+    bool has_pending;      /* the codec may hold more output without more input */
+
+    char *window;
+    size_t window_bytes;
+    size_t start, next, end; /* the line just read begins at start; unread text is next..end */
+    size_t first_bytes;      /* from start to the line after the first one read, for shrink */
+    bool at_end, has_zero;
+    int64_t line, lines_read;
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Up to size bytes of the file as they are; *got is 0 at the end. */
+static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t size, size_t *got)
+{
+    if (source->fd < 0) {
+        *got = source->memory_left < size ? source->memory_left : size;
+        if (*got > 0) memcpy(out, source->memory, *got);
+        source->memory += *got;
+        source->memory_left -= *got;
+    } else {
+        ssize_t result;
+        do result = read(source->fd, out, size);
+        while (result < 0 && errno == EINTR);
+        if (result < 0) return cwi_fail_errno(ctx, "read", source->name);
+        *got = (size_t)result;
+    }
+    source->bytes_read += (int64_t)*got;
+    return CW_OK;
+}
+
+/* Bytes of text from the codec; *got is 0 at the end. */
+static cw_status read_packed(cw_context *ctx, cwi_source *source, cwi_span out, size_t *got)
+{
+    size_t room = out.left;
+    cw_status status;
+
+    *got = 0;
+    while (*got == 0) {
+        if (source->input.left == 0 && !source->has_pending) {
+            source->input.at = source->packed;
+            status = read_raw(ctx, source, source->packed, PACKED_BYTES, &source->input.left);
+            if (status != CW_OK) return status;
+            if (source->input.left == 0 && source->codec->is_whole(source->codec_state))
+                return CW_OK;
+            if (source->input.left == 0)
+                return cwi_fail(ctx, CW_BAD_DATA, "%s: compressed data ends too early",
+                                source->name);
+        }
+        const char *wrong = source->codec->decode(source->codec_state, &source->input, &out);
+        if (wrong && wrong[0] == '\0')
+            return cwi_fail(ctx, CW_NO_MEMORY, "out of memory for decompression");
+        if (wrong) return cwi_fail(ctx, CW_BAD_DATA, "%s: %s", source->name, wrong);
+        source->has_pending = out.left == 0;
+        *got = room - out.left;
+    }
+    return CW_OK;
+}
+
+static cw_status read_text(cw_context *ctx, cwi_source *source, cwi_span out, size_t *got)
+{
+    if (source->codec) return read_packed(ctx, source, out, got);
+    if (source->input.left == 0) return read_raw(ctx, source, out.at, out.left, got);
+    *got = source->input.left < out.left ? source->input.left : out.left;
+    memcpy(out.at, source->input.at, *got);
+    source->input.at += *got;
+    source->input.left -= *got;
+    return CW_OK;
+}
+
+/* Make room behind the window's text: first by forgetting what lies before start. */
+static cw_status make_room(cw_context *ctx, cwi_source *source)
+{
+    if (source->end < source->window_bytes) return CW_OK;
+    if (source->start > 0) {
+        memmove(source->window, source->window + source->start, source->end - source->start);
+        source->end -= source->start;
+        source->next -= source->start;
+        source->start = 0;
+        return CW_OK;
+    }
+    if (source->window_bytes > CWI_MAX_LINE_BYTES)
+        return cwi_fail(ctx, CW_BAD_DATA, "%s:%" PRId64 ": the line is longer than %d MiB",
+                        source->name, source->lines_read + 1, CWI_MAX_LINE_BYTES >> 20);
+    return cwi_grow(ctx, &source->window, &source->window_bytes, source->window_bytes + 1, 1);
+}
+
+/* Read more text into the window, or set at_end. */
+static cw_status fill(cw_context *ctx, cwi_source *source)
+{
+    size_t got;
+    cw_status status;
+
+    if (source->until_progress <= 0) {
+        status = cwi_progress(ctx, source->stage, source->bytes_read, source->bytes_total);
+        if (status != CW_OK) return status;
+        source->until_progress = PROGRESS_BYTES;
+    }
+    status = make_room(ctx, source);
+    if (status != CW_OK) return status;
+    cwi_span out = {(unsigned char *)source->window + source->end,
+                    source->window_bytes - source->end};
+    status = read_text(ctx, source, out, &got);
+    if (status != CW_OK) return status;
+    source->at_end = got == 0;
+    source->has_zero = source->has_zero || memchr(out.at, '\0', got) != NULL;
+    source->end += got;
+    source->until_progress -= (int64_t)got;
+    return CW_OK;
+}
+
+static cw_status fill_to(cw_context *ctx, cwi_source *source, size_t wanted)
+{
+    cw_status status = CW_OK;
+    while (status == CW_OK && !source->at_end && source->end - source->next < wanted)
+        status = fill(ctx, source);
+    return status;
+}
+
+static cw_status find_codec(cw_context *ctx, cwi_source *source)
+{
+    size_t held = 0, got = 1;
+    cw_status status;
+
+    while (held < CWI_MAGIC_BYTES && got > 0) { /* a pipe may give single bytes */
+        status = read_raw(ctx, source, source->packed + held, PACKED_BYTES - held, &got);
+        if (status != CW_OK) return status;
+        held += got;
+    }
+    source->input = (cwi_span){source->packed, held};
+    source->codec = cwi_codec_find(source->packed, held);
+    return source->codec ? source->codec->open(ctx, &source->codec_state) : CW_OK;
+}
+
+/* Everything that opening has in common; takes over fd. */
+static cw_status start(cw_context *ctx, cwi_source *source, const char *name)
+{
+    cw_status status = CW_NO_MEMORY;
+
+    source->name = cwi_strdup(ctx, name);
+    if (!source->name) goto done;
+    source->stage = cwi_format(ctx, "reading %s", base_name(name));
+    source->packed = cwi_alloc(ctx, PACKED_BYTES, 1);
+    source->window = cwi_alloc(ctx, WINDOW_BYTES, 1);
+    if (!source->stage || !source->packed || !source->window) goto done;
+    source->window_bytes = WINDOW_BYTES;
+    CW_TRY(find_codec(ctx, source));
+    CW_TRY(fill_to(ctx, source, 3));
+    if (source->end >= 3 && memcmp(source->window, "\xef\xbb\xbf", 3) == 0)
+        source->start = source->next = 3;
+done:
+    return status;
+}
+
+static cw_status open_file(cw_context *ctx, const char *path, cwi_source *source)
+{
+    struct stat info;
+    bool is_input = strcmp(path, "-") == 0;
+
+    source->fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (source->fd < 0) return cwi_fail_errno(ctx, "open", path);
+    source->owns_fd = !is_input;
+    if (fstat(source->fd, &info) != 0) return cwi_fail_errno(ctx, "look at", path);
+    if (S_ISDIR(info.st_mode))
+        return cwi_fail(ctx, CW_IO, "%s is a folder; a file is needed here", path);
+    source->bytes_total = S_ISREG(info.st_mode) ? (int64_t)info.st_size : 0;
+    return start(ctx, source, is_input ? "standard input" : path);
+}
+
+cw_status cwi_source_open(cw_context *ctx, const char *path, cwi_source **out)
+{
+    *out = NULL;
+    cwi_source *source = cwi_alloc_zero(ctx, 1, sizeof *source);
+    if (!source) return CW_NO_MEMORY;
+    cw_status status = open_file(ctx, path, source);
+    if (status == CW_OK)
+        *out = source;
+    else
+        cwi_source_close(source);
+    return status;
+}
+
+cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *bytes,
+                                 size_t length, cwi_source **out)
+{
+    *out = NULL;
+    cwi_source *source = cwi_alloc_zero(ctx, 1, sizeof *source);
+    if (!source) return CW_NO_MEMORY;
+    source->fd = -1;
+    source->memory = bytes;
+    source->memory_left = length;
+    source->bytes_total = (int64_t)length;
+    cw_status status = start(ctx, source, name);
+    if (status == CW_OK)
+        *out = source;
+    else
+        cwi_source_close(source);
+    return status;
+}
+
+cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text, size_t *length)
+{
+    *text = NULL;
+    *length = 0;
+    cw_status status = fill_to(ctx, source, CWI_PEEK_BYTES);
+    if (status != CW_OK) return status;
+    size_t held = source->end - source->next;
+    *text = source->window + source->next;
+    *length = held < CWI_PEEK_BYTES ? held : CWI_PEEK_BYTES;
+    return CW_OK;
+}
+
+/* Move next behind the following line end; false in *found when there is no text left. */
+static cw_status pass_line(cw_context *ctx, cwi_source *source, bool *found)
+{
+    size_t seen = source->next - source->start;
+    char *newline = NULL;
+
+    for (;;) {
+        size_t from = source->start + seen;
+        newline = memchr(source->window + from, '\n', source->end - from);
+        if (newline || source->at_end) break;
+        seen = source->end - source->start;
+        cw_status status = fill(ctx, source);
+        if (status != CW_OK) return status;
+    }
+    size_t behind = newline ? (size_t)(newline - source->window) + 1 : source->end;
+    *found = behind > source->next;
+    source->next = behind;
+    source->lines_read += *found;
+    return CW_OK;
+}
+
+/* The text from start to next, less the line end. */
+static cw_status give_line(cw_context *ctx, cwi_source *source, const char **line, size_t *length)
+{
+    const char *text = source->window + source->start;
+    size_t size = source->next - source->start;
+
+    if (size > 0 && text[size - 1] == '\n') size--;
+    if (size > 0 && text[size - 1] == '\r') size--;
+    if (size > CWI_MAX_LINE_BYTES)
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "the line is longer than %d MiB",
+                               CWI_MAX_LINE_BYTES >> 20);
+    if (source->has_zero && memchr(text, '\0', size))
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "contains a zero byte; this is not text");
+    *line = text;
+    *length = size;
+    return CW_OK;
+}
+
+cw_status cwi_source_line(cw_context *ctx, cwi_source *source, const char **line, size_t *length)
+{
+    bool found;
+
+    *line = NULL;
+    *length = 0;
+    source->start = source->next;
+    cw_status status = pass_line(ctx, source, &found);
+    if (status != CW_OK || !found) return status;
+    source->line = source->lines_read;
+    source->first_bytes = source->next - source->start;
+    return give_line(ctx, source, line, length);
+}
+
+cw_status cwi_source_extend(cw_context *ctx, cwi_source *source, const char **line, size_t *length)
+{
+    bool found;
+
+    *line = NULL;
+    *length = 0;
+    cw_status status = pass_line(ctx, source, &found);
+    if (status != CW_OK || !found) return status;
+    return give_line(ctx, source, line, length);
+}
+
+void cwi_source_shrink(cwi_source *source)
+{
+    source->next = source->start + source->first_bytes;
+    source->lines_read = source->line;
+}
+
+int64_t cwi_source_line_number(const cwi_source *source)
+{
+    return source->line;
+}
+
+int64_t cwi_source_lines_read(const cwi_source *source)
+{
+    return source->lines_read;
+}
+
+const char *cwi_source_name(const cwi_source *source)
+{
+    return source->name;
+}
+
+int64_t cwi_source_bytes_read(const cwi_source *source)
+{
+    return source->bytes_read;
+}
+
+int64_t cwi_source_bytes_total(const cwi_source *source)
+{
+    return source->bytes_total;
+}
+
+cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
+                          const char *format, ...)
+{
+    char text[800];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return cwi_fail(ctx, status, "%s:%" PRId64 ": %s", source->name, source->line, text);
+}
+
+void cwi_source_close(cwi_source *source)
+{
+    if (!source) return;
+    if (source->owns_fd) (void)close(source->fd);
+    if (source->codec) source->codec->close(source->codec_state);
+    cwi_free(source->window);
+    cwi_free(source->packed);
+    cwi_free(source->stage);
+    cwi_free(source->name);
+    cwi_free(source);
+}

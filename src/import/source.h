@@ -1,0 +1,61 @@
+/* source.h - lines of text from a file, standard input or memory, compressed or not. */
+#ifndef CWI_IMPORT_SOURCE_H
+#define CWI_IMPORT_SOURCE_H
+
+#include "core/context.h"
+
+/*
+ * gzip and zstd are recognised by their first bytes, never by the name.  Lines end in LF or CRLF,
+ * the last one need not; a UTF-8 byte order mark at the beginning is dropped.  While reading, the
+ * progress callback is told "reading NAME" every few megabytes.
+ */
+typedef struct cwi_source cwi_source;
+
+enum {
+    CWI_MAX_LINE_BYTES = 256 << 20,
+    CWI_PEEK_BYTES = 64 << 10 /* what cwi_source_peek looks at, at most */
+};
+
+/* "-" is standard input. */
+cw_status cwi_source_open(cw_context *ctx, const char *path, cwi_source **out);
+
+/* The same for bytes in memory, which must stay there until close.  name is for messages. */
+cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *bytes,
+                                 size_t length, cwi_source **out);
+
+/* The next bytes of text without reading them: CWI_PEEK_BYTES, or fewer when the text ends
+ * before.  Borrowed until the next call. */
+cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text, size_t *length);
+
+/* The next line without its end; *line is NULL after the last one.  Borrowed until the next call
+ * and not zero-terminated.  A zero byte or a line over CWI_MAX_LINE_BYTES is CW_BAD_DATA. */
+cw_status cwi_source_line(cw_context *ctx, cwi_source *source, const char **line, size_t *length);
+
+/* Append the following line to the one just read, with the line end between them, for quoted text
+ * that goes on.  *line is NULL and nothing changes when there is none.  The number of the whole
+ * stays that of its first line. */
+cw_status cwi_source_extend(cw_context *ctx, cwi_source *source, const char **line, size_t *length);
+
+/* Undo cwi_source_extend: the next line is again the one after the first. */
+void cwi_source_shrink(cwi_source *source);
+
+/* Number of the line just read, from 1; 0 before the first. */
+int64_t cwi_source_line_number(const cwi_source *source);
+
+/* Number of line ends passed so far: all lines of the text once the end was reached. */
+int64_t cwi_source_lines_read(const cwi_source *source);
+
+/* The path as it was given; "standard input" for "-". */
+const char *cwi_source_name(const cwi_source *source);
+
+/* Bytes of the file read so far (compressed ones count as they are) and its size, 0 if unknown. */
+int64_t cwi_source_bytes_read(const cwi_source *source);
+int64_t cwi_source_bytes_total(const cwi_source *source);
+
+/* cwi_fail with "name:line: " before the message. */
+cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
+                          const char *format, ...) CWI_PRINTF(4, 5);
+
+void cwi_source_close(cwi_source *source); /* NULL is fine */
+
+#endif

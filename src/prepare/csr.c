@@ -1,0 +1,58 @@
+/* csr.c - grouping by counting sort. */
+#include "prepare/csr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *value, int64_t count,
+                         int32_t n_rows, cwi_csr *out)
+{
+    *out = (cwi_csr){.n_rows = n_rows};
+    out->start = cwi_alloc_zero(ctx, (size_t)n_rows + 2, sizeof *out->start);
+    out->value = cwi_alloc(ctx, (size_t)count, sizeof *out->value);
+    if (!out->start || !out->value) {
+        cwi_csr_clear(out);
+        return CW_NO_MEMORY;
+    }
+    /* Counts go two places up; filling then moves every start to where it belongs. */
+    int64_t *next = out->start + 1;
+    for (int64_t k = 0; k < count; k++) next[row[k] + 1]++;
+    for (int32_t r = 0; r < n_rows; r++) next[r + 1] += next[r];
+    for (int64_t k = 0; k < count; k++) out->value[next[row[k]]++] = value[k];
+    return CW_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cwi_csr_sort(cwi_csr *csr)
+{
+    for (int32_t r = 0; r < csr->n_rows; r++)
+        qsort(csr->value + csr->start[r], (size_t)(csr->start[r + 1] - csr->start[r]),
+              sizeof *csr->value, by_value);
+}
+
+bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value)
+{
+    int64_t low = csr->start[row], high = csr->start[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (csr->value[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < csr->start[row + 1] && csr->value[low] == value;
+}
+
+void cwi_csr_clear(cwi_csr *csr)
+{
+    cwi_free(csr->start);
+    cwi_free(csr->value);
+    *csr = (cwi_csr){0};
+}

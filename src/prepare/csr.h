@@ -1,0 +1,26 @@
+/* csr.h - pairs grouped by one of their ends (compressed sparse rows). */
+#ifndef CWI_PREPARE_CSR_H
+#define CWI_PREPARE_CSR_H
+
+#include "core/context.h"
+
+/* Entries of row r are value[start[r]] .. value[start[r + 1] - 1]. */
+typedef struct cwi_csr {
+    int32_t n_rows;
+    int64_t *start; /* [n_rows + 1] */
+    int32_t *value; /* [start[n_rows]] */
+} cwi_csr;
+
+/* Group count pairs (row[k], value[k]) by row, keeping their order within a row. */
+cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *value, int64_t count,
+                         int32_t n_rows, cwi_csr *out);
+
+/* Sort the values of every row ascending, so that cwi_csr_has works. */
+void cwi_csr_sort(cwi_csr *csr);
+
+/* Is value in row r?  Rows must be sorted. */
+bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value);
+
+void cwi_csr_clear(cwi_csr *csr); /* frees; a cleared or zeroed one is fine */
+
+#endif

@@ -1,0 +1,103 @@
+/* dataset.c - the dataset object and what can be asked of it. */
+#include "prepare/dataset.h"
+
+#include <string.h>
+
+#include "core/mem.h"
+
+cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out)
+{
+    *out = cwi_alloc_zero(ctx, 1, sizeof **out);
+    if (!*out) return CW_NO_MEMORY;
+    cwi_idmap_init(&(*out)->users);
+    cwi_idmap_init(&(*out)->items);
+    return CW_OK;
+}
+
+void cw_dataset_free(cw_dataset *dataset)
+{
+    if (!dataset) return;
+    for (int p = 0; p < CWI_PARTS; p++) cwi_pairs_clear(&dataset->part[p]);
+    cwi_idmap_clear(&dataset->users);
+    cwi_idmap_clear(&dataset->items);
+    cwi_free(dataset->origin);
+    cwi_truth_free(dataset->truth);
+    cwi_free(dataset);
+}
+
+cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs)
+{
+    *pairs = (cwi_pairs){.count = count};
+    pairs->user = cwi_alloc(ctx, (size_t)count, sizeof *pairs->user);
+    pairs->item = cwi_alloc(ctx, (size_t)count, sizeof *pairs->item);
+    if (pairs->user && pairs->item) return CW_OK;
+    cwi_pairs_clear(pairs);
+    return CW_NO_MEMORY;
+}
+
+void cwi_pairs_clear(cwi_pairs *pairs)
+{
+    cwi_free(pairs->user);
+    cwi_free(pairs->item);
+    *pairs = (cwi_pairs){0};
+}
+
+void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree)
+{
+    memset(degree, 0, (size_t)n * sizeof *degree);
+    for (int64_t k = 0; k < count; k++) degree[ids[k]]++;
+}
+
+int32_t cw_dataset_users(const cw_dataset *dataset)
+{
+    return dataset->n_users;
+}
+
+int32_t cw_dataset_items(const cw_dataset *dataset)
+{
+    return dataset->n_items;
+}
+
+static const cwi_pairs *find_part(const cw_dataset *dataset, cw_part part)
+{
+    bool known = part == CW_PART_TRAIN || part == CW_PART_VALID || part == CW_PART_TEST;
+    return known ? &dataset->part[part] : NULL;
+}
+
+int64_t cw_dataset_count(const cw_dataset *dataset, cw_part part)
+{
+    const cwi_pairs *pairs = find_part(dataset, part);
+    return pairs ? pairs->count : 0;
+}
+
+const int32_t *cw_dataset_part_users(const cw_dataset *dataset, cw_part part)
+{
+    const cwi_pairs *pairs = find_part(dataset, part);
+    return pairs && pairs->count > 0 ? pairs->user : NULL;
+}
+
+const int32_t *cw_dataset_part_items(const cw_dataset *dataset, cw_part part)
+{
+    const cwi_pairs *pairs = find_part(dataset, part);
+    return pairs && pairs->count > 0 ? pairs->item : NULL;
+}
+
+static const char *raw_id(const cwi_idmap *map, int32_t index)
+{
+    return index >= 0 && index < map->count ? cwi_idmap_text(map, index) : NULL;
+}
+
+const char *cw_dataset_user_id(const cw_dataset *dataset, int32_t user)
+{
+    return raw_id(&dataset->users, user);
+}
+
+const char *cw_dataset_item_id(const cw_dataset *dataset, int32_t item)
+{
+    return raw_id(&dataset->items, item);
+}
+
+void cw_text_free(char *text)
+{
+    cwi_free(text);
+}

@@ -1,0 +1,159 @@
+/* draw.c - successive sampling by keys, and as the published splits did it. */
+#include "prepare/draw.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/mt19937.h"
+#include "core/pool.h"
+
+/* ---- by keys -------------------------------------------------------------- */
+
+typedef struct key_job {
+    const double *weight;
+    uint64_t seed;
+    cwi_purpose purpose;
+    double *key;
+} key_job;
+
+static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const key_job *job = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_rng rng;
+        cwi_rng_init(&rng, job->seed, job->purpose, (uint64_t)k);
+        job->key[k] = -log(cwi_rng_real(&rng)) / (job->weight ? job->weight[k] : 1.0);
+    }
+    return CW_OK;
+}
+
+static double median_of_three(double a, double b, double c)
+{
+    if (a > b) {
+        double swap = a;
+        a = b;
+        b = swap;
+    }
+    return c < a ? a : (c > b ? b : c);
+}
+
+/* The nth smallest value (n from 0); rearranges values.  Hoare's quickselect. */
+static double nth_smallest(double *value, int64_t count, int64_t n)
+{
+    int64_t low = 0, high = count - 1;
+    while (low < high) {
+        double pivot = median_of_three(value[low], value[low + (high - low) / 2], value[high]);
+        int64_t left = low, right = high;
+        while (left <= right) {
+            while (value[left] < pivot) left++;
+            while (value[right] > pivot) right--;
+            if (left > right) break;
+            double swap = value[left];
+            value[left++] = value[right];
+            value[right--] = swap;
+        }
+        if (n <= right)
+            high = right;
+        else if (n >= left)
+            low = left;
+        else
+            break;
+    }
+    return value[n];
+}
+
+/* Mark the n smallest keys; among equal ones the lower index wins. */
+static void mark_smallest(const double *key, int64_t count, int64_t n, double limit, uint8_t *drawn)
+{
+    int64_t below = 0;
+    for (int64_t k = 0; k < count; k++) below += key[k] < limit;
+    int64_t ties_left = n - below;
+    for (int64_t k = 0; k < count; k++) {
+        drawn[k] = key[k] < limit || (key[k] == limit && ties_left > 0);
+        if (key[k] == limit) ties_left--;
+    }
+}
+
+cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
+                   cwi_purpose purpose, uint8_t *drawn)
+{
+    cw_status status = CW_OK;
+    if (n <= 0 || n >= count) {
+        memset(drawn, n > 0, (size_t)count);
+        return status;
+    }
+    double *key = cwi_alloc(ctx, (size_t)count, sizeof *key);
+    double *work = cwi_alloc(ctx, (size_t)count, sizeof *work);
+    key_job job = {weight, seed, purpose, key};
+
+    if (!key || !work) status = CW_NO_MEMORY;
+    if (status != CW_OK) goto done;
+    CW_TRY(cwi_pool_for(ctx, count, 16384, make_keys, &job));
+    memcpy(work, key, (size_t)count * sizeof *key);
+    mark_smallest(key, count, n, nth_smallest(work, count, n - 1), drawn);
+done:
+    cwi_free(key);
+    cwi_free(work);
+    return status;
+}
+
+/* ---- as published --------------------------------------------------------- */
+
+/* Running sums of the weights that are left, divided by the last. */
+static void running_shares(const double *weight, int64_t count, double *share)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        sum += weight[k];
+        share[k] = sum;
+    }
+    for (int64_t k = 0; k < count; k++) share[k] /= sum;
+}
+
+/* Number of entries <= x in an ascending array. */
+static int64_t count_at_most(const double *share, int64_t count, double x)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (share[middle] <= x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+cw_status cwi_draw_compat(cw_context *ctx, const double *weight, int64_t count, int64_t n,
+                          uint32_t seed, int64_t *order)
+{
+    cw_status status = CW_NO_MEMORY;
+    double *left = cwi_alloc(ctx, (size_t)count, sizeof *left);
+    double *share = cwi_alloc(ctx, (size_t)count, sizeof *share);
+    cwi_mt19937 mt;
+    double sum = 0;
+    int64_t found = 0;
+
+    if (!left || !share) goto done;
+    cwi_mt_init(&mt, seed);
+    for (int64_t k = 0; k < count; k++) sum += weight[k];
+    for (int64_t k = 0; k < count; k++) left[k] = weight[k] / sum;
+    while (found < n) {
+        CW_TRY(cwi_progress(ctx, "drawing held-out rows", found, n));
+        int64_t wanted = n - found;
+        running_shares(left, count, share);
+        for (int64_t draw = 0; draw < wanted; draw++) {
+            int64_t k = count_at_most(share, count, cwi_mt_real(&mt));
+            if (k >= count || left[k] == 0) continue; /* already drawn in this round */
+            left[k] = 0;
+            order[found++] = k;
+        }
+    }
+    status = CW_OK;
+done:
+    cwi_free(left);
+    cwi_free(share);
+    return status;
+}

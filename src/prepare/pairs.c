@@ -1,0 +1,92 @@
+/* pairs.c - read and write user,item files. */
+#include "prepare/pairs.h"
+
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+
+static const char header[] = "user,item";
+
+static cw_status read_header(cw_context *ctx, cwi_source *source)
+{
+    const char *line;
+    size_t length;
+    cw_status status = cwi_source_line(ctx, source, &line, &length);
+    if (status != CW_OK) return status;
+    if (!line) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
+    if (length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
+    return cwi_source_fail(ctx, source, CW_BAD_DATA,
+                           "expected the header user,item; crosswise prepare reads other files");
+}
+
+/* One id: a whole number from 0 on, below n where n is known. */
+static cw_status read_id(cw_context *ctx, const cwi_source *source, const char *noun,
+                         const char *text, size_t length, int32_t n, int32_t *out)
+{
+    int64_t value;
+    char shown[48];
+    int64_t limit = n > 0 ? n : INT32_MAX - 1;
+
+    if (!cwi_parse_int(text, length, &value) || value < 0)
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s '%s' is not a whole number from 0 on",
+                               noun, cwi_excerpt(text, length, shown));
+    if (value >= limit)
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s %lld is not below %lld", noun,
+                               (long long)value, (long long)limit);
+    *out = (int32_t)value;
+    return CW_OK;
+}
+
+static cw_status read_pair(cw_context *ctx, const cwi_source *source, cwi_bounds bounds,
+                           const char *line, size_t length, int32_t pair[2])
+{
+    const char *comma = memchr(line, ',', length);
+    if (!comma) return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected user,item");
+    size_t before = (size_t)(comma - line);
+    cw_status status = read_id(ctx, source, "user", line, before, bounds.n_users, &pair[0]);
+    if (status != CW_OK) return status;
+    return read_id(ctx, source, "item", comma + 1, length - before - 1, bounds.n_items, &pair[1]);
+}
+
+cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out)
+{
+    cw_status status;
+    const char *line;
+    size_t length, user_room = 0, item_room = 0;
+    int32_t pair[2];
+
+    *out = (cwi_pairs){0};
+    CW_TRY(read_header(ctx, source));
+    for (;;) {
+        CW_TRY(cwi_source_line(ctx, source, &line, &length));
+        if (!line) break;
+        if (length == 0) continue;
+        CW_TRY(read_pair(ctx, source, bounds, line, length, pair));
+        size_t need = (size_t)out->count + 1;
+        CW_TRY(cwi_grow(ctx, &out->user, &user_room, need, sizeof *out->user));
+        CW_TRY(cwi_grow(ctx, &out->item, &item_room, need, sizeof *out->item));
+        out->user[out->count] = pair[0];
+        out->item[out->count++] = pair[1];
+    }
+done:
+    if (status != CW_OK) cwi_pairs_clear(out);
+    return status;
+}
+
+cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pairs,
+                          char hash[CWI_HASH_BYTES])
+{
+    cwi_writer *writer;
+    cw_status status = cwi_writer_open(ctx, path, &writer);
+    if (status != CW_OK) return status;
+    cwi_writer_text(writer, header);
+    cwi_writer_put(writer, "\n", 1);
+    for (int64_t k = 0; k < pairs->count; k++) {
+        cwi_writer_int(writer, pairs->user[k]);
+        cwi_writer_put(writer, ",", 1);
+        cwi_writer_int(writer, pairs->item[k]);
+        cwi_writer_put(writer, "\n", 1);
+    }
+    return cwi_writer_close(ctx, writer, hash);
+}

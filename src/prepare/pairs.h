@@ -1,0 +1,21 @@
+/* pairs.h - files of pairs in the published form: header user,item, then one pair a line. */
+#ifndef CWI_PREPARE_PAIRS_H
+#define CWI_PREPARE_PAIRS_H
+
+#include "core/file.h"
+#include "import/source.h"
+#include "prepare/dataset.h"
+
+/* Ids must lie below these; 0 means that any may come. */
+typedef struct cwi_bounds {
+    int32_t n_users, n_items;
+} cwi_bounds;
+
+/* Read all pairs of a source. */
+cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out);
+
+/* Write pairs to a new file; hash may be NULL. */
+cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pairs,
+                          char hash[CWI_HASH_BYTES]);
+
+#endif

@@ -1,0 +1,144 @@
+/* population.c - the users and items of a simulation. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "core/rng.h"
+#include "prepare/simulation.h"
+
+/* What differs between users comes first in a stream, so that it does not depend on dim. */
+static cw_status draw_users(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    cwi_simulation *sim = arg;
+    cwi_truth *truth = sim->truth;
+
+    (void)chunk;
+    for (int64_t u = begin; u < end; u++) {
+        cwi_rng rng;
+        float *factor = truth->user_factors + u * truth->dim;
+        cwi_rng_init(&rng, sim->plan.seed, CWI_RNG_SIM_USER, (uint64_t)u);
+        truth->user_propensity[u] = (float)exp(sim->plan.activity * cwi_rng_normal(&rng));
+        truth->user_conformity[u] = (float)exp(sim->plan.violation * cwi_rng_normal(&rng));
+        for (int32_t d = 0; d < truth->dim; d++) factor[d] = (float)cwi_rng_normal(&rng);
+    }
+    return CW_OK;
+}
+
+/* The scales of the model are baked into the items.  `popularity` receives what ranks them. */
+static void draw_items(const cwi_simulation *sim, double *popularity)
+{
+    const cwi_plan *plan = &sim->plan;
+    cwi_truth *truth = sim->truth;
+    double common = plan->sharpness * sqrt(plan->quality);
+    double personal = plan->sharpness * sqrt((1.0 - plan->quality) / plan->dim);
+    double shared = plan->quality_popularity;
+
+    for (int64_t i = 0; i < plan->n_items; i++) {
+        cwi_rng rng;
+        float *factor = truth->item_factors + i * truth->dim;
+        cwi_rng_init(&rng, plan->seed, CWI_RNG_SIM_ITEM, (uint64_t)i);
+        double quality = cwi_rng_normal(&rng);
+        popularity[i] = shared * quality + sqrt(1.0 - shared * shared) * cwi_rng_normal(&rng);
+        truth->item_quality[i] = (float)(common * quality);
+        for (int32_t d = 0; d < truth->dim; d++)
+            factor[d] = (float)(personal * cwi_rng_normal(&rng));
+    }
+}
+
+typedef struct ranking {
+    double popularity;
+    int32_t item;
+} ranking;
+
+/* Falling popularity, then rising item. */
+static int compare(const void *left, const void *right)
+{
+    const ranking *a = left, *b = right;
+    if (a->popularity != b->popularity) return a->popularity > b->popularity ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* The x that a standard normal number exceeds with probability tail in (0, 1), by halving. */
+static double normal_quantile(double tail)
+{
+    double low = -40.0, high = 40.0;
+    while (high - low > 1e-12) {
+        double middle = 0.5 * (low + high);
+        if (0.5 * erfc(middle * sqrt(0.5)) > tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+/*
+ * Rank the items and give rank k the k-th quantile of the log-normal distribution, over the
+ * first.  Quantiles rather than free draws, because the largest of many free draws varies so
+ * much that it alone would decide how many interactions can be reached with a seed.
+ */
+static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *popularity)
+{
+    int32_t n_items = sim->plan.n_items;
+    double most = normal_quantile(0.5 / (double)n_items);
+    ranking *order = cwi_alloc(ctx, (size_t)n_items, sizeof *order);
+
+    if (!order) return CW_NO_MEMORY;
+    for (int32_t i = 0; i < n_items; i++)
+        order[i] = (ranking){.popularity = popularity[i], .item = i};
+    qsort(order, (size_t)n_items, sizeof *order, compare);
+    for (int32_t k = 0; k < n_items; k++) {
+        double below = most - normal_quantile((k + 0.5) / (double)n_items);
+        float propensity = (float)exp(-sim->plan.popularity * below);
+        sim->ranked[k] = order[k].item;
+        sim->truth->item_propensity[order[k].item] = propensity;
+        sim->log_chance[k] = log((double)propensity);
+    }
+    cwi_free(order);
+    return CW_OK;
+}
+
+cw_status cwi_simulation_populate(cw_context *ctx, cwi_simulation *sim)
+{
+    const cwi_plan *plan = &sim->plan;
+    double *popularity = NULL;
+    cw_status status;
+
+    CW_TRY(cwi_truth_create(ctx, plan->n_users, plan->n_items, plan->dim, &sim->truth));
+    sim->truth->alpha = plan->alpha;
+    sim->ranked = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *sim->ranked);
+    sim->log_chance = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *sim->log_chance);
+    popularity = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *popularity);
+    CW_TRY(sim->ranked && sim->log_chance && popularity ? CW_OK : CW_NO_MEMORY);
+    CW_TRY(cwi_pool_for(ctx, plan->n_users, CWI_SIM_CHUNK, draw_users, sim));
+    draw_items(sim, popularity);
+    CW_TRY(rank_items(ctx, sim, popularity));
+done:
+    cwi_free(popularity);
+    return status;
+}
+
+double cwi_simulation_chance(const cwi_simulation *sim, double propensity, double conformity,
+                             int64_t rank)
+{
+    if (conformity == 1.0)
+        return propensity * (double)sim->truth->item_propensity[sim->ranked[rank]];
+    return propensity * exp(conformity * sim->log_chance[rank]);
+}
+
+double cwi_simulation_uptake(const cwi_simulation *sim, double relevance)
+{
+    double alpha = sim->truth->alpha;
+    return alpha == 0.0 ? relevance : pow(relevance, 1.0 + alpha);
+}
+
+void cwi_simulation_clear(cwi_simulation *sim)
+{
+    cwi_truth_free(sim->truth);
+    cwi_free(sim->ranked);
+    cwi_free(sim->log_chance);
+    cwi_free(sim->start);
+    cwi_free(sim->item);
+    *sim = (cwi_simulation){.plan = sim->plan};
+}

@@ -1,0 +1,233 @@
+/* prepare.c - interactions to a dataset: filter, split, give dense ids. */
+#include <jansson.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/options.h"
+#include "core/report.h"
+#include "import/interactions.h"
+#include "prepare/dataset.h"
+#include "prepare/rows.h"
+#include "prepare/split.h"
+
+const cw_option_info cwi_prepare_options[] = {
+    {.name = "core",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "",
+     .minimum = 1,
+     .maximum = 1000000,
+     .help = "drop users and items with fewer than this many interactions, repeatedly; 3 unless "
+             "the split is given"},
+    {.name = "max-users",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .minimum = 0,
+     .maximum = 2147483647,
+     .help = "keep this many users, drawn uniformly before the core filter; 0 keeps all"},
+    {.name = "split",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = CWI_SPLIT_CHOICES,
+     .help = "how to hold out rows: debiased (each item about equally likely), compat (the same, "
+             "bit for bit as the paper's files), random, leave-last and by-time (need times), "
+             "given (files supplied); auto is given for a split folder, else debiased"},
+    {.name = "holdout",
+     .kind = CW_OPTION_REAL,
+     .preset = "0.3",
+     .minimum = 0,
+     .maximum = 1,
+     .minimum_is_open = true,
+     .maximum_is_open = true,
+     .help = "share of the rows to hold out"},
+    {.name = "cap",
+     .kind = CW_OPTION_REAL,
+     .preset = "1/60",
+     .minimum = 0,
+     .maximum = 1,
+     .minimum_is_open = true,
+     .help = "debiased and compat: a row weighs min(1/degree of its item, cap)"},
+    {.name = "test-share",
+     .kind = CW_OPTION_REAL,
+     .preset = "2/3",
+     .minimum = 0,
+     .maximum = 1,
+     .help = "share of the held-out rows that become the test set; the others validate"},
+    {.name = "moveback",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = "auto|on|off",
+     .help = "held-out rows whose user or item has no train row: on moves them to train, off "
+             "drops them; auto is on for debiased, compat and random, off for the splits by "
+             "time, and leaves a given split as it is"},
+    {.name = "seed",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .minimum = 0,
+     .maximum = 4294967295.0,
+     .help = "same seed, same dataset, on any number of threads"},
+    {0}};
+
+/* What happened on the way, for dataset.json. */
+typedef struct history {
+    int64_t rows_in, rows_kept_users, rows_core;
+    int64_t core;
+    const char *split;
+} history;
+
+static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *rows, history *past)
+{
+    cw_status status = CW_OK;
+    int64_t max_users = cwi_options_integer(options, "max-users");
+    uint64_t seed = (uint64_t)cwi_options_integer(options, "seed");
+
+    past->rows_in = rows->count;
+    past->split = cwi_split_name(rows, options);
+    past->core = strcmp(past->split, "given") == 0 ? 1 : 3;
+    if (cwi_options_is_set(options, "core")) past->core = cwi_options_integer(options, "core");
+    if (max_users > 0 && strcmp(past->split, "compat") == 0)
+        CW_TRY(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
+    else if (max_users > 0)
+        CW_TRY(cwi_rows_subsample(ctx, rows, max_users, seed));
+    past->rows_kept_users = rows->count;
+    CW_TRY(cwi_progress(ctx, "filtering", 0, 0));
+    CW_TRY(cwi_rows_core(ctx, rows, past->core));
+    past->rows_core = rows->count;
+    if (rows->count == 0)
+        status = cwi_fail(ctx, CW_BAD_DATA,
+                          "--core %lld leaves none of the %lld interactions; try a smaller one",
+                          (long long)past->core, (long long)past->rows_kept_users);
+done:
+    return status;
+}
+
+/* ---- dense ids ------------------------------------------------------------ */
+
+/* Old ids in order of first appearance, and the way back. */
+typedef struct renumbering {
+    int32_t count;
+    int32_t *old_id; /* [count] */
+    int32_t *new_id; /* [old ids], -1 when it does not occur */
+} renumbering;
+
+static cw_status renumbering_create(cw_context *ctx, int32_t n_old, renumbering *out)
+{
+    *out = (renumbering){.old_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->old_id),
+                         .new_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->new_id)};
+    if (!out->old_id || !out->new_id) return CW_NO_MEMORY;
+    for (int32_t k = 0; k < n_old; k++) out->new_id[k] = -1;
+    return CW_OK;
+}
+
+static int32_t renumber(renumbering *map, int32_t old_id)
+{
+    if (map->new_id[old_id] < 0) {
+        map->new_id[old_id] = map->count;
+        map->old_id[map->count++] = old_id;
+    }
+    return map->new_id[old_id];
+}
+
+static void append(cwi_pairs *pairs, renumbering *users, renumbering *items, const cwi_rows *rows,
+                   int64_t r)
+{
+    pairs->user[pairs->count] = renumber(users, rows->user[r]);
+    pairs->item[pairs->count++] = renumber(items, rows->item[r]);
+}
+
+/* Copy rows into the parts: train first, so that its ids are the lowest. */
+static cw_status fill_parts(cw_context *ctx, const cwi_rows *rows, const cwi_split *split,
+                            renumbering *users, renumbering *items, cw_dataset *dataset)
+{
+    cw_status status;
+    int64_t size[CWI_PARTS + 1] = {0};
+
+    for (int64_t r = 0; r < rows->count; r++) size[split->part[r]]++;
+    for (int p = 0; p < CWI_PARTS; p++) {
+        CW_TRY(cwi_pairs_create(ctx, size[p], &dataset->part[p]));
+        dataset->part[p].count = 0;
+        dataset->has_part[p] = true;
+    }
+    for (int64_t r = 0; r < rows->count; r++)
+        if (split->part[r] == CW_PART_TRAIN)
+            append(&dataset->part[CW_PART_TRAIN], users, items, rows, r);
+    for (int p = CW_PART_VALID; p <= CW_PART_TEST; p++)
+        for (int64_t h = 0; h < split->n_held; h++)
+            if (split->part[split->held[h]] == p)
+                append(&dataset->part[p], users, items, rows, split->held[h]);
+done:
+    return status;
+}
+
+static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cwi_rows *rows,
+                          const cwi_split *split, cw_dataset *dataset)
+{
+    cw_status status;
+    renumbering users = {0}, items = {0};
+
+    CW_TRY(renumbering_create(ctx, rows->n_users, &users));
+    CW_TRY(renumbering_create(ctx, rows->n_items, &items));
+    CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
+    dataset->n_users = users.count;
+    dataset->n_items = items.count;
+    CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
+    CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
+done:
+    cwi_free(users.old_id);
+    cwi_free(users.new_id);
+    cwi_free(items.old_id);
+    cwi_free(items.new_id);
+    return status;
+}
+
+/* ---- how it was made ------------------------------------------------------ */
+
+static json_t *describe_steps(const history *past, const cwi_split *split)
+{
+    return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I}", "rows_read",
+                     (json_int_t)past->rows_in, "rows_after_max_users",
+                     (json_int_t)past->rows_kept_users, "core", (json_int_t)past->core, "split",
+                     past->split, "rows_after_core", (json_int_t)past->rows_core, "held_out",
+                     (json_int_t)split->drawn, "moved_back", (json_int_t)split->moved_back,
+                     "dropped", (json_int_t)split->dropped);
+}
+
+static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
+                              const cw_options *options, const history *past,
+                              const cwi_split *split, cw_dataset *dataset)
+{
+    json_t *source = from->source ? json_loads(from->source, 0, NULL) : json_object();
+    json_t *origin = json_pack("{s:o, s:o, s:o}", "source", source, "options",
+                               cwi_report_options(options), "steps", describe_steps(past, split));
+    return cwi_report_text(ctx, origin, &dataset->origin);
+}
+
+cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interactions,
+                             const cw_options *options, cw_dataset **out)
+{
+    cw_status status;
+    cw_options *defaults = NULL;
+    cw_dataset *dataset = NULL;
+    cwi_rows rows = {0};
+    cwi_split split = {0};
+    history past = {0};
+
+    cwi_begin(ctx);
+    *out = NULL;
+    CW_TRY(cwi_options_check(ctx, options, "prepare"));
+    if (!options) CW_TRY(cwi_options_create(ctx, "prepare", cwi_prepare_options, &defaults));
+    if (!options) options = defaults;
+    CW_TRY(cwi_rows_copy(ctx, interactions, &rows));
+    CW_TRY(filter(ctx, options, &rows, &past));
+    CW_TRY(cwi_progress(ctx, "splitting", 0, 0));
+    CW_TRY(cwi_split_create(ctx, &rows, options, &split));
+    CW_TRY(cwi_dataset_create(ctx, &dataset));
+    CW_TRY(assemble(ctx, interactions, &rows, &split, dataset));
+    CW_TRY(write_origin(ctx, interactions, options, &past, &split, dataset));
+    *out = dataset;
+done:
+    if (status != CW_OK) cw_dataset_free(dataset);
+    cwi_split_clear(&split);
+    cwi_rows_clear(&rows);
+    cw_options_free(defaults);
+    return status;
+}

@@ -1,0 +1,342 @@
+/*
+ * split.c - the ways to divide rows: debiased, as published, random, by time, as given.
+ *
+ * The debiased split holds out rows with probability falling in the popularity of their item, so
+ * that every item is about equally likely to be tested (Liang et al., 2016; used by CausE, DICE,
+ * CPR).  Rows whose user or item would vanish from train go back to train.
+ */
+#include "prepare/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/mt19937.h"
+#include "core/rng.h"
+#include "core/text.h"
+#include "prepare/dataset.h"
+#include "prepare/draw.h"
+
+typedef cw_status (*split_fn)(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                              cwi_split *split);
+
+/* ---- pieces --------------------------------------------------------------- */
+
+cw_status cwi_debias_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
+                             double cap, double **weight)
+{
+    int64_t *degree = cwi_alloc(ctx, (size_t)n_items, sizeof *degree);
+    *weight = cwi_alloc(ctx, (size_t)count, sizeof **weight);
+    if (!degree || !*weight) {
+        cwi_free(degree);
+        cwi_free(*weight);
+        *weight = NULL;
+        return CW_NO_MEMORY;
+    }
+    cwi_degrees(item, count, n_items, degree);
+    for (int64_t r = 0; r < count; r++) {
+        double by_degree = 1.0 / (double)degree[item[r]];
+        (*weight)[r] = by_degree < cap ? by_degree : cap;
+    }
+    cwi_free(degree);
+    return CW_OK;
+}
+
+/* Rows that are not train, in file order, as the held-out list. */
+static void list_held(const cwi_rows *rows, cwi_split *split)
+{
+    split->n_held = 0;
+    for (int64_t r = 0; r < rows->count; r++)
+        if (split->part[r] != CW_PART_TRAIN) split->held[split->n_held++] = r;
+    split->drawn = split->n_held;
+}
+
+cw_status cwi_split_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
+                           int64_t *changed)
+{
+    uint8_t *has_user = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
+    uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)rows->n_items, 1);
+    int64_t kept = 0;
+
+    if (!has_user || !has_item) {
+        cwi_free(has_user);
+        cwi_free(has_item);
+        return CW_NO_MEMORY;
+    }
+    for (int64_t r = 0; r < rows->count; r++) {
+        if (split->part[r] != CW_PART_TRAIN) continue;
+        has_user[rows->user[r]] = 1;
+        has_item[rows->item[r]] = 1;
+    }
+    for (int64_t h = 0; h < split->n_held; h++) {
+        int64_t r = split->held[h];
+        if (has_user[rows->user[r]] && has_item[rows->item[r]])
+            split->held[kept++] = r;
+        else
+            split->part[r] = part;
+    }
+    *changed = split->n_held - kept;
+    split->n_held = kept;
+    cwi_free(has_user);
+    cwi_free(has_item);
+    return CW_OK;
+}
+
+enum { MOVEBACK_AUTO, MOVEBACK_ON, MOVEBACK_OFF };
+
+static cw_status settle_unseen(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                               bool by_default, cwi_split *split)
+{
+    int choice = cwi_options_choice(options, "moveback");
+    bool back = choice == MOVEBACK_AUTO ? by_default : choice == MOVEBACK_ON;
+    return cwi_split_unseen(ctx, rows, split, back ? CW_PART_TRAIN : CWI_PART_DROPPED,
+                            back ? &split->moved_back : &split->dropped);
+}
+
+static int64_t held_share(const cwi_rows *rows, const cw_options *options)
+{
+    return (int64_t)rint((double)rows->count * cwi_options_real(options, "holdout"));
+}
+
+static int64_t test_share(const cwi_split *split, const cw_options *options)
+{
+    return (int64_t)rint((double)split->n_held * cwi_options_real(options, "test-share"));
+}
+
+static uint64_t seed_of(const cw_options *options)
+{
+    return (uint64_t)cwi_options_integer(options, "seed");
+}
+
+/* Give test its share of the held-out rows, uniformly at random. */
+static cw_status cut_test(cw_context *ctx, const cw_options *options, cwi_split *split)
+{
+    uint8_t *drawn = cwi_alloc(ctx, (size_t)split->n_held, 1);
+    if (!drawn) return CW_NO_MEMORY;
+    cw_status status = cwi_draw(ctx, NULL, split->n_held, test_share(split, options),
+                                seed_of(options), CWI_RNG_TEST_CUT, drawn);
+    for (int64_t h = 0; h < split->n_held && status == CW_OK; h++)
+        split->part[split->held[h]] = drawn[h] ? CW_PART_TEST : CW_PART_VALID;
+    cwi_free(drawn);
+    return status;
+}
+
+/* ---- debiased and random -------------------------------------------------- */
+
+static cw_status split_by_weight(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                                 const double *weight, cwi_split *split)
+{
+    cw_status status;
+    CW_TRY(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
+                    CWI_RNG_HOLDOUT, split->part));
+    list_held(rows, split); /* drawn rows hold 1 for now, which is not train */
+    CW_TRY(settle_unseen(ctx, rows, options, true, split));
+    CW_TRY(cut_test(ctx, options, split));
+done:
+    return status;
+}
+
+static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                                cwi_split *split)
+{
+    double *weight;
+    cw_status status = cwi_debias_weights(ctx, rows->item, rows->count, rows->n_items,
+                                          cwi_options_real(options, "cap"), &weight);
+    if (status == CW_OK) status = split_by_weight(ctx, rows, options, weight, split);
+    cwi_free(weight);
+    return status;
+}
+
+static cw_status split_random(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                              cwi_split *split)
+{
+    return split_by_weight(ctx, rows, options, NULL, split);
+}
+
+/* ---- as published --------------------------------------------------------- */
+
+/* Test rows are the first of a permutation of the held-out rows and come in its order; valid
+ * rows are the others in draw order. */
+static cw_status cut_test_compat(cw_context *ctx, const cw_options *options, cwi_split *split)
+{
+    cw_status status = CW_NO_MEMORY;
+    int64_t n_test = test_share(split, options), at = 0;
+    int32_t *order = cwi_alloc(ctx, (size_t)split->n_held, sizeof *order);
+    int64_t *draw_order = cwi_alloc(ctx, (size_t)split->n_held, sizeof *draw_order);
+    cwi_mt19937 mt;
+
+    if (!order || !draw_order) goto done;
+    status = CW_OK;
+    cwi_mt_init(&mt, (uint32_t)seed_of(options));
+    cwi_mt_permute(&mt, order, (int32_t)split->n_held);
+    memcpy(draw_order, split->held, (size_t)split->n_held * sizeof *draw_order);
+    for (int64_t h = 0; h < split->n_held; h++) split->part[draw_order[h]] = CW_PART_VALID;
+    for (int64_t h = 0; h < n_test; h++) {
+        split->held[at] = draw_order[order[h]];
+        split->part[split->held[at++]] = CW_PART_TEST;
+    }
+    for (int64_t h = 0; h < split->n_held; h++)
+        if (split->part[draw_order[h]] == CW_PART_VALID) split->held[at++] = draw_order[h];
+done:
+    cwi_free(order);
+    cwi_free(draw_order);
+    return status;
+}
+
+static cw_status split_compat(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                              cwi_split *split)
+{
+    cw_status status;
+    double *weight = NULL;
+
+    split->n_held = split->drawn = held_share(rows, options);
+    if (split->n_held > INT32_MAX)
+        return cwi_fail(ctx, CW_BAD_DATA, "compat splits hold out at most %d rows", INT32_MAX);
+    CW_TRY(cwi_debias_weights(ctx, rows->item, rows->count, rows->n_items,
+                              cwi_options_real(options, "cap"), &weight));
+    CW_TRY(cwi_draw_compat(ctx, weight, rows->count, split->n_held, (uint32_t)seed_of(options),
+                           split->held));
+    for (int64_t h = 0; h < split->n_held; h++) split->part[split->held[h]] = CW_PART_VALID;
+    CW_TRY(settle_unseen(ctx, rows, options, true, split));
+    CW_TRY(cut_test_compat(ctx, options, split));
+done:
+    cwi_free(weight);
+    return status;
+}
+
+/* ---- by time -------------------------------------------------------------- */
+
+typedef struct moment {
+    double time;
+    int64_t row;
+} moment;
+
+static int earlier(const void *a, const void *b)
+{
+    const moment *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* All rows from the earliest to the latest; equal times keep file order. */
+static cw_status sort_by_time(cw_context *ctx, const cwi_rows *rows, moment **out)
+{
+    if (!rows->time) {
+        *out = NULL;
+        return cwi_fail(ctx, CW_BAD_DATA,
+                        "this split needs a time for every interaction and the input has none");
+    }
+    *out = cwi_alloc(ctx, (size_t)rows->count, sizeof **out);
+    if (!*out) return CW_NO_MEMORY;
+    for (int64_t r = 0; r < rows->count; r++) (*out)[r] = (moment){rows->time[r], r};
+    qsort(*out, (size_t)rows->count, sizeof **out, earlier);
+    return CW_OK;
+}
+
+/* The latest rows are held out; of these the later ones are the test. */
+static cw_status split_by_time(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                               cwi_split *split)
+{
+    cw_status status;
+    moment *sorted = NULL;
+    int64_t n_held = held_share(rows, options);
+
+    CW_TRY(sort_by_time(ctx, rows, &sorted));
+    split->n_held = n_held;
+    int64_t n_test = test_share(split, options);
+    for (int64_t k = 0; k < n_held; k++)
+        split->part[sorted[rows->count - 1 - k].row] = k < n_test ? CW_PART_TEST : CW_PART_VALID;
+    list_held(rows, split);
+    CW_TRY(settle_unseen(ctx, rows, options, false, split));
+done:
+    cwi_free(sorted);
+    return status;
+}
+
+/* The last row of every user is his test, the one before his validation; users with fewer than
+ * three rows stay in train. */
+static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                                  cwi_split *split)
+{
+    cw_status status;
+    moment *sorted = NULL;
+    int64_t *degree = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *degree);
+    uint8_t *taken = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
+
+    if (!degree || !taken)
+        status = CW_NO_MEMORY;
+    else
+        status = sort_by_time(ctx, rows, &sorted);
+    if (status != CW_OK) goto done;
+    cwi_degrees(rows->user, rows->count, rows->n_users, degree);
+    for (int64_t k = rows->count - 1; k >= 0; k--) {
+        int64_t r = sorted[k].row;
+        int32_t u = rows->user[r];
+        if (degree[u] < 3 || taken[u] == 2) continue;
+        split->part[r] = taken[u]++ == 0 ? CW_PART_TEST : CW_PART_VALID;
+    }
+    list_held(rows, split);
+    CW_TRY(settle_unseen(ctx, rows, options, false, split));
+done:
+    cwi_free(sorted);
+    cwi_free(degree);
+    cwi_free(taken);
+    return status;
+}
+
+/* ---- as given ------------------------------------------------------------- */
+
+/* A published split is not altered: rows whose user or item train lacks stay, unless asked. */
+static cw_status split_given(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                             cwi_split *split)
+{
+    if (!rows->part)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--split given needs a folder with train, valid and test files, or "
+                        "--train, --valid and --test");
+    memcpy(split->part, rows->part, (size_t)rows->count);
+    list_held(rows, split);
+    if (cwi_options_choice(options, "moveback") == MOVEBACK_AUTO) return CW_OK;
+    return settle_unseen(ctx, rows, options, false, split);
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    split_fn split;
+} ways[] = {
+    {"debiased", split_debiased},     {"compat", split_compat},   {"random", split_random},
+    {"leave-last", split_leave_last}, {"by-time", split_by_time}, {"given", split_given},
+};
+
+const char *cwi_split_name(const cwi_rows *rows, const cw_options *options)
+{
+    const char *name = cwi_options_text(options, "split");
+    if (strcmp(name, "auto") != 0) return name;
+    return rows->part ? "given" : "debiased";
+}
+
+cw_status cwi_split_create(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                           cwi_split *out)
+{
+    cw_status status = CW_NO_MEMORY;
+    const char *name = cwi_split_name(rows, options);
+    size_t way = 0;
+
+    *out = (cwi_split){0};
+    out->part = cwi_alloc_zero(ctx, (size_t)rows->count, 1); /* all train */
+    out->held = cwi_alloc(ctx, (size_t)rows->count, sizeof *out->held);
+    while (strcmp(ways[way].name, name) != 0) way++;
+    if (out->part && out->held) status = ways[way].split(ctx, rows, options, out);
+    if (status != CW_OK) cwi_split_clear(out);
+    return status;
+}
+
+void cwi_split_clear(cwi_split *split)
+{
+    cwi_free(split->part);
+    cwi_free(split->held);
+    *split = (cwi_split){0};
+}

@@ -1,0 +1,39 @@
+/* split.h - divide rows into train, valid and test. */
+#ifndef CWI_PREPARE_SPLIT_H
+#define CWI_PREPARE_SPLIT_H
+
+#include "core/options.h"
+#include "prepare/rows.h"
+
+enum { CWI_PART_DROPPED = 3 }; /* beside cw_part: a row that belongs nowhere */
+
+typedef struct cwi_split {
+    uint8_t *part; /* [rows] cw_part or CWI_PART_DROPPED */
+    int64_t *held; /* held-out rows in the order their files shall have */
+    int64_t n_held;
+    int64_t drawn;      /* rows held out at first */
+    int64_t moved_back; /* of them: to train, because train lacked their user or item */
+    int64_t dropped;    /* of them: left out for the same reason */
+} cwi_split;
+
+/* Names of the ways to split, in the order of the option's choices. */
+#define CWI_SPLIT_CHOICES "auto|debiased|compat|random|leave-last|by-time|given"
+
+/* Divide rows as the options of stage "prepare" say. */
+cw_status cwi_split_create(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                           cwi_split *out);
+void cwi_split_clear(cwi_split *split);
+
+/* Which way `auto` means for these rows, by name. */
+const char *cwi_split_name(const cwi_rows *rows, const cw_options *options);
+
+/* Weight min(1/d_i, cap) of every row, d_i the degree of its item; spec of the debiased split. */
+cw_status cwi_debias_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
+                             double cap, double **weight);
+
+/* Rows of `held` whose user or item has no train row are given `part`; returns how many.
+ * One pass: rows moved back do not help others. */
+cw_status cwi_split_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
+                           int64_t *changed);
+
+#endif

@@ -1,0 +1,106 @@
+/* stats.c - degree statistics. */
+#include "prepare/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+double cwi_gini(const int64_t *ascending, int64_t count)
+{
+    double sum = 0, weighted = 0;
+    for (int64_t k = 0; k < count; k++) {
+        sum += (double)ascending[k];
+        weighted += (double)(k + 1) * (double)ascending[k];
+    }
+    if (sum == 0) return 0;
+    double n = (double)count;
+    return (2 * weighted / sum - (n + 1)) / n;
+}
+
+double cwi_top_share(const int64_t *ascending, int64_t count, double share)
+{
+    int64_t top = (int64_t)ceil(share * (double)count);
+    double sum = 0, top_sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        sum += (double)ascending[k];
+        if (k >= count - top) top_sum += (double)ascending[k];
+    }
+    return sum > 0 ? top_sum / sum : 0;
+}
+
+int64_t cwi_quantile(const int64_t *ascending, int64_t count, double q)
+{
+    int64_t rank = (int64_t)ceil(q * (double)count) - 1;
+    return count == 0 ? 0 : ascending[rank < 0 ? 0 : rank];
+}
+
+static int ascending_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static json_t *report_degrees(const int64_t *sorted, int32_t n, int64_t rows)
+{
+    static const struct {
+        const char *name;
+        double q;
+    } quantiles[] = {{"min", 0},    {"p1", 0.01},  {"p10", 0.1},  {"p25", 0.25}, {"median", 0.5},
+                     {"p75", 0.75}, {"p90", 0.90}, {"p99", 0.99}, {"max", 1}};
+    json_t *out = json_object();
+    int bad = 0;
+
+    for (size_t k = 0; k < sizeof quantiles / sizeof quantiles[0]; k++)
+        bad |= json_object_set_new(out, quantiles[k].name,
+                                   json_integer(cwi_quantile(sorted, n, quantiles[k].q)));
+    bad |= json_object_set_new(out, "mean", json_real(n > 0 ? (double)rows / n : 0));
+    bad |= json_object_set_new(out, "gini", json_real(cwi_gini(sorted, n)));
+    bad |= json_object_set_new(out, "top_1_percent", json_real(cwi_top_share(sorted, n, 0.01)));
+    bad |= json_object_set_new(out, "top_10_percent", json_real(cwi_top_share(sorted, n, 0.1)));
+    if (!bad) return out;
+    json_decref(out);
+    return NULL;
+}
+
+cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
+                           json_t **out)
+{
+    int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
+    *out = NULL;
+    if (!degree) return CW_NO_MEMORY;
+    cwi_degrees(ids, count, n, degree);
+    qsort(degree, (size_t)n, sizeof *degree, ascending_order);
+    *out = report_degrees(degree, n, count);
+    cwi_free(degree);
+    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+/* How many of n ids occur. */
+static cw_status count_distinct(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
+                                int64_t *distinct)
+{
+    uint8_t *seen = cwi_alloc_zero(ctx, (size_t)n, 1);
+    if (!seen) return CW_NO_MEMORY;
+    *distinct = 0;
+    for (int64_t k = 0; k < count; k++) {
+        *distinct += !seen[ids[k]];
+        seen[ids[k]] = 1;
+    }
+    cwi_free(seen);
+    return CW_OK;
+}
+
+cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part part, json_t **out)
+{
+    const cwi_pairs *pairs = &dataset->part[part];
+    int64_t users, items;
+    *out = NULL;
+    cw_status status = count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users);
+    if (status == CW_OK)
+        status = count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items);
+    if (status != CW_OK) return status;
+    *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
+                     (json_int_t)users, "items", (json_int_t)items);
+    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}

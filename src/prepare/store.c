@@ -1,0 +1,377 @@
+/* store.c - dataset folders: train.csv, valid.csv, test.csv, id maps, dataset.json, truth. */
+#include <jansson.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+#include "import/idfile.h"
+#include "import/import.h"
+#include "import/source.h"
+#include "prepare/dataset.h"
+#include "prepare/pairs.h"
+#include "prepare/stats.h"
+#include "prepare/store.h"
+#include "prepare/truth.h"
+
+enum { FORMAT_VERSION = 1 };
+
+static const char *const part_file[CWI_PARTS] = {"train.csv", "valid.csv", "test.csv"};
+static const char user_file[] = "id2idx_u.csv";
+static const char item_file[] = "id2idx_i.csv";
+static const char uniform_file[] = "test_uniform.csv";
+static const char about_file[] = "dataset.json";
+
+/* ---- load ----------------------------------------------------------------- */
+
+/* Open folder/name, folder/name.gz or folder/name.zst; *out is NULL when none is there. */
+static cw_status open_optional(cw_context *ctx, const char *folder, const char *name,
+                               cwi_source **out)
+{
+    static const char *const endings[] = {"", ".gz", ".zst"};
+    *out = NULL;
+    for (size_t e = 0; e < sizeof endings / sizeof endings[0]; e++) {
+        char *path = cwi_format(ctx, "%s/%s%s", folder, name, endings[e]);
+        if (!path) return CW_NO_MEMORY;
+        bool found = cwi_path_exists(path);
+        cw_status status = found ? cwi_source_open(ctx, path, out) : CW_OK;
+        cwi_free(path);
+        if (found) return status;
+    }
+    return CW_OK;
+}
+
+/* Read the pairs of folder/name where that exists. */
+static cw_status load_pairs(cw_context *ctx, const char *folder, const char *name,
+                            cwi_bounds bounds, cwi_pairs *out, bool *found)
+{
+    cwi_source *source;
+    cw_status status = open_optional(ctx, folder, name, &source);
+    *found = source != NULL;
+    if (status == CW_OK && source) status = cwi_pairs_read(ctx, source, bounds, out);
+    cwi_source_close(source);
+    return status;
+}
+
+static cw_status load_ids(cw_context *ctx, const char *folder, const char *name, cwi_idmap *out)
+{
+    cwi_source *source;
+    cw_status status = open_optional(ctx, folder, name, &source);
+    if (status == CW_OK && source) status = cwi_idfile_read(ctx, source, out);
+    cwi_source_close(source);
+    return status;
+}
+
+static int32_t highest(const int32_t *ids, int64_t count, int32_t least)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (ids[k] >= least) least = ids[k] + 1;
+    return least;
+}
+
+/* Tables are made for every id up to the highest, so one stray id must not cost gigabytes. */
+static cw_status check_sparse(cw_context *ctx, const char *folder, const char *noun, int32_t n,
+                              int64_t rows)
+{
+    if ((double)n <= 16.0 * (double)rows + 1e6) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_DATA,
+                    "%s: the highest %s id is %d with only %lld rows; crosswise prepare gives "
+                    "dense ids",
+                    folder, noun, n - 1, (long long)rows);
+}
+
+/* Without id maps the numbers in the files are the raw ids. */
+static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dataset)
+{
+    cw_status status;
+    int64_t rows = 0;
+
+    dataset->n_users = dataset->users.count;
+    dataset->n_items = dataset->items.count;
+    for (int p = 0; p < CWI_PARTS; p++) {
+        const cwi_pairs *pairs = &dataset->part[p];
+        rows += pairs->count;
+        dataset->n_users = highest(pairs->user, pairs->count, dataset->n_users);
+        dataset->n_items = highest(pairs->item, pairs->count, dataset->n_items);
+    }
+    if (dataset->users.count == 0) {
+        CW_TRY(check_sparse(ctx, folder, "user", dataset->n_users, rows));
+        CW_TRY(cwi_idmap_number(ctx, dataset->n_users, &dataset->users));
+    }
+    if (dataset->items.count == 0) {
+        CW_TRY(check_sparse(ctx, folder, "item", dataset->n_items, rows));
+        CW_TRY(cwi_idmap_number(ctx, dataset->n_items, &dataset->items));
+    }
+    status = CW_OK;
+done:
+    return status;
+}
+
+static cw_status drop_repeats(cw_context *ctx, const char *file, const cw_dataset *dataset,
+                              cwi_pairs *pairs)
+{
+    int64_t repeats, overlaps;
+    cw_interactions rows = {.count = pairs->count,
+                            .user = pairs->user,
+                            .item = pairs->item,
+                            .users = {.count = dataset->n_users},
+                            .items = {.count = dataset->n_items}};
+    cw_status status = cwi_drop_repeats(ctx, &rows, &repeats, &overlaps);
+    pairs->count = rows.count;
+    if (status == CW_OK && repeats > 0)
+        cwi_log(ctx, CW_LOG_WARNING, "%s: %lld repeated interactions were dropped", file,
+                (long long)repeats);
+    return status;
+}
+
+/* Warn when a file is not the one that dataset.json describes. */
+static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about)
+{
+    const char *name;
+    json_t *entry;
+    json_object_foreach(json_object_get(about, "files"), name, entry)
+    {
+        const char *expected = json_string_value(json_object_get(entry, "xxh3_128"));
+        char actual[CWI_HASH_BYTES];
+        if (!expected || strchr(name, '/')) continue;
+        char *path = cwi_path_join(ctx, folder, name);
+        if (!path) return CW_NO_MEMORY;
+        cw_status status = CW_OK;
+        if (cwi_path_exists(path)) {
+            status = cwi_file_hash(ctx, path, actual);
+            if (status == CW_OK && strcmp(expected, actual) != 0)
+                cwi_log(ctx, CW_LOG_WARNING, "%s has changed since the dataset was made", path);
+        }
+        cwi_free(path);
+        if (status != CW_OK) return status;
+    }
+    return CW_OK;
+}
+
+static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
+{
+    json_error_t error;
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*out && json_integer_value(json_object_get(*out, "format")) > FORMAT_VERSION)
+        return cwi_fail(ctx, CW_BAD_DATA, "%s was written by a newer crosswise (format %lld)", path,
+                        (long long)json_integer_value(json_object_get(*out, "format")));
+    if (*out) return CW_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+}
+
+static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dataset)
+{
+    cw_status status = CW_OK;
+    json_t *about = NULL;
+    char *path = cwi_path_join(ctx, folder, about_file);
+
+    if (!path) return CW_NO_MEMORY;
+    if (!cwi_path_exists(path)) goto done;
+    CW_TRY(read_about(ctx, path, &about));
+    CW_TRY(check_hashes(ctx, folder, about));
+    json_t *origin = json_object_get(about, "origin");
+    if (origin) CW_TRY(cwi_report_text(ctx, json_incref(origin), &dataset->origin));
+done:
+    json_decref(about);
+    cwi_free(path);
+    return status;
+}
+
+static cw_status load_parts(cw_context *ctx, const char *folder, cw_dataset *dataset)
+{
+    cw_status status;
+    cwi_bounds bounds = {dataset->users.count, dataset->items.count};
+    bool any = false;
+
+    for (int p = 0; p < CWI_PARTS; p++) {
+        CW_TRY(load_pairs(ctx, folder, part_file[p], bounds, &dataset->part[p],
+                          &dataset->has_part[p]));
+        any |= dataset->part[p].count > 0;
+    }
+    status = CW_OK;
+    if (!any)
+        status = cwi_fail(ctx, CW_BAD_DATA,
+                          "%s is not a dataset: it has no rows in train.csv, "
+                          "valid.csv or test.csv (or these with .gz or .zst)",
+                          folder);
+done:
+    return status;
+}
+
+static cw_status load_truth(cw_context *ctx, const char *folder, cw_dataset *dataset)
+{
+    bool found;
+    cw_status status =
+        cwi_truth_load(ctx, folder, dataset->n_users, dataset->n_items, &dataset->truth);
+    if (status != CW_OK || !dataset->truth) return status;
+    return load_pairs(ctx, folder, uniform_file, (cwi_bounds){dataset->n_users, dataset->n_items},
+                      &dataset->truth->uniform, &found);
+}
+
+cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out)
+{
+    cw_status status;
+    cw_dataset *dataset = NULL;
+
+    *out = NULL;
+    if (!cwi_path_exists(folder)) return cwi_fail(ctx, CW_IO, "there is no folder %s", folder);
+    if (!cwi_path_is_folder(folder))
+        return cwi_fail(ctx, CW_IO, "%s is not a folder; crosswise prepare makes one of it",
+                        folder);
+    CW_TRY(cwi_dataset_create(ctx, &dataset));
+    CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
+    CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
+    CW_TRY(load_parts(ctx, folder, dataset));
+    CW_TRY(settle_ids(ctx, folder, dataset));
+    for (int p = 0; p < CWI_PARTS; p++)
+        CW_TRY(drop_repeats(ctx, part_file[p], dataset, &dataset->part[p]));
+    CW_TRY(load_about(ctx, folder, dataset));
+    CW_TRY(load_truth(ctx, folder, dataset));
+    *out = dataset;
+done:
+    if (status != CW_OK) cw_dataset_free(dataset);
+    return status;
+}
+
+cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
+{
+    cwi_begin(ctx);
+    return cwi_store_load(ctx, folder, out);
+}
+
+/* ---- save ----------------------------------------------------------------- */
+
+/* Note the checksum of a file that was written. */
+static cw_status note_file(cw_context *ctx, json_t *files, const char *name, const char *hash)
+{
+    if (json_object_set_new(files, name, json_pack("{s:s}", "xxh3_128", hash)) == 0) return CW_OK;
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
+                            const cwi_pairs *pairs, json_t *files)
+{
+    char hash[CWI_HASH_BYTES];
+    char *path = cwi_path_join(ctx, folder, name);
+    if (!path) return CW_NO_MEMORY;
+    cw_status status = cwi_pairs_write(ctx, path, pairs, hash);
+    if (status == CW_OK) status = note_file(ctx, files, name, hash);
+    cwi_free(path);
+    return status;
+}
+
+static cw_status save_ids(cw_context *ctx, const char *folder, const char *name,
+                          const cwi_idmap *map, json_t *files)
+{
+    char hash[CWI_HASH_BYTES];
+    char *path = cwi_path_join(ctx, folder, name);
+    if (!path) return CW_NO_MEMORY;
+    cw_status status = cwi_idfile_write(ctx, path, map, hash);
+    if (status == CW_OK) status = note_file(ctx, files, name, hash);
+    cwi_free(path);
+    return status;
+}
+
+static cw_status save_files(cw_context *ctx, const char *folder, const cw_dataset *dataset,
+                            json_t *files)
+{
+    cw_status status;
+    for (int p = 0; p < CWI_PARTS; p++) {
+        CW_TRY(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
+        if (dataset->has_part[p])
+            CW_TRY(save_pairs(ctx, folder, part_file[p], &dataset->part[p], files));
+    }
+    CW_TRY(save_ids(ctx, folder, user_file, &dataset->users, files));
+    CW_TRY(save_ids(ctx, folder, item_file, &dataset->items, files));
+    if (dataset->truth) {
+        CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
+        if (dataset->truth->uniform.count > 0)
+            CW_TRY(save_pairs(ctx, folder, uniform_file, &dataset->truth->uniform, files));
+    }
+done:
+    return status;
+}
+
+static cw_status put(cw_context *ctx, json_t *about, const char *key, json_t *value)
+{
+    if (json_object_set_new(about, key, value) == 0) return CW_OK;
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+/* Counts and degrees of the parts, so that the folder explains itself. */
+static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *about)
+{
+    cw_status status;
+    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
+    json_t *parts = json_object(), *made;
+
+    CW_TRY(put(ctx, about, "users", json_integer(dataset->n_users)));
+    CW_TRY(put(ctx, about, "items", json_integer(dataset->n_items)));
+    CW_TRY(put(ctx, about, "parts", parts));
+    for (int p = 0; p < CWI_PARTS; p++) {
+        if (!dataset->has_part[p]) continue;
+        CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
+        CW_TRY(put(ctx, parts, part_file[p], made));
+    }
+    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
+    CW_TRY(put(ctx, about, "user_degrees", made));
+    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
+    CW_TRY(put(ctx, about, "item_degrees", made));
+done:
+    return status;
+}
+
+static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
+{
+    cw_status status;
+    char *text = NULL;
+    cwi_writer *writer;
+    char *path = cwi_path_join(ctx, folder, about_file);
+
+    if (!path) return CW_NO_MEMORY;
+    CW_TRY(cwi_report_text(ctx, json_incref(about), &text));
+    CW_TRY(cwi_writer_open(ctx, path, &writer));
+    cwi_writer_text(writer, text);
+    cwi_writer_text(writer, "\n");
+    CW_TRY(cwi_writer_close(ctx, writer, NULL));
+done:
+    cwi_free(text);
+    cwi_free(path);
+    return status;
+}
+
+/* Everything into a folder that is not in its place yet. */
+static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_dataset *dataset)
+{
+    cw_status status;
+    json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
+    json_t *files = json_object();
+
+    CW_TRY(put(ctx, about, "files", files));
+    CW_TRY(save_files(ctx, folder, dataset, files));
+    CW_TRY(add_counts(ctx, dataset, about));
+    if (dataset->origin) CW_TRY(put(ctx, about, "origin", json_loads(dataset->origin, 0, NULL)));
+    CW_TRY(save_about(ctx, folder, about));
+    CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
+done:
+    json_decref(about);
+    return status;
+}
+
+cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char *path,
+                          bool replace)
+{
+    static const char *const markers[] = {"dataset.json", "train.csv", "train.csv.gz",
+                                          "train.csv.zst", NULL};
+    cwi_folder *folder;
+
+    cwi_begin(ctx);
+    cw_status status = cwi_folder_begin(ctx, path, replace, markers, &folder);
+    if (status != CW_OK) return status;
+    status = fill_folder(ctx, cwi_folder_path(folder), dataset);
+    if (status == CW_OK) return cwi_folder_commit(ctx, folder);
+    cwi_folder_abort(folder);
+    return status;
+}

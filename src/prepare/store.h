@@ -1,0 +1,10 @@
+/* store.h - dataset folders, for the other stages of the library. */
+#ifndef CWI_PREPARE_STORE_H
+#define CWI_PREPARE_STORE_H
+
+#include "prepare/dataset.h"
+
+/* cw_dataset_load within a public call that has begun. */
+cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out);
+
+#endif

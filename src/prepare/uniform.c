@@ -1,0 +1,168 @@
+/*
+ * uniform.c - the uniformly exposed test set of a simulation.
+ *
+ * A user's candidates are the kept items that he has not interacted with, in the simulator's
+ * order.  Floyd's algorithm draws positions among them; as in exposure.c everything is drawn
+ * twice, once to count and once to fill.
+ */
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "core/rng.h"
+#include "prepare/simulation.h"
+
+typedef struct showing {
+    const cwi_simulation *sim;
+    const int32_t *users, *items; /* the simulator's ids of what is kept */
+    int32_t n_items;
+    int32_t
+        *place;  /* [plan.n_items] position among the kept items in the simulator's order, or -1 */
+    int32_t *id; /* [n_items] the way back: which of the kept items it is */
+    int32_t *shown; /* [chunks][plan.n_shown] room to work in */
+    int64_t *start; /* [n_users + 1] */
+    cwi_pairs *out;
+} showing;
+
+/* First place in the ascending list where value could be put. */
+static int32_t lower_bound(const int32_t *list, int32_t count, int32_t value)
+{
+    int32_t low = 0, high = count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Insert value, or instead of it when it is there, the fallback that is larger than all. */
+static void insert(int32_t *list, int32_t count, int32_t value, int32_t fallback)
+{
+    int32_t at = lower_bound(list, count, value);
+    if (at < count && list[at] == value) {
+        list[count] = fallback;
+        return;
+    }
+    memmove(list + at + 1, list + at, (size_t)(count - at) * sizeof *list);
+    list[at] = value;
+}
+
+/* `wanted` distinct numbers below n, ascending (Floyd: Bentley, CACM 1987). */
+static void draw_distinct(cwi_rng *rng, int32_t n, int32_t wanted, int32_t *out)
+{
+    for (int32_t k = 0; k < wanted; k++) {
+        int32_t last = n - wanted + k;
+        insert(out, k, (int32_t)cwi_rng_below(rng, (uint64_t)last + 1), last);
+    }
+}
+
+/* How many of a user's interactions are with kept items. */
+static int32_t count_kept(const showing *s, int32_t user)
+{
+    int32_t count = 0;
+    for (int64_t k = s->sim->start[user]; k < s->sim->start[user + 1]; k++)
+        count += s->place[s->sim->item[k]] >= 0;
+    return count;
+}
+
+/* Turn ascending positions among the candidates into places among the kept items: step over the
+ * items of the user, which ascend too. */
+static void step_over(const showing *s, int32_t user, int32_t *position, int32_t count)
+{
+    int64_t k = s->sim->start[user], end = s->sim->start[user + 1];
+    int32_t over = 0;
+
+    for (int32_t j = 0; j < count; j++) {
+        for (; k < end; k++) {
+            int32_t place = s->place[s->sim->item[k]];
+            if (place > position[j] + over) break;
+            over += place >= 0;
+        }
+        position[j] += over;
+    }
+}
+
+/* Number of relevant pairs of kept user u; their items go to out unless it is NULL. */
+static int64_t show_user(const showing *s, int64_t u, int32_t *shown, int32_t *out)
+{
+    const cwi_plan *plan = &s->sim->plan;
+    int32_t user = s->users[u], candidates = s->n_items - count_kept(s, user);
+    int32_t count = plan->n_shown < candidates ? plan->n_shown : candidates;
+    int64_t relevant = 0;
+    cwi_rng rng;
+
+    cwi_rng_init(&rng, plan->seed, CWI_RNG_SIM_UNIFORM, (uint64_t)user);
+    draw_distinct(&rng, candidates, count, shown);
+    step_over(s, user, shown, count);
+    for (int32_t j = 0; j < count; j++) {
+        int32_t id = s->id[shown[j]];
+        double relevance = cwi_truth_relevance(s->sim->truth, user, s->items[id]);
+        if (cwi_rng_real(&rng) >= relevance) continue;
+        if (out) out[relevant] = id;
+        relevant++;
+    }
+    return relevant;
+}
+
+static cw_status count_users(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const showing *s = arg;
+    int32_t *shown = s->shown + chunk * s->sim->plan.n_shown;
+    for (int64_t u = begin; u < end; u++) s->start[u + 1] = show_user(s, u, shown, NULL);
+    return CW_OK;
+}
+
+static cw_status fill_users(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const showing *s = arg;
+    int32_t *shown = s->shown + chunk * s->sim->plan.n_shown;
+    for (int64_t u = begin; u < end; u++) {
+        show_user(s, u, shown, s->out->item + s->start[u]);
+        for (int64_t k = s->start[u]; k < s->start[u + 1]; k++) s->out->user[k] = (int32_t)u;
+    }
+    return CW_OK;
+}
+
+static cw_status open_showing(cw_context *ctx, showing *s, int32_t n_users)
+{
+    int32_t all = s->sim->plan.n_items, place = 0;
+    size_t chunks = (size_t)cwi_pool_chunks(n_users, CWI_SIM_CHUNK);
+
+    s->place = cwi_alloc(ctx, (size_t)all, sizeof *s->place);
+    s->id = cwi_alloc(ctx, (size_t)s->n_items, sizeof *s->id);
+    s->shown = cwi_alloc(ctx, chunks * (size_t)s->sim->plan.n_shown, sizeof *s->shown);
+    s->start = cwi_alloc_zero(ctx, (size_t)n_users + 1, sizeof *s->start);
+    if (!s->place || !s->id || !s->shown || !s->start) return CW_NO_MEMORY;
+    for (int32_t i = 0; i < all; i++) s->place[i] = -1;
+    for (int32_t k = 0; k < s->n_items; k++) s->place[s->items[k]] = k;
+    for (int32_t i = 0; i < all; i++) {
+        if (s->place[i] < 0) continue;
+        s->id[place] = s->place[i];
+        s->place[i] = place++;
+    }
+    return CW_OK;
+}
+
+cw_status cwi_simulation_test(cw_context *ctx, const cwi_simulation *sim, const int32_t *users,
+                              int32_t n_users, const int32_t *items, int32_t n_items,
+                              cwi_pairs *out)
+{
+    showing s = {.sim = sim, .users = users, .items = items, .n_items = n_items, .out = out};
+    cw_status status = CW_OK;
+
+    if (sim->plan.n_shown == 0) return CW_OK;
+    CW_TRY(open_showing(ctx, &s, n_users));
+    CW_TRY(cwi_pool_for(ctx, n_users, CWI_SIM_CHUNK, count_users, &s));
+    for (int64_t u = 0; u < n_users; u++) s.start[u + 1] += s.start[u];
+    CW_TRY(cwi_pairs_create(ctx, s.start[n_users], out));
+    CW_TRY(cwi_pool_for(ctx, n_users, CWI_SIM_CHUNK, fill_users, &s));
+done:
+    cwi_free(s.place);
+    cwi_free(s.id);
+    cwi_free(s.shown);
+    cwi_free(s.start);
+    return status;
+}
