@@ -28,8 +28,8 @@ static size_t count_agreeing(cwi_delimiter delimiter, const cwi_sample *sample, 
     return lines[best];
 }
 
-/* The delimiter that most lines agree on; of several, the one that gives most fields.  Blanks are
- * for lines without any of the others. */
+/* The delimiter that most lines agree on; of several, the one that gives most fields.  Blanks win
+ * only when more lines agree on them than on any other, since text may hold blanks. */
 static cwi_delimiter guess_delimiter(const cwi_sample *sample)
 {
     static const cwi_delimiter candidates[] = {CWI_DELIMITER_COLONS, CWI_DELIMITER_TAB,
@@ -46,6 +46,8 @@ static cwi_delimiter guess_delimiter(const cwi_sample *sample)
             most_fields = n_fields;
         }
     }
+    if (count_agreeing(CWI_DELIMITER_BLANK, sample, &n_fields) > most_lines)
+        return CWI_DELIMITER_BLANK;
     return best;
 }
 
