@@ -5,6 +5,7 @@
  *                             replaced by the options of that stage, and @VERSION@ filled in
  */
 #include <crosswise/crosswise.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +67,9 @@ static void print_markdown(void)
     }
 }
 
-/* A dash must be escaped to stay one, and a line must not begin with a dot or a quote. */
+/* A dash must be escaped to stay one; sentences of the tables never begin with a dot. */
 static void print_man_text(const char *text)
 {
-    if (strchr(".'", *text)) printf("\\&");
     for (; *text; text++) {
         if (*text == '-')
             printf("\\-");
@@ -87,12 +87,12 @@ static bool print_man_options(const char *stage)
     for (size_t row = 0; (info = cw_stage_option(stage, row)); row++) {
         printf(".TP\n.B \\-\\-");
         print_man_text(info->name);
-        printf("\n");
-        print_man_text(info->help);
-        printf("\nIt is ");
+        printf("\n%c", toupper((unsigned char)info->help[0]));
+        print_man_text(info->help + 1);
+        printf(".\nAllowed: ");
         print_allowed(info);
-        printf(info->preset[0] ? "; default: " : "; not set by default");
-        print_man_text(info->preset);
+        printf(".\nDefault: ");
+        print_man_text(info->preset[0] ? info->preset : "not set");
         printf(".\n");
     }
     return true;

@@ -124,7 +124,8 @@ void cwi_writer_text(cwi_writer *writer, const char *text)
 void cwi_writer_int(cwi_writer *writer, int64_t value)
 {
     char digits[CWI_NUMBER_BYTES];
-    cwi_writer_put(writer, digits, cwi_print_int(value, digits));
+    size_t length = cwi_print_int(value, digits);
+    cwi_writer_put(writer, digits, length);
 }
 
 void cwi_writer_abandon(cwi_writer *writer)

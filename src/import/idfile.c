@@ -46,7 +46,7 @@ static cw_status add_record(cw_context *ctx, cwi_source *source, cwi_idmap *map,
 {
     const char *comma = memrchr(line, ',', length);
     size_t id_length = comma ? (size_t)(comma - line) : 0;
-    int32_t number, before = map->count;
+    int32_t number = -1, before = map->count;
     char *plain = NULL;
     cw_status status;
 

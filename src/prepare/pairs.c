@@ -54,7 +54,7 @@ cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
     cw_status status;
     const char *line;
     size_t length, user_room = 0, item_room = 0;
-    int32_t pair[2];
+    int32_t pair[2] = {0, 0};
 
     *out = (cwi_pairs){0};
     CW_TRY(read_header(ctx, source));

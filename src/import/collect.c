@@ -1,0 +1,180 @@
+/* collect.c - check rows and keep them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "import/fields.h"
+#include "import/import.h"
+
+static const double max_rating = 1e15; /* above this, doubles no longer tell whole numbers apart */
+
+cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool has_rating,
+                           bool has_time)
+{
+    if (import->settings.has_min_rating && !has_rating)
+        return cwi_fail(import->ctx, CW_BAD_ARG,
+                        "%s has no rating column, which --min-rating needs; say where it is with "
+                        "--columns user=..,item=..,rating=..",
+                        cwi_source_name(source));
+    if (import->n_files++ == 0) import->has_time = has_time;
+    if (has_time != import->has_time && !import->lost_time) {
+        import->lost_time = true;
+        import->has_time = false;
+        cwi_free(import->rows->time);
+        import->rows->time = NULL;
+        cwi_log(import->ctx, CW_LOG_WARNING,
+                "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
+                has_time ? "has" : "has no");
+    }
+    import->last_user = -1;
+    return CW_OK;
+}
+
+cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
+{
+    char reason[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    if (import->bad_lines >= import->settings.skip_bad)
+        return cwi_source_fail(import->ctx, source, CW_BAD_DATA, "%s", reason);
+    if (import->bad_lines++ == 0)
+        snprintf(import->first_bad, sizeof import->first_bad, "%s:%" PRId64 ": %s",
+                 cwi_source_name(source), cwi_source_line_number(source), reason);
+    return CW_OK;
+}
+
+static cw_status make_room(cwi_import *import)
+{
+    cw_interactions *rows = import->rows;
+    size_t need = (size_t)rows->count + 1;
+    cw_status status = CW_OK;
+
+    if (need <= import->capacity) return CW_OK;
+    /* Each array starts from the common capacity, which changes once all have grown. */
+    size_t capacity = import->capacity, grown = capacity;
+    CW_TRY(cwi_grow(import->ctx, &rows->user, &grown, need, sizeof *rows->user));
+    grown = capacity;
+    CW_TRY(cwi_grow(import->ctx, &rows->item, &grown, need, sizeof *rows->item));
+    if (import->has_time) {
+        grown = capacity;
+        CW_TRY(cwi_grow(import->ctx, &rows->time, &grown, need, sizeof *rows->time));
+    }
+    if (import->is_split) {
+        grown = capacity;
+        CW_TRY(cwi_grow(import->ctx, &rows->part, &grown, need, sizeof *rows->part));
+    }
+    import->capacity = grown;
+done:
+    return status;
+}
+
+/* What is wrong with a value, with the value itself. */
+static cw_status bad_value(cwi_import *import, const cwi_source *source, const char *what,
+                           cwi_text text, const char *wanted)
+{
+    char shown[48];
+    return cwi_import_bad(import, source, "%s '%s' is not %s", what,
+                          cwi_excerpt(text.at, text.length, shown), wanted);
+}
+
+static cw_status bad_id(cwi_import *import, const cwi_source *source, const char *what, cwi_text id)
+{
+    if (id.length == 0) return cwi_import_bad(import, source, "%s id is empty", what);
+    return cwi_import_bad(import, source, "%s id is longer than %d bytes", what, CWI_MAX_ID_BYTES);
+}
+
+static bool is_good_id(cwi_text id)
+{
+    return id.length > 0 && id.length <= CWI_MAX_ID_BYTES;
+}
+
+/* The raw id behind a number of a split folder; at is NULL when there is none. */
+static cwi_text translate(const cwi_translation *names, cwi_text id)
+{
+    int32_t index = cwi_idmap_find(&names->number, id.at, id.length);
+    if (index < 0) return (cwi_text){NULL, 0};
+    const char *raw = cwi_idmap_text(&names->raw, index);
+    return (cwi_text){raw, strlen(raw)};
+}
+
+/* Logs are often sorted by user, so look at the previous one before asking the map. */
+static cw_status add_user(cwi_import *import, cwi_text id, int32_t *out)
+{
+    cwi_idmap *users = &import->rows->users;
+    if (import->last_user >= 0) {
+        const char *last = cwi_idmap_text(users, import->last_user);
+        if (strncmp(last, id.at, id.length) == 0 && last[id.length] == '\0') {
+            *out = import->last_user;
+            return CW_OK;
+        }
+    }
+    cw_status status = cwi_idmap_add(import->ctx, users, id.at, id.length, out);
+    if (status == CW_OK) import->last_user = *out;
+    return status;
+}
+
+static cw_status keep(cwi_import *import, cwi_text user, cwi_text item, double time)
+{
+    cw_interactions *rows = import->rows;
+    cw_status status = make_room(import);
+    if (status != CW_OK) return status;
+    int64_t r = rows->count;
+    status = add_user(import, user, &rows->user[r]);
+    if (status != CW_OK) return status;
+    status = cwi_idmap_add(import->ctx, &rows->items, item.at, item.length, &rows->item[r]);
+    if (status != CW_OK) return status;
+    if (rows->time) rows->time[r] = time;
+    if (rows->part) rows->part[r] = import->part;
+    rows->count++;
+    return CW_OK;
+}
+
+static cw_status keep_translated(cwi_import *import, const cwi_source *source, cwi_text user,
+                                 cwi_text item, double time)
+{
+    const cwi_translation *users = import->user_names, *items = import->item_names;
+    cwi_text raw_user = users->file ? translate(users, user) : user;
+    cwi_text raw_item = items->file ? translate(items, item) : item;
+    char shown[48];
+
+    if (!raw_user.at)
+        return cwi_import_bad(import, source, "user %s is not in %s",
+                              cwi_excerpt(user.at, user.length, shown), users->file);
+    if (!raw_item.at)
+        return cwi_import_bad(import, source, "item %s is not in %s",
+                              cwi_excerpt(item.at, item.length, shown), items->file);
+    return keep(import, raw_user, raw_item, time);
+}
+
+cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row)
+{
+    cwi_text user = row->field[CWI_ROLE_USER], item = row->field[CWI_ROLE_ITEM];
+    cwi_text text = row->field[CWI_ROLE_TIME];
+    double rating = 0, time = 0;
+
+    if (!is_good_id(user)) return bad_id(import, source, "user", user);
+    if (!is_good_id(item)) return bad_id(import, source, "item", item);
+    if (text.at) {
+        text = cwi_trim(text);
+        if (!cwi_parse_time(text.at, text.length, &time))
+            return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+    }
+    text = row->field[CWI_ROLE_RATING];
+    if (text.at) {
+        text = cwi_trim(text);
+        if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating))
+            return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
+        if (import->settings.has_min_rating && rating < import->settings.min_rating) {
+            import->below++;
+            return CW_OK;
+        }
+    }
+    if (import->user_names) return keep_translated(import, source, user, item, time);
+    return keep(import, user, item, time);
+}

@@ -1,0 +1,168 @@
+/* import.h - what the readers of the raw formats share while files are being read. */
+#ifndef CWI_IMPORT_IMPORT_H
+#define CWI_IMPORT_IMPORT_H
+
+#include "import/interactions.h"
+#include "import/source.h"
+
+/* Some bytes of a line; at is NULL for "there is no such column". */
+typedef struct cwi_text {
+    const char *at;
+    size_t length;
+} cwi_text;
+
+enum {
+    CWI_MAX_COLUMNS = 4096,
+    CWI_SAMPLE_LINES = 200,
+    CWI_N_ROLES = 4 /* user, item, rating, time */
+};
+
+typedef enum cwi_role { CWI_ROLE_USER, CWI_ROLE_ITEM, CWI_ROLE_RATING, CWI_ROLE_TIME } cwi_role;
+
+/* In the order of the option's choices. */
+typedef enum cwi_delimiter {
+    CWI_DELIMITER_AUTO,
+    CWI_DELIMITER_COMMA,
+    CWI_DELIMITER_TAB,
+    CWI_DELIMITER_SEMICOLON,
+    CWI_DELIMITER_COLONS,
+    CWI_DELIMITER_BLANK
+} cwi_delimiter;
+
+typedef enum cwi_header { CWI_HEADER_AUTO, CWI_HEADER_YES, CWI_HEADER_NO } cwi_header;
+
+/* The options of stage "import" as values. */
+typedef struct cwi_settings {
+    const char *format; /* borrowed from the options */
+    const char *columns;
+    cwi_delimiter delimiter;
+    cwi_header header;
+    bool has_min_rating;
+    double min_rating;
+    int64_t skip_bad;
+    bool keep_duplicates;
+} cwi_settings;
+
+/* Numbers in the files of a split folder and the raw ids they stand for (id2idx_*.csv). */
+typedef struct cwi_translation {
+    cwi_idmap number, raw; /* entry k of the one belongs to entry k of the other */
+    const char *file;      /* NULL: there is no such file, ids are raw already */
+} cwi_translation;
+
+/* How the columns of a file are to be read. */
+typedef struct cwi_layout {
+    cwi_delimiter delimiter;
+    bool has_quotes; /* RFC 4180 quotes are understood */
+    bool has_header;
+    bool has_types;          /* RecBole: column names end in ":token", ":float", ... */
+    bool is_ambiguous;       /* could as well be adjacency lists */
+    int column[CWI_N_ROLES]; /* from 0; -1 for none */
+    size_t n_columns;        /* columns a line must have */
+} cwi_layout;
+
+/* One file, or one folder of Netflix files, for the record of what was read. */
+typedef struct cwi_entry {
+    char *name;
+    const char *format;
+    int64_t lines, rows;
+} cwi_entry;
+
+typedef struct cwi_import {
+    cw_context *ctx;
+    const cw_options *options; /* may be NULL */
+    cwi_settings settings;
+    cw_interactions *rows;
+    size_t capacity; /* rows that the arrays have room for */
+    uint8_t part;
+    bool is_split;
+    bool has_time, lost_time; /* all files so far have times; some do not */
+    bool saw_adjacency;
+    int64_t n_files; /* begun */
+    const cwi_translation *user_names, *item_names;
+    int32_t last_user; /* of the previous row, or -1 */
+    int64_t lines, bad_lines, below, repeats, overlaps;
+    char first_bad[512];
+    cwi_entry *entry;
+    size_t n_entries, entry_capacity;
+} cwi_import;
+
+/* A line as a reader understands it. */
+typedef struct cwi_row {
+    cwi_text field[CWI_N_ROLES];
+} cwi_row;
+
+/* The first lines of a file. */
+typedef struct cwi_sample {
+    cwi_text line[CWI_SAMPLE_LINES]; /* without empty ones */
+    size_t count;
+} cwi_sample;
+
+/*
+ * A raw format.
+ *   recognise  does the sample look like it?
+ *   arrange    find the columns; NULL for formats with a form of their own
+ *   read       all lines of a file
+ */
+typedef struct cwi_reader {
+    const char *name;
+    bool (*recognise)(const cwi_import *import, const cwi_sample *sample, cwi_layout *layout);
+    cw_status (*arrange)(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
+                         cwi_layout *layout);
+    cw_status (*read)(cwi_import *import, cwi_source *source, const cwi_layout *layout);
+} cwi_reader;
+
+extern const cwi_reader cwi_reader_netflix, cwi_reader_inter, cwi_reader_ifashion,
+    cwi_reader_movielens, cwi_reader_adjacency, cwi_reader_delimited;
+
+/* settings.c */
+cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_settings *out);
+
+/* detect.c: the format of a file from its first lines, or the one that was asked for. */
+cw_status cwi_detect(cwi_import *import, cwi_source *source, const cwi_reader **reader,
+                     cwi_layout *layout);
+
+/* columns.c: whether there is a header and which column is what. */
+cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
+                             cwi_layout *layout);
+
+/* folder.c: read a Netflix training set, or a split folder with its parts. */
+cw_status cwi_import_folder(cwi_import *import, const char *folder, bool may_be_split);
+
+/* collect.c: rows on their way into the interactions. */
+
+/* Before the first row of a file: which of the optional columns it has. */
+cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool has_rating,
+                           bool has_time);
+
+/* Check a row and keep it, or count why not. */
+cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row);
+
+/* The line just read is malformed: an error, or counted when the options allow it. */
+cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
+    CWI_PRINTF(3, 4);
+
+/* repeats.c: drop every pair but the first, in the order train, valid, test; then by row. */
+cw_status cwi_drop_repeats(cw_context *ctx, cw_interactions *rows, int64_t *repeats,
+                           int64_t *overlaps);
+
+/* origin.c: what was read, as JSON text. */
+cw_status cwi_origin_print(const cwi_import *import, char **out);
+
+/* import.c: an import begins with init and ends with finish; clear always. */
+void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import);
+void cwi_import_clear(cwi_import *import);
+
+/* A new entry in the record of what was read; borrowed until the next one. */
+cw_status cwi_import_entry(cwi_import *import, const char *name, cwi_entry **out);
+
+/* Read one file; the files of a Netflix folder share an entry. */
+cw_status cwi_import_file(cwi_import *import, const char *path, cwi_entry *entry);
+cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *entry);
+
+/* Everything that follows the last file: repeats, messages, the record of what was read. */
+cw_status cwi_import_finish(cwi_import *import);
+
+/* calendar.c: seconds since 1970 from a number or an ISO 8601 date, with or without a time. */
+bool cwi_parse_time(const char *text, size_t length, double *out);
+
+#endif

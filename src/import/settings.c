@@ -1,0 +1,62 @@
+/* settings.c - the options of stage "import". */
+#include <math.h>
+#include <string.h>
+
+#include "core/options.h"
+#include "import/import.h"
+
+const cw_option_info cwi_import_options[] = {
+    {.name = "format",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = "auto|delimited|adjacency|inter|movielens|netflix|ifashion",
+     .help = "what the files look like; auto decides for each one by its first lines"},
+    {.name = "delimiter",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = "auto|comma|tab|semicolon|colons|blank",
+     .help = "what lies between two columns; colons are ::, blank is any run of spaces and tabs"},
+    {.name = "header",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = "auto|yes|no",
+     .help = "whether the first line names the columns"},
+    {.name = "columns",
+     .kind = CW_OPTION_TEXT,
+     .preset = "",
+     .help = "where to find what, by number or name, such as user=1,item=2,rating=3,time=4"},
+    {.name = "min-rating",
+     .kind = CW_OPTION_REAL,
+     .preset = "",
+     .minimum = -1e15,
+     .maximum = 1e15,
+     .help = "keep only interactions with at least this rating"},
+    {.name = "skip-bad",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .minimum = 0,
+     .maximum = 0x1p53,
+     .help = "how many malformed lines to leave out before giving up"},
+    {.name = "keep-duplicates",
+     .kind = CW_OPTION_FLAG,
+     .preset = "off",
+     .help = "keep repeated interactions of the same user and item"},
+    {.name = NULL},
+};
+
+cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_settings *out)
+{
+    *out = (cwi_settings){.format = "auto", .columns = ""};
+    if (!options) return CW_OK;
+    cw_status status = cwi_options_check(ctx, options, "import");
+    if (status != CW_OK) return status;
+    out->format = cwi_options_text(options, "format");
+    out->columns = cwi_options_text(options, "columns");
+    out->delimiter = (cwi_delimiter)cwi_options_choice(options, "delimiter");
+    out->header = (cwi_header)cwi_options_choice(options, "header");
+    out->has_min_rating = cwi_options_is_set(options, "min-rating");
+    out->min_rating = cwi_options_real(options, "min-rating");
+    out->skip_bad = cwi_options_integer(options, "skip-bad");
+    out->keep_duplicates = cwi_options_flag(options, "keep-duplicates");
+    return CW_OK;
+}

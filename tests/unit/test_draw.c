@@ -1,0 +1,87 @@
+/* test_draw.c - weighted draws without replacement. */
+#include <math.h>
+
+#include "prepare/draw.h"
+#include "testing.h"
+
+static void check_compat(const double *weight, int64_t count, int64_t n, const int64_t *expected)
+{
+    listener l;
+    int64_t order[16];
+    listener_init(&l);
+    assert_int_equal(cwi_draw_compat(l.ctx, weight, count, n, 0, order), CW_OK);
+    assert_memory_equal(order, expected, (size_t)n * sizeof *order);
+    listener_clear(&l);
+}
+
+static void published_draws_are_repeated(void **state)
+{
+    (void)state;
+    const double a[] = {1 / 60.0,  1 / 60.0,  1 / 60.0,   1 / 60.0,   1 / 100.0,
+                        1 / 100.0, 1 / 100.0, 1 / 1000.0, 1 / 1000.0, 1 / 1000.0};
+    const double b[] = {0.5, 0.25, 0.125, 0.0625, 1, 1, 0.1, 0.1, 1 / 60.0, 1 / 60.0};
+    check_compat(a, 10, 6, (const int64_t[]){3, 4, 2, 1, 6, 7});
+    check_compat(b, 10, 5, (const int64_t[]){4, 5, 2, 1, 7});
+}
+
+/* Inclusion probabilities of 2 of 4 in successive sampling, computed by hand from the weights.
+ * With 40,000 seeds a deviation of five standard errors is no accident. */
+static void inclusion_follows_the_weights(void **state)
+{
+    (void)state;
+    enum { SEEDS = 40000 };
+    const double weight[] = {1 / 60.0, 1 / 60.0, 1 / 100.0, 1 / 1000.0};
+    const double expected[] = {0.7205822171, 0.7205822171, 0.5025329775, 0.05630258826};
+    int64_t by_keys[4] = {0}, compat[4] = {0}, order[2];
+    uint8_t drawn[4];
+    listener l;
+    listener_init(&l);
+    for (uint32_t seed = 0; seed < SEEDS; seed++) {
+        assert_int_equal(cwi_draw(l.ctx, weight, 4, 2, seed, CWI_RNG_TEST, drawn), CW_OK);
+        for (int k = 0; k < 4; k++) by_keys[k] += drawn[k];
+        assert_int_equal(cwi_draw_compat(l.ctx, weight, 4, 2, seed, order), CW_OK);
+        compat[order[0]]++;
+        compat[order[1]]++;
+    }
+    for (int k = 0; k < 4; k++) {
+        double error = sqrt(expected[k] * (1 - expected[k]) / SEEDS);
+        assert_true(fabs((double)by_keys[k] / SEEDS - expected[k]) < 5 * error);
+        assert_true(fabs((double)compat[k] / SEEDS - expected[k]) < 5 * error);
+    }
+    listener_clear(&l);
+}
+
+static int64_t count_drawn(const uint8_t *drawn, int64_t count)
+{
+    int64_t sum = 0;
+    for (int64_t k = 0; k < count; k++) sum += drawn[k];
+    return sum;
+}
+
+static void exactly_n_are_drawn(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    static uint8_t drawn[COUNT], again[COUNT];
+    listener l;
+    listener_init(&l);
+    for (int64_t n = 0; n <= COUNT; n += 500) {
+        assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
+        assert_int_equal(cwi_draw(l.ctx, NULL, COUNT, n, 7, CWI_RNG_TEST, drawn), CW_OK);
+        assert_int_equal(count_drawn(drawn, COUNT), n);
+        assert_int_equal(cw_context_set_threads(l.ctx, 3), CW_OK);
+        assert_int_equal(cwi_draw(l.ctx, NULL, COUNT, n, 7, CWI_RNG_TEST, again), CW_OK);
+        assert_memory_equal(drawn, again, COUNT);
+    }
+    listener_clear(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_draws_are_repeated),
+        cmocka_unit_test(inclusion_follows_the_weights),
+        cmocka_unit_test(exactly_n_are_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/* test_pool.c - parallel loops give the same results on any number of threads. */
+#include "core/mem.h"
+#include "core/pool.h"
+#include "testing.h"
+
+enum { N = 100003, CHUNK = 1000 };
+
+typedef struct sums {
+    double partial[N / CHUNK + 1];
+    int64_t last_end;
+} sums;
+
+static cw_status add_up(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    sums *s = arg;
+    s->partial[chunk] = 0;
+    for (int64_t k = begin; k < end; k++) s->partial[chunk] += 1.0 / (double)(k + 1);
+    return CW_OK;
+}
+
+static double harmonic_sum(cw_context *ctx)
+{
+    static sums s;
+    double total = 0;
+    assert_int_equal(cwi_pool_for(ctx, N, CHUNK, add_up, &s), CW_OK);
+    for (int64_t c = 0; c < cwi_pool_chunks(N, CHUNK); c++) total += s.partial[c];
+    return total;
+}
+
+static void sums_do_not_depend_on_the_threads(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
+    double one = harmonic_sum(l.ctx);
+    for (int threads = 2; threads <= 5; threads++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+        assert_int_equal(cw_context_threads(l.ctx), threads);
+        for (int again = 0; again < 20; again++) assert_true(harmonic_sum(l.ctx) == one);
+    }
+    listener_clear(&l);
+}
+
+static cw_status fail_from_seven(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    (void)arg;
+    (void)begin;
+    (void)end;
+    if (chunk == 7) return CW_BAD_DATA;
+    return chunk > 7 ? CW_IO : CW_OK;
+}
+
+static void the_lowest_failing_chunk_wins(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    for (int threads = 1; threads <= 4; threads++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+        for (int again = 0; again < 50; again++)
+            assert_int_equal(cwi_pool_for(l.ctx, 1000, 10, fail_from_seven, NULL), CW_BAD_DATA);
+    }
+    listener_clear(&l);
+}
+
+static void empty_loops_do_nothing(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    assert_int_equal(cwi_pool_for(l.ctx, 0, 10, fail_from_seven, NULL), CW_OK);
+    assert_int_equal(cwi_pool_chunks(0, 10), 0);
+    assert_int_equal(cwi_pool_chunks(11, 10), 2);
+    listener_clear(&l);
+}
+
+static void thread_counts_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    assert_int_equal(cw_context_set_threads(l.ctx, -1), CW_BAD_ARG);
+    assert_int_equal(cw_context_set_threads(l.ctx, 1025), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(l.ctx), "threads is 1025; it must lie between 0 and 1024");
+    assert_int_equal(cw_context_set_threads(l.ctx, 0), CW_OK);
+    assert_true(cw_context_threads(l.ctx) >= 1);
+    listener_clear(&l);
+}
+
+static void allocation_checks_sizes_and_can_be_made_to_fail(void **state)
+{
+    (void)state;
+    listener l;
+    char *text = NULL;
+    size_t room = 0;
+    listener_init(&l);
+    assert_null(cwi_alloc(l.ctx, SIZE_MAX / 2, 4));
+    assert_true(strncmp(cw_context_error(l.ctx), "out of memory", 13) == 0);
+    void *big = cwi_alloc(l.ctx, 1000, 8);
+    assert_int_equal((uintptr_t)big % 64, 0);
+    cwi_mem_fail_at(l.ctx, 2);
+    void *first = cwi_alloc(l.ctx, 1, 1);
+    assert_non_null(first);
+    assert_null(cwi_alloc(l.ctx, 1, 1));
+    void *third = cwi_alloc(l.ctx, 1, 1); /* only one fails */
+    assert_non_null(third);
+    for (size_t need = 1; need < 100; need++) {
+        assert_int_equal(cwi_grow(l.ctx, &text, &room, need, 1), CW_OK);
+        text[need - 1] = 'x';
+    }
+    assert_true(room >= 99);
+    cwi_free(text);
+    cwi_free(first);
+    cwi_free(third);
+    cwi_free(big);
+    listener_clear(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_do_not_depend_on_the_threads),
+        cmocka_unit_test(the_lowest_failing_chunk_wins),
+        cmocka_unit_test(empty_loops_do_nothing),
+        cmocka_unit_test(thread_counts_out_of_range_are_refused),
+        cmocka_unit_test(allocation_checks_sizes_and_can_be_made_to_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* testing.h - what the unit tests share. */
+#ifndef TESTING_H
+#define TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/context.h"
+
+enum { SKIPPED = 77 }; /* exit code of a test that cannot run here */
+
+/* A context that collects what is logged. */
+typedef struct listener {
+    cw_context *ctx;
+    char log[4096]; /* all lines, each with its end */
+} listener;
+
+static inline void collect_log(void *user, cw_log_level level, const char *text)
+{
+    listener *l = user;
+    size_t used = strlen(l->log);
+    snprintf(l->log + used, sizeof l->log - used, "%s%s\n", level == CW_LOG_WARNING ? "! " : "",
+             text);
+}
+
+static inline void listener_init(listener *l)
+{
+    l->log[0] = '\0';
+    assert_int_equal(cw_context_create(&l->ctx), CW_OK);
+    cw_context_set_log(l->ctx, collect_log, l);
+}
+
+static inline void listener_clear(listener *l)
+{
+    cw_context_free(l->ctx);
+}
+
+/* A fresh folder for one test; remove_scratch takes it away with all it holds. */
+static inline void make_scratch(char path[64])
+{
+    strcpy(path, "/tmp/crosswise-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+}
+
+static inline void remove_scratch(const char *path)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+static inline void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The whole of a text file; static, so only one at a time. */
+static inline const char *read_text(const char *folder, const char *name)
+{
+    static char text[1 << 16];
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    text[length] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Where real datasets lie, or a loud skip of the whole program. */
+static inline const char *data_folder_or_skip(void)
+{
+    const char *folder = getenv("CROSSWISE_DATA");
+    char path[1024];
+    if (folder) {
+        snprintf(path, sizeof path, "%s/README.md", folder);
+        FILE *file = fopen(path, "r");
+        if (file) {
+            fclose(file);
+            return folder;
+        }
+    }
+    printf("skipped: no datasets in %s (set CROSSWISE_DATA)\n", folder ? folder : "CROSSWISE_DATA");
+    exit(SKIPPED);
+}
+
+#endif
