@@ -1,5 +1,4 @@
 /* help.c - help texts, made from the same tables that read the flags. */
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,9 +42,10 @@ static void print_bounds(const cw_option_info *info, char *out, size_t bytes)
 {
     bool is_number = info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL;
     out[0] = '\0';
-    if (is_number && !isinf(info->maximum) && !isinf(info->minimum))
+    bool has_top = info->maximum < 1e15; /* beyond that it is no limit a person meets */
+    if (is_number && has_top)
         snprintf(out, bytes, "%.10g to %.10g", info->minimum, info->maximum);
-    else if (is_number && !isinf(info->minimum))
+    else if (is_number && info->minimum > -1e15)
         snprintf(out, bytes, "%.10g or more", info->minimum);
 }
 

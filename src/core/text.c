@@ -107,6 +107,7 @@ size_t cwi_print_real(double value, char out[CWI_NUMBER_BYTES])
 {
     double back = 0;
     int length = 0;
+    if (value == floor(value) && fabs(value) < 1e15) return cwi_print_int((int64_t)value, out);
     for (int digits = 1; digits <= 17; digits++) {
         length = snprintf(out, CWI_NUMBER_BYTES, "%.*g", digits, value);
         char *comma = strchr(out, ','); /* the caller may run in a locale with a comma */
