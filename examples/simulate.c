@@ -11,8 +11,9 @@ static cw_status draw(cw_context *ctx, const char *folder)
     cw_dataset *dataset = NULL;
 
     cw_status status = cw_options_create(ctx, "simulate", &options);
-    if (status == CW_OK) status = cw_options_set(ctx, options, "users", "500");
-    if (status == CW_OK) status = cw_options_set(ctx, options, "items", "300");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "users", "1000");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "items", "500");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "interactions", "8000");
     if (status == CW_OK) status = cw_dataset_simulate(ctx, options, NULL, &dataset);
     if (status == CW_OK) status = cw_dataset_save(ctx, dataset, folder, true);
     if (status == CW_OK)

@@ -180,8 +180,9 @@ static cw_status import_split(cwi_import *import, const char *folder, const list
     CW_TRY(read_translation(import->ctx, folder, list, "id2idx_u", &users));
     CW_TRY(read_translation(import->ctx, folder, list, "id2idx_i", &items));
     if (users.file || items.file) {
-        import->user_names = &users;
-        import->item_names = &items;
+        /* Both are taken back before returning. */
+        import->user_names = &users; /* cppcheck-suppress autoVariables */
+        import->item_names = &items; /* cppcheck-suppress autoVariables */
     }
     for (int part = 0; part < N_PARTS; part++) {
         if (!file[part]) continue;
