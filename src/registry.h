@@ -18,8 +18,8 @@ typedef struct cwi_method {
     const char *help;
     const cwi_sampler *sampler; /* NULL: the backbone is filled from the data */
     const cwi_loss *loss;
-    bool selects;              /* keeps the hardest of its candidates */
-    const char *backbones;     /* "a|b": the backbones it works on; the first is the default */
+    bool selects;                /* keeps the hardest of its candidates */
+    const char *backbones;       /* "a|b": the backbones it works on; the first is the default */
     const cwi_default *defaults; /* ends with a row of NULLs */
 } cwi_method;
 

@@ -15,7 +15,7 @@
 typedef struct cwi_loss {
     const char *name;
     double (*rows)(const float *score, int64_t rows, int32_t slots, float scale, float *slope);
-    void (*margin)(const float *score, int64_t rows, int32_t slots, float *margin);
+    void (*margin)(const float *score, int64_t rows, int32_t slots, double *margin);
 } cwi_loss;
 
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;
@@ -45,9 +45,9 @@ static inline double cwi_sigmoid(double x)
         }                                                                                          \
         return sum;                                                                                \
     }                                                                                              \
-    static void id##_margins(const float *score, int64_t rows, int32_t slots, float *out)          \
+    static void id##_margins(const float *score, int64_t rows, int32_t slots, double *out)         \
     {                                                                                              \
-        for (int64_t r = 0; r < rows; r++) out[r] = (float)margin(score + r * slots, slots);       \
+        for (int64_t r = 0; r < rows; r++) out[r] = margin(score + r * slots, slots);              \
     }                                                                                              \
     const cwi_loss cwi_loss_##id = {#id, id##_rows, id##_margins}
 

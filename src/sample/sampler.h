@@ -47,7 +47,8 @@ typedef struct cwi_sampler {
     const char *name;
     cw_status (*open)(cw_context *ctx, const cwi_training *training, const cw_options *options,
                       int64_t *max_slots, void **state);
-    cw_status (*draw)(cw_context *ctx, void *state, uint64_t step, cwi_batch *batch, cwi_luck *luck);
+    cw_status (*draw)(cw_context *ctx, void *state, uint64_t step, cwi_batch *batch,
+                      cwi_luck *luck);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
     void (*close)(void *state);
 } cwi_sampler;
@@ -57,8 +58,8 @@ extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {
     int32_t max_k;
-    int64_t keep[CWI_MAX_K + 1];  /* b_k by k */
-    int64_t draw[CWI_MAX_K + 1];  /* n_k by k */
+    int64_t keep[CWI_MAX_K + 1]; /* b_k by k */
+    int64_t draw[CWI_MAX_K + 1]; /* n_k by k */
 } cwi_cpr_sizes;
 
 /* only_k 0: all k with weights ratio^(max_k - k). */

@@ -32,8 +32,7 @@ static inline float dot(const float *restrict a, const float *restrict b, int32_
 static void dot_pairs(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
                       int64_t n, int32_t d, float *out)
 {
-    for (int64_t k = 0; k < n; k++)
-        out[k] = dot(a + (int64_t)ia[k] * d, b + (int64_t)ib[k] * d, d);
+    for (int64_t k = 0; k < n; k++) out[k] = dot(a + (int64_t)ia[k] * d, b + (int64_t)ib[k] * d, d);
 }
 
 static void weighted_sum(const float *table, int32_t d, const int32_t *row, const float *weight,

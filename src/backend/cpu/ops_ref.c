@@ -2,5 +2,5 @@
 #include "backend/cpu/tables.h"
 
 #define OPS_TABLE cwi_ops_ref
-#define OPS_NAME "ref"
+#define OPS_NAME  "ref"
 #include "backend/cpu/kernels.h"
