@@ -164,10 +164,16 @@ static const value *find(const cw_options *options, const char *name)
 
 cw_status cw_options_set(cw_context *ctx, cw_options *options, const char *name, const char *text)
 {
+    cwi_begin(ctx);
+    return cwi_options_assign(ctx, options, name, text);
+}
+
+cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *name,
+                             const char *text)
+{
     char known[900] = "";
     size_t length = 0;
 
-    cwi_begin(ctx);
     for (size_t row = 0; row < options->count; row++) {
         if (strcmp(options->table[row].name, name) == 0) return assign(ctx, options, row, text);
         int added = snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "",
