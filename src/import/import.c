@@ -10,7 +10,7 @@
 
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 {
-    *import = (cwi_import){.ctx = ctx, .rows = rows, .last_user = -1};
+    *import = (cwi_import){.ctx = ctx, .rows = rows};
     import->settings = (cwi_settings){.format = "auto", .columns = ""};
 }
 

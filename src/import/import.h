@@ -79,7 +79,9 @@ typedef struct cwi_import {
     bool saw_adjacency;
     int64_t n_files; /* begun */
     const cwi_translation *user_names, *item_names;
-    int32_t last_user; /* of the previous row, or -1 */
+    int32_t last_user;  /* of the previous row */
+    char last_id[24];   /* its raw id, when it is that short */
+    size_t last_length; /* 0 for none */
     int64_t lines, bad_lines, below, repeats, overlaps;
     char first_bad[512];
     cwi_entry *entry;
