@@ -111,6 +111,11 @@ static cw_status import_one(cwi_import *import, const char *folder, const char *
     return status;
 }
 
+static bool is_word(cwi_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
 /* One line "id,idx" after the other. */
 static cw_status read_pairs(cw_context *ctx, cwi_source *source, cwi_records *records,
                             cwi_translation *out)
@@ -120,7 +125,10 @@ static cw_status read_pairs(cw_context *ctx, cwi_source *source, cwi_records *re
     int32_t raw, number;
     cw_status status;
 
-    CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong)); /* the header */
+    CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
+    if (count != 2 || wrong || !is_word(records->field[0], "id") ||
+        !is_word(records->field[1], "idx"))
+        CW_TRY(cwi_source_fail(ctx, source, CW_BAD_DATA, "the header must be 'id,idx'"));
     for (;;) {
         CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
         if (count == 0) break;
