@@ -101,7 +101,7 @@ typedef struct cwi_sample {
 
 /*
  * A raw format.
- *   recognise  does the sample look like it?
+ *   recognise  does the sample look like it?  NULL for what is left, asked last
  *   arrange    find the columns; NULL for formats with a form of their own
  *   read       all lines of a file
  */

@@ -394,6 +394,13 @@ static void split_folder_gives_parts_and_raw_ids(void **state)
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA, "d/train.csv.gz:3: item 1 is not in id2idx_i.csv");
+    write_text(b, "d/test.csv", "user,item\n5,0\n");
+    write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\njam,1\n");
+    (void)import_names(b, PAIRS("d"), NULL);
+    expect_error(b, CW_BAD_DATA, "d/test.csv:2: user 5 is not in id2idx_u.csv");
+    write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\n1\n");
+    (void)import_names(b, PAIRS("d"), NULL);
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: the line is not 'id,idx'");
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\npie,1\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: this id occurred before");
@@ -718,6 +725,26 @@ static void the_record_says_what_was_read(void **state)
     json_decref(record);
 }
 
+static void a_name_that_is_no_utf8_is_recorded_all_the_same(void **state)
+{
+    bed *b = *state;
+    write_text(b, "\xff.csv", "user,item\n1,2\n");
+    (void)import_names(b, PAIRS("\xff.csv"), NULL);
+    expect_rows(b, 1, 1, 1);
+    assert_non_null(strstr(b->rows->source, "\"?.csv\""));
+}
+
+static void wrong_parts_are_refused(void **state)
+{
+    bed *b = *state;
+    const char *path = "x.csv";
+    const cw_part part = (cw_part)3;
+    b->status = cw_import_parts(b->ctx, &path, &part, 1, NULL, &b->rows);
+    expect_error(b, CW_BAD_ARG, "x.csv: 3 is not a part of a split");
+    b->status = cw_import_parts(b->ctx, &path, NULL, 1, NULL, &b->rows);
+    expect_error(b, CW_BAD_ARG, "the parts of the files are missing");
+}
+
 static void arrays_become_interactions(void **state)
 {
     bed *b = *state;
@@ -825,6 +852,8 @@ int main(void)
         TEST(missing_files_are_named),
         TEST(repeats_are_dropped_and_counted),
         TEST(the_record_says_what_was_read),
+        TEST(a_name_that_is_no_utf8_is_recorded_all_the_same),
+        TEST(wrong_parts_are_refused),
         TEST(arrays_become_interactions),
         TEST(cancelling_leaves_nothing_behind),
         TEST(running_out_of_memory_leaves_nothing_behind),
