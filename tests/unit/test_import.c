@@ -764,6 +764,32 @@ static void arrays_become_interactions(void **state)
     expect_error(b, CW_BAD_ARG, "there must be at least one user and item, not 0");
 }
 
+static void first_of_many_repeats_stays_in_its_place(void **state)
+{
+    enum { N = 20000, IDS = 90 };
+    static int64_t user[N], item[N];
+    static bool seen[IDS][IDS];
+    bed *b = *state;
+    uint32_t random = 1;
+    int64_t kept = 0;
+
+    for (int r = 0; r < N; r++) {
+        random = random * 1664525 + 1013904223;
+        user[r] = random >> 8 & 63;
+        item[r] = (random >> 16) % IDS;
+    }
+    assert_int_equal(cw_interactions_create(b->ctx, user, item, NULL, N, &b->rows), CW_OK);
+    for (int r = 0; r < N; r++) {
+        char raw_user[24], raw_item[24];
+        if (seen[user[r]][item[r]]) continue;
+        seen[user[r]][item[r]] = true;
+        snprintf(raw_user, sizeof raw_user, "%d", (int)user[r]);
+        snprintf(raw_item, sizeof raw_item, "%d", (int)item[r]);
+        assert_row(b->rows, kept++, raw_user, raw_item);
+    }
+    assert_int_equal(cw_interactions_count(b->rows), kept);
+}
+
 static bool never(void *user, const char *stage, int64_t done, int64_t total)
 {
     (void)user;
@@ -855,6 +881,7 @@ int main(void)
         TEST(a_name_that_is_no_utf8_is_recorded_all_the_same),
         TEST(wrong_parts_are_refused),
         TEST(arrays_become_interactions),
+        TEST(first_of_many_repeats_stays_in_its_place),
         TEST(cancelling_leaves_nothing_behind),
         TEST(running_out_of_memory_leaves_nothing_behind),
     };
