@@ -35,6 +35,18 @@ static void print_hash(XXH128_hash_t hash, char out[CWI_HASH_BYTES])
              (unsigned long long)hash.low64);
 }
 
+void cwi_digest_add(cwi_digest *digest, const void *bytes, size_t length)
+{
+    XXH128_hash_t hash = XXH3_128bits_withSeed(bytes, length, digest->high ^ digest->low);
+    digest->high = hash.high64;
+    digest->low = hash.low64;
+}
+
+void cwi_digest_print(const cwi_digest *digest, char hash[CWI_HASH_BYTES])
+{
+    print_hash((XXH128_hash_t){.low64 = digest->low, .high64 = digest->high}, hash);
+}
+
 cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES])
 {
     cw_status status = CW_OK;

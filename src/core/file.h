@@ -6,6 +6,15 @@
 
 enum { CWI_HASH_BYTES = 33 }; /* 32 hexadecimal digits and the end */
 
+/* A checksum of several blocks one after the other, without any memory of its own: each block is
+ * hashed with the result so far as its seed.  Start from zeros. */
+typedef struct cwi_digest {
+    uint64_t high, low;
+} cwi_digest;
+
+void cwi_digest_add(cwi_digest *digest, const void *bytes, size_t length);
+void cwi_digest_print(const cwi_digest *digest, char hash[CWI_HASH_BYTES]);
+
 /* Writes a new file through a buffer.  A failure is remembered and reported by close. */
 typedef struct cwi_writer cwi_writer;
 
