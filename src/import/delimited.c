@@ -5,35 +5,49 @@
 #include "import/fields.h"
 #include "import/import.h"
 
-static size_t count_fields(cwi_delimiter delimiter, cwi_text line)
+enum { COUNTED = 64 }; /* fields that are told apart when guessing */
+
+static bool may_have_quotes(cwi_delimiter delimiter)
 {
-    cwi_layout layout = {.delimiter = delimiter,
-                         .has_quotes =
-                             delimiter != CWI_DELIMITER_COLONS && delimiter != CWI_DELIMITER_BLANK};
-    cwi_text field[64];
-    return cwi_split_roughly(&layout, line, field, 64);
+    return delimiter != CWI_DELIMITER_COLONS && delimiter != CWI_DELIMITER_BLANK;
 }
 
-/* The delimiter that cuts most lines into the same number of fields; of several, the one that
- * gives most fields.  Blanks are for lines without any of the others. */
+/* How many sampled lines this delimiter cuts into the same number of fields, two or more: the
+ * most frequent number counts, so that a few malformed lines do no harm. */
+static size_t count_agreeing(cwi_delimiter delimiter, const cwi_sample *sample, size_t *n_fields)
+{
+    const cwi_layout layout = {.delimiter = delimiter, .has_quotes = may_have_quotes(delimiter)};
+    cwi_text field[COUNTED];
+    size_t lines[COUNTED + 1] = {0}, best = 2;
+
+    for (size_t s = 0; s < sample->count; s++)
+        lines[cwi_split_roughly(&layout, sample->line[s], field, COUNTED)]++;
+    for (size_t n = 2; n <= COUNTED; n++)
+        if (lines[n] >= lines[best]) best = n;
+    *n_fields = best;
+    return lines[best];
+}
+
+/* The delimiter that most lines agree on; of several, the one that gives most fields.  Blanks win
+ * only when more lines agree on them than on any other, since text may hold blanks. */
 static cwi_delimiter guess_delimiter(const cwi_sample *sample)
 {
     static const cwi_delimiter candidates[] = {CWI_DELIMITER_COLONS, CWI_DELIMITER_TAB,
                                                CWI_DELIMITER_COMMA, CWI_DELIMITER_SEMICOLON};
     cwi_delimiter best = CWI_DELIMITER_BLANK;
-    size_t best_agree = 0, best_fields = 0;
+    size_t most_lines = 0, most_fields = 0, n_fields;
 
     for (size_t c = 0; c < sizeof candidates / sizeof candidates[0]; c++) {
-        size_t fields = count_fields(candidates[c], sample->line[sample->count / 2]), agree = 0;
-        if (fields < 2) continue;
-        for (size_t s = 0; s < sample->count; s++)
-            agree += count_fields(candidates[c], sample->line[s]) == fields;
-        if (agree > best_agree || (agree == best_agree && fields > best_fields)) {
+        size_t n_lines = count_agreeing(candidates[c], sample, &n_fields);
+        if (n_lines > most_lines ||
+            (n_lines > 0 && n_lines == most_lines && n_fields > most_fields)) {
             best = candidates[c];
-            best_agree = agree;
-            best_fields = fields;
+            most_lines = n_lines;
+            most_fields = n_fields;
         }
     }
+    if (count_agreeing(CWI_DELIMITER_BLANK, sample, &n_fields) > most_lines)
+        return CWI_DELIMITER_BLANK;
     return best;
 }
 
@@ -93,14 +107,14 @@ static bool recognise_delimited(const cwi_import *import, const cwi_sample *samp
 /* Every column is called "name:type" with a type that RecBole knows. */
 static bool recognise_inter(const cwi_import *import, const cwi_sample *sample, cwi_layout *layout)
 {
-    cwi_text field[64];
+    cwi_text field[COUNTED];
     char type[16];
 
     (void)layout;
     if (import->settings.delimiter != CWI_DELIMITER_AUTO &&
         import->settings.delimiter != CWI_DELIMITER_TAB)
         return false;
-    size_t count = cwi_split(CWI_DELIMITER_TAB, sample->line[0], field, 64);
+    size_t count = cwi_split(CWI_DELIMITER_TAB, sample->line[0], field, COUNTED);
     for (size_t f = 0; f < count; f++) {
         const char *colon = memrchr(field[f].at, ':', field[f].length);
         size_t length = colon ? (size_t)(field[f].at + field[f].length - colon) - 1 : 0;

@@ -174,6 +174,10 @@ static double expected_count(const calibration *cal, double scale)
     return sum;
 }
 
+/* Of the largest possible number of interactions, drawn when no number is asked for: many, but few
+ * enough that users still differ in activity. */
+static const double usual_share = 0.6;
+
 static cw_status solve_scale(cw_context *ctx, calibration *cal)
 {
     const cwi_plan *plan = &cal->sim->plan;
@@ -182,7 +186,8 @@ static cw_status solve_scale(cw_context *ctx, calibration *cal)
 
     for (int64_t u = 1; u < plan->n_users; u++) least = fminf(least, activity[u]);
     double low = 0.0, high = 1.0 / (double)least, most = expected_count(cal, high);
-    if ((double)plan->interactions > most)
+    double wanted = plan->interactions > 0 ? (double)plan->interactions : usual_share * most;
+    if (wanted > most)
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--interactions is %" PRId64 "; with these options at most %.0f can be "
                         "reached (a larger --relevant or a smaller --popularity or --alpha "
@@ -190,7 +195,7 @@ static cw_status solve_scale(cw_context *ctx, calibration *cal)
                         plan->interactions, floor(most));
     for (int k = 0; k < HALVINGS; k++) {
         double middle = 0.5 * (low + high);
-        if (expected_count(cal, middle) < (double)plan->interactions)
+        if (expected_count(cal, middle) < wanted)
             low = middle;
         else
             high = middle;

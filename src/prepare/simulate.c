@@ -24,10 +24,11 @@ const cw_option_info cwi_simulate_options[] = {
      .help = "number of items before the core filter"},
     {.name = "interactions",
      .kind = CW_OPTION_INTEGER,
-     .preset = "60000",
+     .preset = "",
      .minimum = 1,
      .maximum = 0x1p53,
-     .help = "expected number of interactions before the core filter"},
+     .help = "expected number of interactions before the core filter; 0.6 of the largest possible "
+             "unless given"},
     {.name = "dim",
      .kind = CW_OPTION_INTEGER,
      .preset = "8",
@@ -106,7 +107,7 @@ static cwi_plan read_plan(const cw_options *options)
         .n_users = (int32_t)cwi_options_integer(options, "users"),
         .n_items = (int32_t)cwi_options_integer(options, "items"),
         .dim = (int32_t)cwi_options_integer(options, "dim"),
-        .interactions = cwi_options_integer(options, "interactions"),
+        .interactions = cwi_options_integer(options, "interactions"), /* 0 when not given */
         .n_shown = (int32_t)cwi_options_integer(options, "uniform-test"),
         .alpha = cwi_options_real(options, "alpha"),
         .popularity = cwi_options_real(options, "popularity"),

@@ -7,8 +7,8 @@
 /* The options of the simulator as numbers. */
 typedef struct cwi_plan {
     int32_t n_users, n_items, dim;
-    int64_t interactions;
-    int32_t n_shown; /* items of the uniform test shown to every user */
+    int64_t interactions; /* expected number; 0 leaves it to the calibration */
+    int32_t n_shown;      /* items of the uniform test shown to every user */
     double alpha, popularity, activity, quality, quality_popularity, violation, sharpness, relevant;
     uint64_t seed;
 } cwi_plan;

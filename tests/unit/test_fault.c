@@ -1,0 +1,256 @@
+/*
+ * test_fault.c - every public call survives each allocation failing in turn.
+ *
+ * The program replaces malloc, so that allocations of the libraries below (JSON, zlib, zstd, the C
+ * library) fail too.  Under a sanitizer, which has a malloc of its own, the library's hook serves.
+ */
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "core/mem.h"
+#include "testing.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_MALLOC 0
+#elif defined(__has_feature)
+#define OWN_MALLOC (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
+#else
+#define OWN_MALLOC 1
+#endif
+
+static atomic_long left; /* allocations until one fails; 0 is never */
+static atomic_bool has_failed;
+
+#if OWN_MALLOC
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern void __libc_free(void *block);
+
+static bool must_fail(void)
+{
+    if (atomic_load(&left) <= 0 || atomic_fetch_sub(&left, 1) != 1) return false;
+    atomic_store(&has_failed, true);
+    return true;
+}
+
+void *malloc(size_t bytes)
+{
+    return must_fail() ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return must_fail() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t bytes)
+{
+    return must_fail() ? NULL : __libc_realloc(block, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return must_fail() ? NULL : __libc_memalign(alignment, bytes);
+}
+
+void free(void *block)
+{
+    __libc_free(block);
+}
+
+static void arm(cw_context *ctx, long nth)
+{
+    (void)ctx;
+    atomic_store(&has_failed, false);
+    atomic_store(&left, nth);
+}
+
+static bool disarm(cw_context *ctx)
+{
+    (void)ctx;
+    atomic_store(&left, 0);
+    return atomic_load(&has_failed);
+}
+#else
+static void arm(cw_context *ctx, long nth)
+{
+    cwi_mem_fail_at(ctx, nth);
+}
+
+static bool disarm(cw_context *ctx)
+{
+    bool failed = atomic_load(&ctx->fail_at) <= 0;
+    cwi_mem_fail_at(ctx, 0);
+    return failed;
+}
+#endif
+
+/* One thing to do with the library; everything it made is freed again. */
+typedef cw_status (*scenario)(cw_context *ctx, const char *folder);
+
+/* Let allocation 1, 2, 3, ... fail until the scenario needs no more of them. */
+static void exhaust(scenario run, const char *folder)
+{
+    long nth = 0;
+    bool failed = true;
+    while (failed) {
+        cw_context *ctx;
+        assert_true(++nth < 100000);
+        assert_int_equal(cw_context_create(&ctx), CW_OK);
+        assert_int_equal(cw_context_set_threads(ctx, 1), CW_OK);
+        arm(ctx, nth);
+        cw_status status = run(ctx, folder);
+        failed = disarm(ctx);
+        if (status != CW_OK) {
+            const char *error = cw_context_error(ctx);
+            if (!failed || (!strstr(error, "memory") && status != CW_NO_MEMORY))
+                fail_msg("allocation %ld: status %d, '%s'", nth, (int)status, error);
+        }
+        cw_context_free(ctx);
+    }
+    print_message("%ld allocations failed in turn\n", nth - 1);
+}
+
+static const char *paths_of(const char *folder, const char *name, char path[128])
+{
+    snprintf(path, 128, "%s/%s", folder, name);
+    return path;
+}
+
+static cw_status import_and_prepare(cw_context *ctx, const char *input, const char *split,
+                                    cw_dataset **out)
+{
+    cw_interactions *rows = NULL;
+    cw_options *options = NULL;
+    *out = NULL;
+    cw_status status = cw_import(ctx, &input, 1, NULL, &rows);
+    if (status == CW_OK) status = cw_options_create(ctx, "prepare", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "core", "1");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "split", split);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "max-users", "4");
+    if (status == CW_OK) status = cw_dataset_prepare(ctx, rows, options, out);
+    cw_options_free(options);
+    cw_interactions_free(rows);
+    return status;
+}
+
+static cw_status prepare_each_way(cw_context *ctx, const char *folder)
+{
+    static const char *const ways[] = {"debiased", "compat", "random", "leave-last", "by-time"};
+    char path[128];
+    cw_status status = CW_OK;
+    for (size_t w = 0; w < 5 && status == CW_OK; w++) {
+        cw_dataset *d;
+        status = import_and_prepare(ctx, paths_of(folder, "log.csv", path), ways[w], &d);
+        cw_dataset_free(d);
+    }
+    return status;
+}
+
+static cw_status import_each_format(cw_context *ctx, const char *folder)
+{
+    static const char *const names[] = {"log.csv.gz", "lists.txt", "x.inter", "netflix", "split"};
+    char path[128];
+    cw_status status = CW_OK;
+    for (size_t n = 0; n < 5 && status == CW_OK; n++) {
+        cw_interactions *rows;
+        const char *input = paths_of(folder, names[n], path);
+        status = cw_import(ctx, &input, 1, NULL, &rows);
+        cw_interactions_free(rows);
+    }
+    return status;
+}
+
+static cw_status save_load_describe(cw_context *ctx, const char *folder)
+{
+    cw_dataset *d, *back = NULL;
+    char input[128], out[128], *json = NULL;
+    paths_of(folder, "out", out);
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_dataset_save(ctx, d, out, true);
+    if (status == CW_OK) status = cw_dataset_load(ctx, out, &back);
+    if (status == CW_OK) status = cw_dataset_describe(ctx, back, &json);
+    if (status == CW_OK) status = cw_dataset_skew(ctx, out, NULL, true, NULL);
+    cw_text_free(json);
+    cw_dataset_free(back);
+    cw_dataset_free(d);
+    return status;
+}
+
+static cw_status simulate(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"users", "20"},     {"items", "10"},       {"interactions", "30"}, {"dim", "2"},
+        {"relevant", "0.5"}, {"popularity", "0.5"}, {"uniform-test", "3"}};
+    cw_dataset *d = NULL, *back = NULL;
+    cw_options *options = NULL, *split = NULL;
+    char out[128];
+    cw_status status = cw_options_create(ctx, "simulate", &options);
+    for (size_t s = 0; s < 7 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_options_create(ctx, "prepare", &split);
+    if (status == CW_OK) status = cw_options_set(ctx, split, "core", "1");
+    if (status == CW_OK) status = cw_dataset_simulate(ctx, options, split, &d);
+    if (status == CW_OK) status = cw_dataset_save(ctx, d, paths_of(folder, "sim", out), true);
+    if (status == CW_OK) status = cw_dataset_load(ctx, out, &back);
+    cw_dataset_free(back);
+    cw_dataset_free(d);
+    cw_options_free(split);
+    cw_options_free(options);
+    return status;
+}
+
+static cw_status from_arrays(cw_context *ctx, const char *folder)
+{
+    const int64_t id[] = {1, 2, 3, 1};
+    const double time[] = {1, 2, 3, 4};
+    cw_interactions *rows;
+    (void)folder;
+    cw_status status = cw_interactions_create(ctx, id, id, time, 4, &rows);
+    cw_interactions_free(rows);
+    return status;
+}
+
+static void write_inputs(const char *folder)
+{
+    static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
+                              "c,\"y \"\"\",1,6\nc,x,1,7\nd,x,1,8\nd,z,2,9\na,x,1,10\n";
+    char path[128];
+    write_file(folder, "log.csv", log);
+    gzFile zipped = gzopen(paths_of(folder, "log.csv.gz", path), "wb");
+    assert_int_equal(gzwrite(zipped, log, sizeof log - 1), sizeof log - 1);
+    assert_int_equal(gzclose(zipped), Z_OK);
+    write_file(folder, "lists.txt", "0 1 2 3\n1 2\n2 1 3 4 5\n");
+    write_file(folder, "x.inter", "user_id:token\titem_id:token\n1\t2\n3\t4\n");
+    assert_int_equal(mkdir(paths_of(folder, "netflix", path), 0777), 0);
+    write_file(path, "mv_0000001.txt", "1:\n5,3,2005-09-06\n6,5,2005-05-13\n");
+    assert_int_equal(mkdir(paths_of(folder, "split", path), 0777), 0);
+    write_file(path, "train.csv", "user,item\n0,0\n1,1\n");
+    write_file(path, "test.csv", "user,item\n0,1\n");
+    write_file(path, "id2idx_u.csv", "id,idx\nann,0\nbob,1\n");
+    write_file(path, "id2idx_i.csv", "id,idx\nx,0\ny,1\n");
+}
+
+static void every_call_survives_each_failing_allocation(void **state)
+{
+    (void)state;
+    static const scenario scenarios[] = {from_arrays, import_each_format, prepare_each_way,
+                                         save_load_describe, simulate};
+    char folder[64];
+    make_scratch(folder);
+    write_inputs(folder);
+    for (size_t s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++)
+        exhaust(scenarios[s], folder);
+    remove_scratch(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_survives_each_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
