@@ -89,6 +89,11 @@ CW_API const char *cw_context_error(const cw_context *ctx);
 CW_API void cw_context_set_log(cw_context *ctx, cw_log_fn log, void *user);
 CW_API void cw_context_set_progress(cw_context *ctx, cw_progress_fn progress, void *user);
 
+/* Receives one event of a long call as a JSON object, such as a finished epoch of training
+ * (documented in docs/training.md).  Called from the thread that made the call. */
+typedef void (*cw_event_fn)(void *user, const char *json);
+CW_API void cw_context_set_event(cw_context *ctx, cw_event_fn event, void *user);
+
 /* Threads used by calls on ctx, 1 to 1024; 0 means one per available core, the
  * default.  Results never depend on it. */
 CW_API CW_MUST_CHECK cw_status cw_context_set_threads(cw_context *ctx, int threads);
@@ -127,8 +132,8 @@ typedef struct cw_option_info {
     const char *help;    /* one sentence */
 } cw_option_info;
 
-/* Stages that have options: "import", "prepare", "skew", "simulate".
- * NULL when index is past the last one. */
+/* Stages that have options: "import", "prepare", "skew", "simulate", "train", "evaluate",
+ * "recommend".  NULL when index is past the last one. */
 CW_API const char *cw_stage_name(size_t index);
 
 /* Row index of the option table of a stage; NULL past the end or for an unknown stage. */
@@ -240,6 +245,98 @@ CW_API CW_MUST_CHECK cw_status cw_dataset_skew(cw_context *ctx, const char *fold
  * JSON object (documented in docs/datasets.md).  Release the text with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset,
                                                    char **json);
+
+/* ---- training --------------------------------------------------------------- */
+
+/* Parameters, raw ids, what users have seen, and how it was trained. */
+typedef struct cw_model cw_model;
+
+/*
+ * Train a recommender on the train part of a dataset; the validation part says when to stop and
+ * which parameters to keep.
+ *   options  of stage "train"; NULL for the defaults (CPR on matrix factorisation)
+ *   run      the record of the run as JSON (docs/training.md), to be released with cw_text_free;
+ *            may be NULL
+ * Every epoch is told to the event callback.  When the progress callback asks to stop, or a
+ * checkpoint is due, the state is written to the file named by the option "checkpoint".
+ */
+CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
+                                        const cw_options *options, cw_model **out, char **run);
+
+/* The methods by name: index 0, 1, ...; NULL past the last.  Static. */
+CW_API const char *cw_method_name(size_t index);
+CW_API const char *cw_method_help(const char *method);
+/* The backbones, the same way. */
+CW_API const char *cw_backbone_name(size_t index);
+CW_API const char *cw_backbone_help(const char *backbone);
+/* The tuned default of a train option for a method on a backbone, "" when the table's holds. */
+CW_API const char *cw_method_default(const char *method, const char *backbone, const char *option);
+
+/* ---- models ----------------------------------------------------------------- */
+
+/* Write a model as one safetensors file, in one step, replacing what was there. */
+CW_API CW_MUST_CHECK cw_status cw_model_save(cw_context *ctx, const cw_model *model,
+                                             const char *path);
+/* Read a model file; a damaged, foreign or newer one is CW_BAD_DATA with the reason. */
+CW_API CW_MUST_CHECK cw_status cw_model_load(cw_context *ctx, const char *path, cw_model **out);
+CW_API void cw_model_free(cw_model *model);
+
+CW_API int32_t cw_model_users(const cw_model *model);
+CW_API int32_t cw_model_items(const cw_model *model);
+
+/* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
+CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
+
+/* Write the vectors as .npy and the raw ids as text, one a line, into a new folder. */
+CW_API CW_MUST_CHECK cw_status cw_model_export(cw_context *ctx, const cw_model *model,
+                                               const char *folder, bool replace);
+
+/* ---- evaluation ------------------------------------------------------------- */
+
+/*
+ * Rank all items for every user of a held-out part and measure how good and how biased the
+ * lists are (metrics are defined in docs/metrics.md).
+ *   options  of stage "evaluate"; NULL for the defaults
+ *   json     the results; release with cw_text_free
+ */
+CW_API CW_MUST_CHECK cw_status cw_evaluate(cw_context *ctx, const cw_dataset *dataset,
+                                           const cw_model *model, const cw_options *options,
+                                           char **json);
+
+/* ---- recommendation ---------------------------------------------------------- */
+
+/* A list for one user, best first.  Everything is borrowed for the time of the call. */
+typedef struct cw_recommendation {
+    const char *user; /* raw id; of an item for similar items; "" for a history */
+    size_t count;
+    const char *const *items; /* [count] raw ids */
+    const float *scores;      /* [count] */
+} cw_recommendation;
+
+/* Receives one list; return false to stop with CW_CANCELLED. */
+typedef bool (*cw_recommendation_fn)(void *user, const cw_recommendation *list);
+
+/*
+ * Lists for users by raw id, in the order given; users NULL means all users of the model.
+ *   options  of stage "recommend"; NULL for the defaults
+ * An unknown id is CW_BAD_ARG, unless the option skip-unknown is on: then it is left out and
+ * counted in a warning.
+ */
+CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_model *model,
+                                            const char *const *users, size_t n_users,
+                                            const cw_options *options, cw_recommendation_fn give,
+                                            void *user);
+
+/* A list for somebody who was not there at training, from the items he liked (raw ids). */
+CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx, const cw_model *model,
+                                                    const char *const *items, size_t n_items,
+                                                    const cw_options *options,
+                                                    cw_recommendation_fn give, void *user);
+
+/* The items most alike to an item, by the cosine of their vectors. */
+CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_model *model,
+                                                const char *item, const cw_options *options,
+                                                cw_recommendation_fn give, void *user);
 
 /* Release text that a call returned. */
 CW_API void cw_text_free(char *text);

@@ -58,6 +58,12 @@ void cw_context_set_progress(cw_context *ctx, cw_progress_fn progress, void *use
     ctx->progress_user = user;
 }
 
+void cw_context_set_event(cw_context *ctx, cw_event_fn event, void *user)
+{
+    ctx->event = event;
+    ctx->event_user = user;
+}
+
 cw_status cw_context_set_threads(cw_context *ctx, int threads)
 {
     cwi_begin(ctx);

@@ -21,6 +21,8 @@ struct cw_context {
     void *log_user;
     cw_progress_fn progress;
     void *progress_user;
+    cw_event_fn event;
+    void *event_user;
     int threads;                 /* as set; 0 is one per core */
     struct cwi_pool *pool;       /* made when first needed */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */

@@ -1,4 +1,4 @@
-/* registry.c - one page: every stage and its options. */
+/* stages.c - one page: every stage of the flow and its options. */
 #include <string.h>
 
 #include "core/options.h"

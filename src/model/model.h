@@ -1,0 +1,26 @@
+/* model.h - what training produces and everything after it uses. */
+#ifndef CWI_MODEL_MODEL_H
+#define CWI_MODEL_MODEL_H
+
+#include "import/idmap.h"
+#include "prepare/csr.h"
+#include "score/params.h"
+#include "score/ranker.h"
+
+struct cw_model {
+    int32_t n_users, n_items;
+    char method[32], backbone[32];
+    cwi_params params;
+    cwi_csr seen;           /* train items by user, ascending: what recommending leaves out */
+    int64_t *degree;        /* [n_items] train rows of each item */
+    cwi_idmap users, items; /* raw ids */
+    char *about; /* JSON object as text: options, seed, data (checksum, counts), best_epoch,
+                    valid and test metrics; see docs/models.md */
+};
+
+cw_status cwi_model_create(cw_context *ctx, cw_model **out);
+
+/* The ranker of a model, which must outlive it.  The backbone is found by its name. */
+cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* batch.h - training examples as rows of slots; a slot is a (user, item) pair. */
+#ifndef CWI_SAMPLE_BATCH_H
+#define CWI_SAMPLE_BATCH_H
+
+#include "core/context.h"
+
+enum { CWI_MAX_GROUPS = 16 };
+
+/* Rows with equal numbers of slots: slots first_slot + r * slots .. of row r. */
+typedef struct cwi_group {
+    int32_t slots; /* per row */
+    int64_t rows;
+    int64_t first_slot; /* of its first row in the batch's arrays */
+} cwi_group;
+
+typedef struct cwi_batch {
+    int n_groups;
+    cwi_group group[CWI_MAX_GROUPS];
+    int64_t n_slots, max_slots;
+    int32_t *user, *item; /* [n_slots] */
+} cwi_batch;
+
+cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out);
+void cwi_batch_clear(cwi_batch *batch); /* a zeroed one is fine */
+
+/* Number of rows of all groups. */
+int64_t cwi_batch_rows(const cwi_batch *batch);
+
+#endif

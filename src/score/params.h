@@ -1,0 +1,36 @@
+/* params.h - the numbers that training finds: a short list of named float matrices. */
+#ifndef CWI_SCORE_PARAMS_H
+#define CWI_SCORE_PARAMS_H
+
+#include "core/context.h"
+
+enum { CWI_MAX_TENSORS = 32, CWI_TENSOR_NAME_BYTES = 32 };
+
+typedef struct cwi_tensor {
+    char name[CWI_TENSOR_NAME_BYTES];
+    int64_t rows, columns;
+    float *data; /* [rows][columns] */
+} cwi_tensor;
+
+/* Tensor 0 is the embedding table of a backbone that has one: users first, then items. */
+typedef struct cwi_params {
+    int count;
+    cwi_tensor tensor[CWI_MAX_TENSORS];
+} cwi_params;
+
+/* Append a zeroed tensor; borrowed pointer in *out (may be NULL). */
+cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
+                         int64_t columns, cwi_tensor **out);
+
+/* The tensor of that name, or NULL. */
+const cwi_tensor *cwi_params_find(const cwi_params *params, const char *name);
+
+/* New tensors of the same names, shapes and values. */
+cw_status cwi_params_copy(cw_context *ctx, const cwi_params *from, cwi_params *out);
+
+/* Overwrite values; shapes must be equal. */
+void cwi_params_assign(cwi_params *to, const cwi_params *from);
+
+void cwi_params_clear(cwi_params *params); /* a zeroed one is fine */
+
+#endif

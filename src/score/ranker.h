@@ -1,0 +1,34 @@
+/* ranker.h - scores of all items for a user: what evaluation and recommendation need. */
+#ifndef CWI_SCORE_RANKER_H
+#define CWI_SCORE_RANKER_H
+
+#include "score/params.h"
+
+/*
+ * An opened ranker does not change, so many threads may ask it at once.
+ *   score    required: out[k * n_items + i] is the score of item i for user users[k]
+ *   fold_in  optional (NULL: not possible): scores of all items for a new user who liked these
+ *            n items; may need memory, hence the context
+ *   items    optional (NULL): one vector of `width` floats per item, for similar items
+ *   close    optional: releases state
+ */
+typedef struct cwi_ranker cwi_ranker;
+struct cwi_ranker {
+    int32_t n_users, n_items;
+    void (*score)(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out);
+    cw_status (*fold_in)(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         float *out);
+    const float *items; /* [n_items][width] borrowed, or NULL */
+    const float *users; /* [n_users][width] borrowed, or NULL */
+    int32_t width;
+    void *state;
+    void (*close)(cwi_ranker *ranker);
+};
+
+/* A ranker by inner products of borrowed vectors, which must outlive it. */
+void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int32_t n_items,
+                    int32_t width, cwi_ranker *out);
+
+void cwi_ranker_close(cwi_ranker *ranker); /* a zeroed one is fine */
+
+#endif

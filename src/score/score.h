@@ -1,0 +1,53 @@
+/* score.h - backbones: from (user, item) slots to scores, from slopes to gradients. */
+#ifndef CWI_SCORE_SCORE_H
+#define CWI_SCORE_SCORE_H
+
+#include "core/options.h"
+#include "prepare/csr.h"
+#include "sample/batch.h"
+#include "score/params.h"
+#include "score/ranker.h"
+
+/* What a backbone knows of the data. */
+typedef struct cwi_shape {
+    int32_t n_users, n_items;
+    const cwi_csr *train; /* items by user, sorted */
+} cwi_shape;
+
+/* Gradients of one step.  Rows of the embedding table that the batch touched are listed; the
+ * gradient of row touched[t] is rows[t * columns ..].  Other tensors have whole gradients. */
+typedef struct cwi_gradient {
+    int64_t n_touched;
+    int32_t *touched;              /* [n_touched] ascending rows of tensor 0 */
+    float *rows;                   /* [n_touched][columns of tensor 0] */
+    float *whole[CWI_MAX_TENSORS]; /* [rows][columns] of tensors 1, 2, ...; NULL for tensor 0 */
+} cwi_gradient;
+
+/*
+ * A backbone.
+ *   declare   required: add its tensors to params (values are set by the trainer's initialiser)
+ *   open      required: training state for batches of at most max_slots slots
+ *   score     required: score of every slot of the batch from the current parameters
+ *   gradient  required: dL/dparams from dL/dscore, the batch being the last one given; filled
+ *             anew at each call
+ *   rank      required: a ranker from parameters alone
+ *   close     required: accepts NULL
+ */
+typedef struct cwi_backbone {
+    const char *name;
+    const char *help;
+    cw_status (*declare)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                         cwi_params *params);
+    cw_status (*open)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                      const cwi_params *params, int64_t max_slots, void **state);
+    cw_status (*score)(cw_context *ctx, void *state, const cwi_batch *batch, float *score);
+    cw_status (*gradient)(cw_context *ctx, void *state, const cwi_batch *batch, const float *slope,
+                          cwi_gradient *out);
+    cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                      const cwi_params *params, cwi_ranker *out);
+    void (*close)(void *state);
+} cwi_backbone;
+
+extern const cwi_backbone cwi_backbone_mf, cwi_backbone_pop;
+
+#endif
