@@ -21,6 +21,8 @@ typedef enum cwi_purpose {
     CWI_RNG_SIM_EXPOSURE = 8,
     CWI_RNG_SIM_CALIBRATION = 9,
     CWI_RNG_SIM_UNIFORM = 10,
+    CWI_RNG_SAMPLE = 11,
+    CWI_RNG_INIT = 12,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

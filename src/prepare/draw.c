@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/mt19937.h"
 #include "core/pool.h"
+#include "core/smallest.h"
 
 /* ---- by keys -------------------------------------------------------------- */
 
@@ -29,53 +30,6 @@ static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
-static double median_of_three(double a, double b, double c)
-{
-    if (a > b) {
-        double swap = a;
-        a = b;
-        b = swap;
-    }
-    return c < a ? a : (c > b ? b : c);
-}
-
-/* The nth smallest value (n from 0); rearranges values.  Hoare's quickselect. */
-static double nth_smallest(double *value, int64_t count, int64_t n)
-{
-    int64_t low = 0, high = count - 1;
-    while (low < high) {
-        double pivot = median_of_three(value[low], value[low + (high - low) / 2], value[high]);
-        int64_t left = low, right = high;
-        while (left <= right) {
-            while (value[left] < pivot) left++;
-            while (value[right] > pivot) right--;
-            if (left > right) break;
-            double swap = value[left];
-            value[left++] = value[right];
-            value[right--] = swap;
-        }
-        if (n <= right)
-            high = right;
-        else if (n >= left)
-            low = left;
-        else
-            break;
-    }
-    return value[n];
-}
-
-/* Mark the n smallest keys; among equal ones the lower index wins. */
-static void mark_smallest(const double *key, int64_t count, int64_t n, double limit, uint8_t *drawn)
-{
-    int64_t below = 0;
-    for (int64_t k = 0; k < count; k++) below += key[k] < limit;
-    int64_t ties_left = n - below;
-    for (int64_t k = 0; k < count; k++) {
-        drawn[k] = key[k] < limit || (key[k] == limit && ties_left > 0);
-        if (key[k] == limit) ties_left--;
-    }
-}
-
 cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
                    cwi_purpose purpose, uint8_t *drawn)
 {
@@ -91,8 +45,8 @@ cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t
     if (!key || !work) status = CW_NO_MEMORY;
     if (status != CW_OK) goto done;
     CW_TRY(cwi_pool_for(ctx, count, 16384, make_keys, &job));
-    memcpy(work, key, (size_t)count * sizeof *key);
-    mark_smallest(key, count, n, nth_smallest(work, count, n - 1), drawn);
+    cwi_limit limit = cwi_smallest(key, count, n, work); /* of equal keys the lower index wins */
+    for (int64_t k = 0; k < count; k++) drawn[k] = (uint8_t)cwi_limit_take(&limit, key[k]);
 done:
     cwi_free(key);
     cwi_free(work);

@@ -1,0 +1,60 @@
+/* backend.h - the numeric work, as a table of operations on flat arrays. */
+#ifndef CWI_BACKEND_BACKEND_H
+#define CWI_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One step of Adam in the TensorFlow form: theta -= rate * m / (sqrt(v) + epsilon), after
+ * g = gradient + decay * theta, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2. */
+typedef struct cwi_adam_step {
+    float rate, beta1, beta2, epsilon, decay;
+} cwi_adam_step;
+
+/* Steps without a gradient that a row has missed, added up (see optim/adam.c). */
+typedef struct cwi_adam_gap {
+    cwi_adam_step step; /* its rate is the weighted mean rate of the gap */
+    float m_left;       /* beta1^s: what is left of m after s steps */
+    float v_left;       /* beta2^s */
+    float v_middle;     /* beta2^(mean step, weighted by what is left of m) */
+    float m_sum;        /* sum of beta1^j, j = 1..s */
+    float steps;        /* s */
+} cwi_adam_gap;
+
+/*
+ * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
+ * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
+ * Operations run on one thread; callers cut the work.
+ */
+typedef struct cwi_ops {
+    const char *name;
+
+    /* out[k] = a[ia[k]] . b[ib[k]] for k in 0..n-1; rows of d floats */
+    void (*dot_pairs)(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
+                      int64_t n, int32_t d, float *out);
+
+    /* out[0..d) = sum over k of weight[k] * table[row[k]], in that order */
+    void (*weighted_sum)(const float *table, int32_t d, const int32_t *row, const float *weight,
+                         int64_t n, float *out);
+
+    /* one Adam step on n parameters; gradient NULL is zero.  Returns the sum of theta^2 before. */
+    double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
+                   const cwi_adam_step *step);
+
+    /* many Adam steps without a gradient at once */
+    void (*adam_gap)(float *theta, float *m, float *v, int64_t n, const cwi_adam_gap *gap);
+
+    /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
+    void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,
+                        int32_t d, float *out);
+
+    /* sum of squares, in double */
+    double (*sum_squares)(const float *x, int64_t n);
+} cwi_ops;
+
+/* The best table for this CPU, or the one of that name ("ref", "avx2", "avx512"); NULL when this
+ * build or CPU does not have it. */
+const cwi_ops *cwi_ops_best(void);
+const cwi_ops *cwi_ops_find(const char *name);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * kernels.h - the operations in plain C, compiled once per instruction set.
+ *
+ * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
+ * any width without changing a bit.  Include it after defining OPS_TABLE and OPS_NAME.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "backend/backend.h"
+
+enum { LANES = 16, ITEMS_AT_ONCE = 4 };
+
+/* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
+static inline float fold(float *sum)
+{
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+    return sum[0];
+}
+
+static inline float dot(const float *restrict a, const float *restrict b, int32_t d)
+{
+    float sum[LANES] = {0};
+    int32_t j = 0;
+    for (; j + LANES <= d; j += LANES)
+        for (int l = 0; l < LANES; l++) sum[l] += a[j + l] * b[j + l];
+    for (int l = 0; j < d; j++, l++) sum[l] += a[j] * b[j];
+    return fold(sum);
+}
+
+static void dot_pairs(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
+                      int64_t n, int32_t d, float *out)
+{
+    for (int64_t k = 0; k < n; k++) out[k] = dot(a + (int64_t)ia[k] * d, b + (int64_t)ib[k] * d, d);
+}
+
+static void weighted_sum(const float *table, int32_t d, const int32_t *row, const float *weight,
+                         int64_t n, float *out)
+{
+    memset(out, 0, (size_t)d * sizeof *out);
+    for (int64_t k = 0; k < n; k++) {
+        const float *restrict from = table + (int64_t)row[k] * d;
+        float *restrict to = out;
+        float w = weight[k];
+        for (int32_t j = 0; j < d; j++) to[j] += w * from[j];
+    }
+}
+
+static double sum_squares(const float *x, int64_t n)
+{
+    double sum[LANES] = {0}, total = 0;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        for (int l = 0; l < LANES; l++) sum[l] += (double)x[j + l] * (double)x[j + l];
+    for (; j < n; j++) sum[0] += (double)x[j] * (double)x[j];
+    for (int l = 0; l < LANES; l++) total += sum[l];
+    return total;
+}
+
+static double adam(float *theta, float *m, float *v, const float *gradient, int64_t n,
+                   const cwi_adam_step *step)
+{
+    float *restrict t = theta, *restrict mm = m, *restrict vv = v;
+    const float rate = step->rate, b1 = step->beta1, b2 = step->beta2, decay = step->decay;
+    const float c1 = 1.0f - b1, c2 = 1.0f - b2, eps = step->epsilon;
+    double squares = sum_squares(theta, n);
+
+    if (gradient) {
+        const float *restrict g = gradient;
+        for (int64_t j = 0; j < n; j++) {
+            float slope = g[j] + decay * t[j];
+            mm[j] = b1 * mm[j] + c1 * slope;
+            vv[j] = b2 * vv[j] + c2 * slope * slope;
+            t[j] -= rate * mm[j] / (sqrtf(vv[j]) + eps);
+        }
+    } else {
+        for (int64_t j = 0; j < n; j++) {
+            float slope = decay * t[j];
+            mm[j] = b1 * mm[j] + c1 * slope;
+            vv[j] = b2 * vv[j] + c2 * slope * slope;
+            t[j] -= rate * mm[j] / (sqrtf(vv[j]) + eps);
+        }
+    }
+    return squares;
+}
+
+static void adam_gap(float *theta, float *m, float *v, int64_t n, const cwi_adam_gap *gap)
+{
+    float *restrict t = theta, *restrict mm = m, *restrict vv = v;
+    const float rate = gap->step.rate, decay = gap->step.decay, eps = gap->step.epsilon;
+    const float m_sum = gap->m_sum, rest = gap->steps - gap->m_sum;
+    const float m_left = gap->m_left, v_left = gap->v_left, v_middle = gap->v_middle;
+
+    for (int64_t j = 0; j < n; j++) {
+        float slope = decay * t[j];
+        float square = slope * slope;
+        float middle = v_middle * vv[j] + (1.0f - v_middle) * square;
+        t[j] -= rate * (m_sum * mm[j] + rest * slope) / (sqrtf(middle) + eps);
+        mm[j] = m_left * mm[j] + (1.0f - m_left) * slope;
+        vv[j] = v_left * vv[j] + (1.0f - v_left) * square;
+    }
+}
+
+/* Four items at once reuse each load of the user's vector; each sum keeps the order of dot(). */
+static void score_user(const float *restrict user, const float *items, int32_t n_items, int32_t d,
+                       float *out)
+{
+    int32_t i = 0;
+    for (; i + ITEMS_AT_ONCE <= n_items; i += ITEMS_AT_ONCE) {
+        const float *restrict v0 = items + (int64_t)i * d, *restrict v1 = v0 + d;
+        const float *restrict v2 = v1 + d, *restrict v3 = v2 + d;
+        float s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0}, s3[LANES] = {0};
+        int32_t j = 0;
+        for (; j + LANES <= d; j += LANES)
+            for (int l = 0; l < LANES; l++) {
+                s0[l] += user[j + l] * v0[j + l];
+                s1[l] += user[j + l] * v1[j + l];
+                s2[l] += user[j + l] * v2[j + l];
+                s3[l] += user[j + l] * v3[j + l];
+            }
+        for (int l = 0; j < d; j++, l++) {
+            s0[l] += user[j] * v0[j];
+            s1[l] += user[j] * v1[j];
+            s2[l] += user[j] * v2[j];
+            s3[l] += user[j] * v3[j];
+        }
+        out[i] = fold(s0);
+        out[i + 1] = fold(s1);
+        out[i + 2] = fold(s2);
+        out[i + 3] = fold(s3);
+    }
+    for (; i < n_items; i++) out[i] = dot(user, items + (int64_t)i * d, d);
+}
+
+/* A panel of items that fits the second-level cache serves all users of the block in turn. */
+static void score_block(const float *const *users, int32_t n, const float *items, int32_t n_items,
+                        int32_t d, float *out)
+{
+    enum { PANEL_BYTES = 1 << 17 };
+    int32_t panel = PANEL_BYTES / (int32_t)sizeof(float) / (d > 0 ? d : 1);
+    panel = panel < ITEMS_AT_ONCE ? ITEMS_AT_ONCE : panel - panel % ITEMS_AT_ONCE;
+    for (int32_t first = 0; first < n_items; first += panel) {
+        int32_t count = n_items - first < panel ? n_items - first : panel;
+        for (int32_t k = 0; k < n; k++)
+            score_user(users[k], items + (int64_t)first * d, count, d,
+                       out + (int64_t)k * n_items + first);
+    }
+}
+
+const cwi_ops OPS_TABLE = {
+    .name = OPS_NAME,
+    .dot_pairs = dot_pairs,
+    .weighted_sum = weighted_sum,
+    .adam = adam,
+    .adam_gap = adam_gap,
+    .score_block = score_block,
+    .sum_squares = sum_squares,
+};

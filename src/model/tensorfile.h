@@ -1,0 +1,93 @@
+/*
+ * tensorfile.h - named arrays and texts in one safetensors file.
+ *
+ * Eight bytes with the length of the header, the header as JSON padded with spaces, the bytes of
+ * the arrays one after the other.  Models and checkpoints are such files; docs/models.md has the
+ * details.
+ */
+#ifndef CWI_MODEL_TENSORFILE_H
+#define CWI_MODEL_TENSORFILE_H
+
+#include "core/context.h"
+
+typedef enum cwi_dtype {
+    CWI_F32 = 0,
+    CWI_F64 = 1,
+    CWI_I32 = 2,
+    CWI_I64 = 3,
+    CWI_U8 = 4,
+    CWI_U64 = 5
+} cwi_dtype;
+
+enum { CWI_ARRAY_MAX_RANK = 2, CWI_TENSORFILE_MAX_ARRAYS = 4096 };
+
+/* A rank of 0 is a single number. */
+typedef struct cwi_array {
+    const char *name;
+    cwi_dtype dtype;
+    int rank;
+    int64_t shape[CWI_ARRAY_MAX_RANK];
+    const void *data;
+} cwi_array;
+
+typedef struct cwi_note {
+    const char *key, *value;
+} cwi_note;
+
+/*
+ * What a file holds.  To write one, fill the first five by hand; everything is borrowed.  One that
+ * was read owns its bytes until cwi_tensorfile_clear.
+ *   format   what kind of file this is, such as "crosswise-model"
+ *   version  of that format, from 1
+ */
+typedef struct cwi_tensorfile {
+    const char *format;
+    int version;
+    size_t n_arrays, n_notes;
+    cwi_array *arrays; /* [n_arrays]; when read, by place in the file */
+    cwi_note *notes;   /* [n_notes] keys other than format, format_version, crosswise, checksum */
+    void *bytes;       /* reading only: the whole file, */
+    void *header;      /* and its header */
+} cwi_tensorfile;
+
+/* Write a file under a temporary name beside its own, bring it to the disk and rename it, replacing
+ * what was there.  On failure the old file is as it was. */
+cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tensorfile *file);
+
+/* Read a file of this format, of this version or an older one.  Everything is checked: sizes,
+ * places, the checksum.  *out is zeroed on failure. */
+cw_status cwi_tensorfile_read(cw_context *ctx, const char *path, const char *format, int version,
+                              cwi_tensorfile *out);
+
+/* The same from memory, which is borrowed, aligned to 8 bytes.  name is for messages. */
+cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
+                               const char *format, int version, cwi_tensorfile *out);
+
+/* By name; NULL when there is none. */
+const cwi_array *cwi_tensorfile_find(const cwi_tensorfile *file, const char *name);
+const char *cwi_tensorfile_note(const cwi_tensorfile *file, const char *key);
+
+void cwi_tensorfile_clear(cwi_tensorfile *file); /* a zeroed one is fine */
+
+/* Numbers in an array; its shape must have been checked. */
+int64_t cwi_array_count(const cwi_array *array);
+
+/* ---- the format itself ------------------------------------------------------- */
+
+/* The header begins with the checksum, at a fixed place: it is the XXH3 128-bit hash of all bytes
+ * of the file after it, in 32 hexadecimal digits. */
+#define CWI_TENSORFILE_START "{\"__metadata__\":{\"checksum\":\""
+enum {
+    CWI_TENSORFILE_PREFIX = 8, /* the length of the header */
+    CWI_CHECKSUM_AT = CWI_TENSORFILE_PREFIX + sizeof CWI_TENSORFILE_START - 1,
+    CWI_CHECKSUM_DIGITS = 32
+};
+
+/* Names of the types in the header, and their sizes. */
+extern const char *const cwi_dtype_names[]; /* ends with NULL */
+extern const size_t cwi_dtype_bytes[];
+
+/* The checksum that the file in bytes[0..length) should have; length must reach beyond it. */
+void cwi_tensorfile_checksum(const void *bytes, size_t length, char out[CWI_CHECKSUM_DIGITS + 1]);
+
+#endif

@@ -1,0 +1,175 @@
+/* tensorwriter.c - write a safetensors file whole or not at all. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+#include "model/tensorfile.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files hold little-endian numbers");
+
+enum { ALIGNMENT = 64 };
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+static size_t bytes_of(const cwi_array *array)
+{
+    return (size_t)cwi_array_count(array) * cwi_dtype_bytes[array->dtype];
+}
+
+/* Wide numbers first: there may be no gaps between arrays, and so each begins at a multiple of the
+ * size of its numbers.  Arrays of one width keep their order. */
+static cw_status put_in_order(cw_context *ctx, const cwi_tensorfile *file, const cwi_array ***out)
+{
+    size_t used = 0;
+    const cwi_array **order = cwi_alloc(ctx, file->n_arrays, sizeof *order);
+    if (!order) return CW_NO_MEMORY;
+    for (size_t width = 8; width > 0; width /= 2)
+        for (size_t a = 0; a < file->n_arrays; a++)
+            if (cwi_dtype_bytes[file->arrays[a].dtype] == width) order[used++] = &file->arrays[a];
+    *out = order;
+    return CW_OK;
+}
+
+/* ---- the header --------------------------------------------------------------- */
+
+static json_t *describe_notes(const cwi_tensorfile *file)
+{
+    char blank[CWI_CHECKSUM_DIGITS + 1];
+    memset(blank, '0', CWI_CHECKSUM_DIGITS);
+    blank[CWI_CHECKSUM_DIGITS] = '\0';
+    char version[16];
+    snprintf(version, sizeof version, "%d", file->version);
+    json_t *notes = json_pack("{s:s, s:s, s:s, s:s}", "checksum", blank, "format", file->format,
+                              "format_version", version, "crosswise", cw_version());
+    for (size_t n = 0; notes && n < file->n_notes; n++)
+        if (json_object_set_new(notes, file->notes[n].key,
+                                cwi_report_string(file->notes[n].value)) != 0) {
+            json_decref(notes);
+            notes = NULL;
+        }
+    return notes;
+}
+
+static json_t *describe_array(const cwi_array *array, size_t start)
+{
+    json_t *shape = json_array();
+    for (int d = 0; d < array->rank; d++)
+        if (json_array_append_new(shape, json_integer(array->shape[d])) != 0) {
+            json_decref(shape);
+            return NULL;
+        }
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", cwi_dtype_names[array->dtype], "shape", shape,
+                     "data_offsets", (json_int_t)start, (json_int_t)(start + bytes_of(array)));
+}
+
+static json_t *describe(const cwi_tensorfile *file, const cwi_array *const *order)
+{
+    size_t start = 0;
+    json_t *root = json_object();
+    if (json_object_set_new(root, "__metadata__", describe_notes(file)) != 0) goto failed;
+    for (size_t a = 0; a < file->n_arrays; a++) {
+        if (json_object_set_new(root, order[a]->name, describe_array(order[a], start)) != 0)
+            goto failed;
+        start += bytes_of(order[a]);
+    }
+    return root;
+failed:
+    json_decref(root);
+    return NULL;
+}
+
+/* The length, then the header, padded so that the numbers begin at a multiple of 64 bytes. */
+static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t *length)
+{
+    size_t text = root ? json_dumpb(root, NULL, 0, JSON_COMPACT) : 0;
+    if (text == 0) return no_memory(ctx);
+    *length = (CWI_TENSORFILE_PREFIX + text + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    *out = cwi_alloc(ctx, *length, 1);
+    if (!*out) return CW_NO_MEMORY;
+    memset(*out, ' ', *length);
+    uint64_t header_bytes = *length - CWI_TENSORFILE_PREFIX;
+    memcpy(*out, &header_bytes, sizeof header_bytes);
+    if (json_dumpb(root, *out + CWI_TENSORFILE_PREFIX, text, JSON_COMPACT) != text)
+        return no_memory(ctx);
+    return CW_OK;
+}
+
+/* Fill in the checksum of everything after it. */
+static cw_status sign(cw_context *ctx, const cwi_tensorfile *file, const cwi_array *const *order,
+                      char *header, size_t length)
+{
+    const size_t after = CWI_CHECKSUM_AT + CWI_CHECKSUM_DIGITS;
+    char digits[CWI_CHECKSUM_DIGITS + 1];
+    XXH3_state_t *state = XXH3_createState();
+    if (!state) return no_memory(ctx);
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, header + after, length - after);
+    for (size_t a = 0; a < file->n_arrays; a++)
+        XXH3_128bits_update(state, order[a]->data, bytes_of(order[a]));
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
+             (uint64_t)hash.low64);
+    memcpy(header + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS);
+    return CW_OK;
+}
+
+/* ---- the file ----------------------------------------------------------------- */
+
+static cw_status write_parts(cw_context *ctx, const char *path, const cwi_tensorfile *file,
+                             const cwi_array *const *order, const char *header, size_t length)
+{
+    cwi_writer *writer;
+    cw_status status = cwi_writer_open(ctx, path, &writer);
+    if (status != CW_OK) return status;
+    cwi_writer_put(writer, header, length);
+    for (size_t a = 0; a < file->n_arrays; a++)
+        cwi_writer_put(writer, order[a]->data, bytes_of(order[a]));
+    return cwi_writer_close(ctx, writer, NULL);
+}
+
+static cw_status publish(cw_context *ctx, const char *path, const cwi_tensorfile *file,
+                         const cwi_array *const *order, const char *header, size_t length)
+{
+    if (cwi_path_is_folder(path))
+        return cwi_fail(ctx, CW_IO, "cannot create %s: it is a folder", path);
+    char *temporary = cwi_format(ctx, "%s.partial-%lld", path, (long long)getpid());
+    if (!temporary) return CW_NO_MEMORY;
+    cw_status status = write_parts(ctx, temporary, file, order, header, length);
+    if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);
+    if (status != CW_OK) (void)unlink(temporary);
+    cwi_free(temporary);
+    return status;
+}
+
+cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tensorfile *file)
+{
+    cw_status status;
+    const cwi_array **order = NULL;
+    char *header = NULL;
+    size_t length = 0;
+    json_t *root = NULL;
+
+    CW_TRY(put_in_order(ctx, file, &order));
+    root = describe(file, order);
+    if (root && json_object_size(root) != file->n_arrays + 1)
+        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "%s: two tensors have the same name", path));
+    CW_TRY(print_header(ctx, root, &header, &length));
+    CW_TRY(sign(ctx, file, order, header, length));
+    CW_TRY(publish(ctx, path, file, order, header, length));
+done:
+    json_decref(root);
+    cwi_free(header);
+    cwi_free((void *)order);
+    return status;
+}

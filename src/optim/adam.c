@@ -1,0 +1,270 @@
+/*
+ * adam.c - Adam (Kingma and Ba, 2015), epsilon added without bias correction as TensorFlow does.
+ *
+ * A row outside the batch has no data gradient: its m shrinks by beta1 a step, its v by beta2, and
+ * the L2 term pulls a little.  The moves of s missed steps are then m times a geometric sum over a
+ * denominator that hardly changes (sqrt(v) by 0.05 % a step), so that one pass makes up for them to
+ * well under 1 % of their own size.  Long gaps are cut into pieces of at most GAP steps.
+ */
+#include "optim/adam.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "core/mem.h"
+#include "core/pool.h"
+
+enum { GAP = 16, ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15 };
+
+static const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+/* ---- make and free ---------------------------------------------------------- */
+
+static cw_status create_moments(cw_context *ctx, const cwi_params *params, cwi_adam *adam)
+{
+    cw_status status = CW_OK;
+    for (int t = 0; t < params->count && status == CW_OK; t++) {
+        const cwi_tensor *like = &params->tensor[t];
+        status = cwi_params_add(ctx, &adam->m, like->name, like->rows, like->columns, NULL);
+        if (status == CW_OK)
+            status = cwi_params_add(ctx, &adam->v, like->name, like->rows, like->columns, NULL);
+    }
+    return status;
+}
+
+cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
+                          double table_decay, double weight_decay, cwi_adam *out)
+{
+    cw_status status;
+    size_t rows = (size_t)params->tensor[0].rows;
+
+    *out = (cwi_adam){.mode = (cwi_adam_mode)cwi_options_choice(options, "adam"),
+                      .torch_epsilon = cwi_options_choice(options, "adam-eps") == 1,
+                      .lr = cwi_options_real(options, "lr"),
+                      .table_decay = (float)table_decay,
+                      .weight_decay = (float)weight_decay};
+    CW_TRY(create_moments(ctx, params, out));
+    out->last = cwi_alloc_zero(ctx, rows, sizeof *out->last);
+    out->place = cwi_alloc(ctx, rows, sizeof *out->place);
+    out->stale = cwi_alloc(ctx, rows, sizeof *out->stale);
+    out->partial = cwi_alloc(ctx, rows / ROWS_A_CHUNK + 1, sizeof *out->partial);
+    status = out->last && out->place && out->stale && out->partial ? CW_OK : CW_NO_MEMORY;
+    if (status != CW_OK) goto done;
+    for (size_t r = 0; r < rows; r++) out->place[r] = -1;
+    CW_TRY(cwi_adam_restore_rates(ctx, out));
+done:
+    if (status != CW_OK) cwi_adam_clear(out);
+    return status;
+}
+
+void cwi_adam_clear(cwi_adam *adam)
+{
+    cwi_params_clear(&adam->m);
+    cwi_params_clear(&adam->v);
+    cwi_free(adam->last);
+    cwi_free(adam->place);
+    cwi_free(adam->stale);
+    cwi_free(adam->rate);
+    cwi_free(adam->partial);
+    *adam = (cwi_adam){0};
+}
+
+/* ---- rates ------------------------------------------------------------------ */
+
+static float rate_at(const cwi_adam *adam, int64_t step)
+{
+    return (float)(adam->lr * sqrt(1 - pow(beta2, (double)step)) / (1 - pow(beta1, (double)step)));
+}
+
+static float epsilon_at(const cwi_adam *adam, int64_t step)
+{
+    return (float)(adam->torch_epsilon ? epsilon * sqrt(1 - pow(beta2, (double)step)) : epsilon);
+}
+
+cw_status cwi_adam_restore_rates(cw_context *ctx, cwi_adam *adam)
+{
+    cw_status status =
+        cwi_grow(ctx, &adam->rate, &adam->rate_room, (size_t)adam->step + 1, sizeof *adam->rate);
+    if (status != CW_OK) return status;
+    adam->rate[0] = 0;
+    for (int64_t t = 1; t <= adam->step; t++) adam->rate[t] = rate_at(adam, t);
+    return CW_OK;
+}
+
+/* ---- missed steps ----------------------------------------------------------- */
+
+/* Constants of a gap of s steps after step `from`. */
+static cwi_adam_gap make_gap(const cwi_adam *adam, int64_t from, int64_t s)
+{
+    double left = 1, sum = 0, rates = 0, mean = 0;
+    for (int64_t j = 1; j <= s; j++) {
+        left *= beta1;
+        sum += left;
+        rates += left * (double)adam->rate[from + j];
+        mean += left * (double)j;
+    }
+    return (cwi_adam_gap){.step = {.rate = (float)(rates / sum),
+                                   .epsilon = epsilon_at(adam, from + s),
+                                   .decay = adam->table_decay},
+                          .m_left = (float)left,
+                          .v_left = (float)pow(beta2, (double)s),
+                          .v_middle = (float)pow(beta2, mean / sum),
+                          .m_sum = (float)sum,
+                          .steps = (float)s};
+}
+
+typedef struct job {
+    const cwi_ops *ops;
+    cwi_adam *adam;
+    float *theta, *m, *v; /* of tensor 0, or of the tensor being stepped */
+    int64_t d;
+    const int32_t *rows; /* rows to work on; NULL for all */
+    const cwi_gradient *gradient;
+    const float *whole; /* gradient of the tensor being stepped */
+    cwi_adam_step step;
+} job;
+
+static job table_job(cwi_adam *adam, cwi_params *params)
+{
+    return (job){.ops = cwi_ops_best(),
+                 .adam = adam,
+                 .theta = params->tensor[0].data,
+                 .m = adam->m.tensor[0].data,
+                 .v = adam->v.tensor[0].data,
+                 .d = params->tensor[0].columns};
+}
+
+static cw_status catch_up(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t row = j->rows ? j->rows[k] : k, at = row * j->d;
+        int64_t *last = &j->adam->last[row];
+        while (*last < j->adam->step) {
+            int64_t s = j->adam->step - *last < GAP ? j->adam->step - *last : GAP;
+            cwi_adam_gap gap = make_gap(j->adam, *last, s);
+            j->ops->adam_gap(j->theta + at, j->m + at, j->v + at, j->d, &gap);
+            *last += s;
+        }
+    }
+    return CW_OK;
+}
+
+/* Rows of the batch that have missed steps, each once. */
+static int64_t list_stale(cwi_adam *adam, const cwi_batch *batch, int32_t n_users)
+{
+    int64_t count = 0;
+    for (int64_t s = 0; s < batch->n_slots; s++) {
+        const int32_t rows[] = {batch->user[s], n_users + batch->item[s]};
+        for (int side = 0; side < 2; side++) {
+            if (adam->last[rows[side]] == adam->step || adam->place[rows[side]] >= 0) continue;
+            adam->place[rows[side]] = 0;
+            adam->stale[count++] = rows[side];
+        }
+    }
+    for (int64_t k = 0; k < count; k++) adam->place[adam->stale[k]] = -1;
+    return count;
+}
+
+cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, const cwi_batch *batch,
+                        int32_t n_users)
+{
+    if (adam->mode != CWI_ADAM_DEFERRED) return CW_OK;
+    job j = table_job(adam, params);
+    j.rows = adam->stale;
+    return cwi_pool_for(ctx, list_stale(adam, batch, n_users), ROWS_A_CHUNK, catch_up, &j);
+}
+
+cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params)
+{
+    if (adam->mode != CWI_ADAM_DEFERRED) return CW_OK;
+    job j = table_job(adam, params);
+    return cwi_pool_for(ctx, params->tensor[0].rows, ROWS_A_CHUNK, catch_up, &j);
+}
+
+/* ---- steps ------------------------------------------------------------------ */
+
+static cw_status step_touched(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t row = j->gradient->touched[k], at = row * j->d;
+        j->ops->adam(j->theta + at, j->m + at, j->v + at, j->gradient->rows + k * j->d, j->d,
+                     &j->step);
+        j->adam->last[row] = j->adam->step;
+    }
+    return CW_OK;
+}
+
+static cw_status step_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    double squares = 0;
+    for (int64_t row = begin; row < end; row++) {
+        int32_t place = j->adam->place[row];
+        const float *g = place < 0 ? NULL : j->gradient->rows + (int64_t)place * j->d;
+        int64_t at = row * j->d;
+        squares += j->ops->adam(j->theta + at, j->m + at, j->v + at, g, j->d, &j->step);
+    }
+    j->adam->partial[chunk] = squares;
+    return CW_OK;
+}
+
+static cw_status step_table(cw_context *ctx, cwi_adam *adam, job *j, int64_t rows, double *squares)
+{
+    const cwi_gradient *gradient = j->gradient;
+    if (adam->mode != CWI_ADAM_DENSE) {
+        *squares = NAN;
+        return cwi_pool_for(ctx, gradient->n_touched, ROWS_A_CHUNK, step_touched, j);
+    }
+    for (int64_t k = 0; k < gradient->n_touched; k++)
+        adam->place[gradient->touched[k]] = (int32_t)k;
+    cw_status status = cwi_pool_for(ctx, rows, ROWS_A_CHUNK, step_all, j);
+    for (int64_t k = 0; k < gradient->n_touched; k++) adam->place[gradient->touched[k]] = -1;
+    *squares = 0;
+    for (int64_t c = 0; c < cwi_pool_chunks(rows, ROWS_A_CHUNK); c++) *squares += adam->partial[c];
+    return status;
+}
+
+static cw_status step_entries(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    j->ops->adam(j->theta + begin, j->m + begin, j->v + begin, j->whole + begin, end - begin,
+                 &j->step);
+    return CW_OK;
+}
+
+cw_status cwi_adam_update(cw_context *ctx, cwi_adam *adam, cwi_params *params,
+                          const cwi_gradient *gradient, double *squares)
+{
+    double unused;
+    int64_t t = adam->step + 1;
+    cw_status status =
+        cwi_grow(ctx, &adam->rate, &adam->rate_room, (size_t)t + 1, sizeof *adam->rate);
+    if (status != CW_OK) return status;
+    adam->step = t;
+    adam->rate[t] = rate_at(adam, t);
+    job j = table_job(adam, params);
+    j.gradient = gradient;
+    j.step = (cwi_adam_step){.rate = adam->rate[t],
+                             .beta1 = (float)beta1,
+                             .beta2 = (float)beta2,
+                             .epsilon = epsilon_at(adam, t),
+                             .decay = adam->table_decay};
+    status = step_table(ctx, adam, &j, params->tensor[0].rows, squares ? squares : &unused);
+    j.step.decay = adam->weight_decay;
+    for (int k = 1; k < params->count && status == CW_OK; k++) {
+        const cwi_tensor *tensor = &params->tensor[k];
+        j.theta = tensor->data;
+        j.m = adam->m.tensor[k].data;
+        j.v = adam->v.tensor[k].data;
+        j.whole = gradient->whole[k];
+        status =
+            cwi_pool_for(ctx, tensor->rows * tensor->columns, ENTRIES_A_CHUNK, step_entries, &j);
+    }
+    return status;
+}

@@ -1,0 +1,83 @@
+/* registry.c - one page: every backbone, and every method as sampler, loss and tuned defaults. */
+#include "registry.h"
+
+#include <string.h>
+
+static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_pop};
+
+/* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
+static const cwi_default cpr_defaults[] = {
+    {NULL, "lr", "3e-4"}, {NULL, "reg", "5e-2"}, {NULL, "beta", "2"}, {NULL, NULL, NULL}};
+static const cwi_default cpr_rand_defaults[] = {
+    {NULL, "lr", "3e-4"}, {NULL, "reg", "1e-2"}, {NULL, "beta", "1"}, {NULL, NULL, NULL}};
+static const cwi_default bpr_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
+
+static const cwi_method methods[] = {
+    {"cpr",
+     "cross pairwise ranking: cancels popularity bias in the loss, trains on the hardest samples",
+     &cwi_sampler_cpr, &cwi_loss_cpr, true, "mf", cpr_defaults},
+    {"cpr-rand", "cross pairwise ranking without choosing hard samples (beta 1)", &cwi_sampler_cpr,
+     &cwi_loss_cpr, false, "mf", cpr_rand_defaults},
+    {"bpr", "Bayesian personalised ranking: a liked item above a random other", &cwi_sampler_bpr,
+     &cwi_loss_bpr, false, "mf", bpr_defaults},
+    {"pop", "the most popular items for everybody", NULL, NULL, false, "pop", no_defaults},
+};
+
+enum {
+    N_BACKBONES = sizeof backbones / sizeof backbones[0],
+    N_METHODS = sizeof methods / sizeof methods[0]
+};
+
+const cwi_method *cwi_find_method(const char *name)
+{
+    for (size_t m = 0; m < N_METHODS; m++)
+        if (strcmp(methods[m].name, name) == 0) return &methods[m];
+    return NULL;
+}
+
+const cwi_backbone *cwi_find_backbone(const char *name)
+{
+    for (size_t b = 0; b < N_BACKBONES; b++)
+        if (strcmp(backbones[b]->name, name) == 0) return backbones[b];
+    return NULL;
+}
+
+const char *cwi_find_default(const cwi_method *method, const char *backbone, const char *option)
+{
+    for (const cwi_default *row = method->defaults; row->option; row++)
+        if (strcmp(row->option, option) == 0 &&
+            (!row->backbone || strcmp(row->backbone, backbone) == 0))
+            return row->value;
+    return NULL;
+}
+
+const char *cw_method_name(size_t index)
+{
+    return index < N_METHODS ? methods[index].name : NULL;
+}
+
+const char *cw_method_help(const char *method)
+{
+    const cwi_method *found = cwi_find_method(method);
+    return found ? found->help : NULL;
+}
+
+const char *cw_backbone_name(size_t index)
+{
+    return index < N_BACKBONES ? backbones[index]->name : NULL;
+}
+
+const char *cw_backbone_help(const char *backbone)
+{
+    const cwi_backbone *found = cwi_find_backbone(backbone);
+    return found ? found->help : NULL;
+}
+
+const char *cw_method_default(const char *method, const char *backbone, const char *option)
+{
+    const cwi_method *found = cwi_find_method(method);
+    const char *value = found ? cwi_find_default(found, backbone, option) : NULL;
+    return value ? value : "";
+}

@@ -1,0 +1,28 @@
+/* batch.c - room for the slots of a batch. */
+#include "sample/batch.h"
+
+#include "core/mem.h"
+
+cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out)
+{
+    *out = (cwi_batch){.max_slots = max_slots};
+    out->user = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user);
+    out->item = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item);
+    if (out->user && out->item) return CW_OK;
+    cwi_batch_clear(out);
+    return CW_NO_MEMORY;
+}
+
+void cwi_batch_clear(cwi_batch *batch)
+{
+    cwi_free(batch->user);
+    cwi_free(batch->item);
+    *batch = (cwi_batch){0};
+}
+
+int64_t cwi_batch_rows(const cwi_batch *batch)
+{
+    int64_t rows = 0;
+    for (int g = 0; g < batch->n_groups; g++) rows += batch->group[g].rows;
+    return rows;
+}

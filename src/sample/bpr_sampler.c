@@ -1,0 +1,124 @@
+/* bpr_sampler.c - an observed pair and an item that the user did not have. */
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "sample/sampler.h"
+
+enum { ROWS_A_CHUNK = 512 };
+
+typedef struct state {
+    const cwi_training *training;
+    uint64_t seed;
+    int64_t batch;
+    bool by_user;   /* draw a user, then one of his pairs */
+    int32_t *users; /* [n_users] those with a pair, for by_user */
+    int32_t n_users;
+    int64_t *kept; /* [chunks] rows that found a negative */
+    uint64_t step; /* of the batch being drawn */
+    cwi_batch *out;
+} state;
+
+static void close_state(void *opened)
+{
+    state *s = opened;
+    if (!s) return;
+    cwi_free(s->users);
+    cwi_free(s->kept);
+    cwi_free(s);
+}
+
+static cw_status open_state(cw_context *ctx, const cwi_training *training,
+                            const cw_options *options, int64_t *max_slots, void **out)
+{
+    *out = NULL;
+    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    if (!s) return CW_NO_MEMORY;
+    s->training = training;
+    s->seed = (uint64_t)cwi_options_integer(options, "seed");
+    s->batch = cwi_options_integer(options, "batch");
+    s->by_user = strcmp(cwi_options_text(options, "pos"), "user") == 0;
+    s->users = cwi_alloc(ctx, (size_t)training->n_users, sizeof *s->users);
+    s->kept = cwi_alloc(ctx, (size_t)cwi_pool_chunks(s->batch, ROWS_A_CHUNK), sizeof *s->kept);
+    if (!s->users || !s->kept) {
+        close_state(s);
+        return CW_NO_MEMORY;
+    }
+    for (int32_t u = 0; u < training->n_users; u++)
+        if (training->by_user.start[u] < training->by_user.start[u + 1]) s->users[s->n_users++] = u;
+    *max_slots = 2 * s->batch;
+    *out = s;
+    return CW_OK;
+}
+
+/* Row of a uniformly drawn pair, or of a uniformly drawn user. */
+static int64_t draw_positive(const state *s, cwi_rng *rng)
+{
+    if (!s->by_user) return (int64_t)cwi_rng_below(rng, (uint64_t)s->training->count);
+    int32_t u = s->users[cwi_rng_below(rng, (uint64_t)s->n_users)];
+    int64_t first = s->training->by_user.start[u];
+    return first +
+           (int64_t)cwi_rng_below(rng, (uint64_t)(s->training->by_user.start[u + 1] - first));
+}
+
+/* An item that the user did not have; false when he had them all. */
+static bool draw_negative(const state *s, int32_t user, cwi_rng *rng, int32_t *item)
+{
+    const cwi_csr *by_user = &s->training->by_user;
+    if (by_user->start[user + 1] - by_user->start[user] >= s->training->n_items) return false;
+    do *item = (int32_t)cwi_rng_below(rng, (uint64_t)s->training->n_items);
+    while (cwi_training_has(s->training, user, *item));
+    return true;
+}
+
+/* Rows of a chunk are written from its begin on without holes. */
+static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    state *s = arg;
+    int64_t kept = begin;
+    for (int64_t r = begin; r < end; r++) {
+        cwi_rng rng;
+        int32_t negative;
+        cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
+        int64_t row = draw_positive(s, &rng);
+        int32_t user = s->training->user[row];
+        if (!draw_negative(s, user, &rng, &negative)) continue;
+        s->out->user[2 * kept] = s->out->user[2 * kept + 1] = user;
+        s->out->item[2 * kept] = s->training->item[row];
+        s->out->item[2 * kept + 1] = negative;
+        kept++;
+    }
+    s->kept[chunk] = kept - begin;
+    return CW_OK;
+}
+
+static cw_status draw(cw_context *ctx, void *opened, uint64_t step, cwi_batch *batch,
+                      cwi_luck *luck)
+{
+    state *s = opened;
+    s->step = step;
+    s->out = batch;
+    cw_status status = cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
+    if (status != CW_OK) return status;
+    int64_t rows = 0;
+    for (int64_t c = 0; c < cwi_pool_chunks(s->batch, ROWS_A_CHUNK); c++) {
+        size_t bytes = (size_t)s->kept[c] * 2 * sizeof *batch->user;
+        memmove(batch->user + 2 * rows, batch->user + 2 * c * ROWS_A_CHUNK, bytes);
+        memmove(batch->item + 2 * rows, batch->item + 2 * c * ROWS_A_CHUNK, bytes);
+        rows += s->kept[c];
+    }
+    batch->n_groups = 1;
+    batch->group[0] = (cwi_group){.slots = 2, .rows = rows, .first_slot = 0};
+    batch->n_slots = 2 * rows;
+    luck->attempts[0] += s->batch;
+    luck->accepted[0] += rows;
+    return CW_OK;
+}
+
+static int64_t keep(const void *opened, const cwi_batch *batch)
+{
+    (void)opened;
+    return cwi_batch_rows(batch);
+}
+
+const cwi_sampler cwi_sampler_bpr = {"bpr", open_state, draw, keep, close_state};

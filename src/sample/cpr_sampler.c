@@ -1,0 +1,199 @@
+/*
+ * cpr_sampler.c - k observed pairs whose crossed pairs were not observed.
+ *
+ * Every candidate has its own random stream and tries up to MAX_ATTEMPTS tuples, so that candidates
+ * are independent of each other and of threads.  Rejection leaves accepted tuples uniform over all
+ * valid ones.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "sample/sampler.h"
+
+enum { MAX_ATTEMPTS = 64, CANDIDATES_A_CHUNK = 256 };
+
+typedef struct state {
+    const cwi_training *training;
+    uint64_t seed;
+    cwi_cpr_sizes sizes;
+    int64_t batch; /* rows to train on */
+    double beta;
+    bool all_distinct, strict;
+    int32_t k_of_group[CWI_MAX_GROUPS];
+    int n_groups;
+    int64_t wanted; /* candidates of all k */
+    int64_t *kept;  /* [chunks of one group] */
+    int64_t *tried; /* [chunks of one group] */
+    /* the group being drawn */
+    uint64_t step;
+    int32_t k;
+    int64_t first_candidate;
+    int32_t *user, *item;
+} state;
+
+void cwi_cpr_plan(int64_t batch, int32_t max_k, int32_t only_k, double ratio, double beta,
+                  cwi_cpr_sizes *out)
+{
+    double weights = 0;
+    int64_t given = 0;
+
+    memset(out, 0, sizeof *out);
+    out->max_k = only_k ? only_k : max_k;
+    for (int32_t k = 2; k <= max_k; k++) weights += pow(ratio, max_k - k);
+    for (int32_t k = 2; k < max_k && !only_k; k++) {
+        out->keep[k] = (int64_t)rint((double)batch / weights * pow(ratio, max_k - k));
+        given += out->keep[k];
+    }
+    out->keep[out->max_k] = batch - given;
+    for (int32_t k = 2; k <= out->max_k; k++)
+        out->draw[k] = (int64_t)ceil(beta * (double)out->keep[k]);
+}
+
+static void close_state(void *opened)
+{
+    state *s = opened;
+    if (!s) return;
+    cwi_free(s->kept);
+    cwi_free(s->tried);
+    cwi_free(s);
+}
+
+static void read_options(const cw_options *options, state *s)
+{
+    s->seed = (uint64_t)cwi_options_integer(options, "seed");
+    s->batch = cwi_options_integer(options, "batch");
+    s->beta = cwi_options_real(options, "beta");
+    s->all_distinct = strcmp(cwi_options_text(options, "distinct"), "all") == 0;
+    s->strict = cwi_options_flag(options, "strict");
+    cwi_cpr_plan(s->batch, (int32_t)cwi_options_integer(options, "max-k"),
+                 (int32_t)cwi_options_integer(options, "k"), cwi_options_real(options, "ratio"),
+                 s->beta, &s->sizes);
+}
+
+static cw_status open_state(cw_context *ctx, const cwi_training *training,
+                            const cw_options *options, int64_t *max_slots, void **out)
+{
+    int64_t most = 0;
+    *out = NULL;
+    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    if (!s) return CW_NO_MEMORY;
+    s->training = training;
+    read_options(options, s);
+    *max_slots = 0;
+    for (int32_t k = 2; k <= s->sizes.max_k; k++) {
+        if (s->sizes.draw[k] == 0) continue;
+        s->k_of_group[s->n_groups++] = k;
+        *max_slots += s->sizes.draw[k] * 2 * k;
+        s->wanted += s->sizes.draw[k];
+        if (s->sizes.draw[k] > most) most = s->sizes.draw[k];
+    }
+    int64_t chunks = cwi_pool_chunks(most, CANDIDATES_A_CHUNK);
+    s->kept = cwi_alloc(ctx, (size_t)chunks, sizeof *s->kept);
+    s->tried = cwi_alloc(ctx, (size_t)chunks, sizeof *s->tried);
+    if (!s->kept || !s->tried) {
+        close_state(s);
+        return CW_NO_MEMORY;
+    }
+    *out = s;
+    return CW_OK;
+}
+
+static bool has_repeat(const int32_t *ids, int32_t k)
+{
+    for (int32_t a = 0; a < k; a++)
+        for (int32_t b = a + 1; b < k; b++)
+            if (ids[a] == ids[b]) return true;
+    return false;
+}
+
+/* Draw one tuple into the slots and say whether it is valid: no crossed pair was observed. */
+static bool draw_tuple(const state *s, cwi_rng *rng, int32_t *user, int32_t *item)
+{
+    const cwi_training *t = s->training;
+    int32_t k = s->k;
+    for (int32_t j = 0; j < k; j++) {
+        int64_t row = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
+        user[j] = user[k + j] = t->user[row];
+        item[j] = t->item[row];
+    }
+    for (int32_t j = 0; j < k; j++) item[k + j] = item[(j + 1) % k];
+    for (int32_t j = 0; j < k; j++)
+        if (cwi_training_has(t, user[j], item[k + j])) return false;
+    return !s->all_distinct || (!has_repeat(user, k) && !has_repeat(item, k));
+}
+
+/* Accepted rows of a chunk are written from its begin on without holes. */
+static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const state *s = arg;
+    int64_t slots = 2 * s->k, kept = begin, tried = 0;
+    for (int64_t c = begin; c < end; c++) {
+        cwi_rng rng;
+        bool valid = false;
+        cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE,
+                     s->step << 24 | (uint64_t)(s->first_candidate + c));
+        for (int attempt = 0; attempt < MAX_ATTEMPTS && !valid; attempt++, tried++)
+            valid = draw_tuple(s, &rng, s->user + kept * slots, s->item + kept * slots);
+        kept += valid;
+    }
+    s->kept[chunk] = kept - begin;
+    s->tried[chunk] = tried;
+    return CW_OK;
+}
+
+/* One group: all candidates of one k, the holes between chunks closed. */
+static cw_status draw_group(cw_context *ctx, state *s, int g, cwi_batch *batch, cwi_luck *luck)
+{
+    int64_t n = s->sizes.draw[s->k], slots = 2 * s->k, rows = 0;
+    s->user = batch->user + batch->n_slots;
+    s->item = batch->item + batch->n_slots;
+    cw_status status = cwi_pool_for(ctx, n, CANDIDATES_A_CHUNK, draw_chunk, s);
+    if (status != CW_OK) return status;
+    for (int64_t c = 0; c < cwi_pool_chunks(n, CANDIDATES_A_CHUNK); c++) {
+        size_t bytes = (size_t)(s->kept[c] * slots) * sizeof *s->user;
+        memmove(s->user + rows * slots, s->user + c * CANDIDATES_A_CHUNK * slots, bytes);
+        memmove(s->item + rows * slots, s->item + c * CANDIDATES_A_CHUNK * slots, bytes);
+        rows += s->kept[c];
+        luck->attempts[g] += s->tried[c];
+    }
+    luck->accepted[g] += rows;
+    batch->group[g] =
+        (cwi_group){.slots = (int32_t)slots, .rows = rows, .first_slot = batch->n_slots};
+    batch->n_slots += rows * slots;
+    if (s->strict && rows < n)
+        return cwi_fail(ctx, CW_BAD_DATA, "only %lld of %lld samples of k = %d were accepted",
+                        (long long)rows, (long long)n, s->k);
+    return CW_OK;
+}
+
+static cw_status draw(cw_context *ctx, void *opened, uint64_t step, cwi_batch *batch,
+                      cwi_luck *luck)
+{
+    state *s = opened;
+    cw_status status = CW_OK;
+    s->step = step;
+    s->first_candidate = 0;
+    batch->n_groups = s->n_groups;
+    batch->n_slots = 0;
+    for (int g = 0; g < s->n_groups && status == CW_OK; g++) {
+        s->k = s->k_of_group[g];
+        status = draw_group(ctx, s, g, batch, luck);
+        s->first_candidate += s->sizes.draw[s->k];
+    }
+    return status;
+}
+
+/* The pressure of selection stays the same when fewer were accepted than wanted (spec 2.5). */
+static int64_t keep(const void *opened, const cwi_batch *batch)
+{
+    const state *s = opened;
+    int64_t rows = cwi_batch_rows(batch);
+    if (rows == s->wanted || rows == 0) return rows < s->batch ? rows : s->batch;
+    int64_t kept = (int64_t)rint((double)rows / s->beta);
+    if (kept > s->batch) kept = s->batch;
+    return kept < 1 ? 1 : kept;
+}
+
+const cwi_sampler cwi_sampler_cpr = {"cpr", open_state, draw, keep, close_state};

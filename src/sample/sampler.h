@@ -1,0 +1,69 @@
+/* sampler.h - samplers fill the slots of a batch. */
+#ifndef CWI_SAMPLE_SAMPLER_H
+#define CWI_SAMPLE_SAMPLER_H
+
+#include "core/options.h"
+#include "core/rng.h"
+#include "prepare/csr.h"
+#include "prepare/dataset.h"
+#include "sample/batch.h"
+
+/* The training interactions as samplers see them: ordered by user, file order within a user. */
+typedef struct cwi_training {
+    int32_t n_users, n_items;
+    int64_t count;
+    int32_t *user, *item; /* [count] */
+    cwi_csr by_user;      /* items ascending */
+    int64_t *degree;      /* [n_items] */
+} cwi_training;
+
+cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
+                              const cwi_pairs *train, cwi_training *out);
+void cwi_training_clear(cwi_training *training); /* a zeroed one is fine */
+
+/* Did the user have the item? */
+static inline bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
+{
+    return cwi_csr_has(&training->by_user, user, item);
+}
+
+enum { CWI_MAX_K = 16 };
+
+/* What a sampler tells about its luck, per group of the batch. */
+typedef struct cwi_luck {
+    int64_t attempts[CWI_MAX_GROUPS];
+    int64_t accepted[CWI_MAX_GROUPS];
+} cwi_luck;
+
+/*
+ * A sampler.
+ *   open   required: *max_slots is the most a batch will hold
+ *   draw   required: fill the batch of step number `step` (counted over all epochs): a function of
+ *          the seed and the step alone.  luck is added to.
+ *   keep   required: how many of the rows drawn a step shall train on
+ *   close  required: accepts NULL
+ */
+typedef struct cwi_sampler {
+    const char *name;
+    cw_status (*open)(cw_context *ctx, const cwi_training *training, const cw_options *options,
+                      int64_t *max_slots, void **state);
+    cw_status (*draw)(cw_context *ctx, void *state, uint64_t step, cwi_batch *batch,
+                      cwi_luck *luck);
+    int64_t (*keep)(const void *state, const cwi_batch *batch);
+    void (*close)(void *state);
+} cwi_sampler;
+
+extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
+
+/* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
+typedef struct cwi_cpr_sizes {
+    int32_t max_k;
+    int64_t keep[CWI_MAX_K + 1]; /* b_k by k */
+    int64_t draw[CWI_MAX_K + 1]; /* n_k by k */
+} cwi_cpr_sizes;
+
+/* only_k 0: all k with weights ratio^(max_k - k). */
+void cwi_cpr_plan(int64_t batch, int32_t max_k, int32_t only_k, double ratio, double beta,
+                  cwi_cpr_sizes *out);
+
+#endif

@@ -1,0 +1,35 @@
+/* training.c - training interactions in the order and shape that samplers want. */
+#include "core/mem.h"
+#include "sample/sampler.h"
+
+cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
+                              const cwi_pairs *train, cwi_training *out)
+{
+    cw_status status;
+    *out = (cwi_training){.n_users = n_users, .n_items = n_items, .count = train->count};
+    CW_TRY(cwi_csr_create(ctx, train->user, train->item, train->count, n_users, &out->by_user));
+    out->user = cwi_alloc(ctx, (size_t)train->count, sizeof *out->user);
+    out->item = cwi_alloc(ctx, (size_t)train->count, sizeof *out->item);
+    out->degree = cwi_alloc(ctx, (size_t)n_items, sizeof *out->degree);
+    status = out->user && out->item && out->degree ? CW_OK : CW_NO_MEMORY;
+    if (status != CW_OK) goto done;
+    for (int32_t u = 0; u < n_users; u++)
+        for (int64_t e = out->by_user.start[u]; e < out->by_user.start[u + 1]; e++) {
+            out->user[e] = u;
+            out->item[e] = out->by_user.value[e];
+        }
+    cwi_csr_sort(&out->by_user);
+    cwi_degrees(train->item, train->count, n_items, out->degree);
+done:
+    if (status != CW_OK) cwi_training_clear(out);
+    return status;
+}
+
+void cwi_training_clear(cwi_training *training)
+{
+    cwi_csr_clear(&training->by_user);
+    cwi_free(training->user);
+    cwi_free(training->item);
+    cwi_free(training->degree);
+    *training = (cwi_training){0};
+}
