@@ -157,11 +157,16 @@ cw_status cwi_idmap_select(cw_context *ctx, const cwi_idmap *from, const int32_t
 
     cwi_idmap_init(out);
     for (int32_t k = 0; k < count && status == CW_OK; k++) {
-        const char *id = cwi_idmap_text(from, which[k]);
+        const char *id = cwi_idmap_text(from, which ? which[k] : k);
         status = cwi_idmap_add(ctx, out, id, strlen(id), &index);
     }
     if (status != CW_OK) cwi_idmap_clear(out);
     return status;
+}
+
+cw_status cwi_idmap_copy(cw_context *ctx, const cwi_idmap *from, cwi_idmap *out)
+{
+    return cwi_idmap_select(ctx, from, NULL, from->count, out);
 }
 
 cw_status cwi_idmap_number(cw_context *ctx, int32_t count, cwi_idmap *out)
