@@ -23,6 +23,9 @@ typedef enum cwi_purpose {
     CWI_RNG_SIM_UNIFORM = 10,
     CWI_RNG_SAMPLE = 11,
     CWI_RNG_INIT = 12,
+    CWI_RNG_BOOTSTRAP = 20,
+    CWI_RNG_TRUTH_USERS = 21,
+    CWI_RNG_TRUTH_ITEMS = 22,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

@@ -20,7 +20,8 @@ const double *cwi_metric_find(const cwi_metrics *metrics, const char *name);
 extern const char cwi_metric_names[];
 
 /*
- * The plain evaluation that training needs after an epoch.
+ * The plain evaluation that training needs after an epoch.  The same bits on any number of
+ * threads; tells nothing to the progress callback.  Without held-out rows every mean is NaN.
  *   mask    items by user that are no candidates (train), sorted
  *   held    the held-out pairs
  *   degree  [n_items] train degrees, for ARP

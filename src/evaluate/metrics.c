@@ -1,0 +1,146 @@
+/* metrics.c - metrics of one list by the definitions of docs/metrics.md. */
+#include "evaluate/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+
+const char cwi_metric_names[] = "recall|precision|ndcg|hit_rate|mrr|map|arp";
+
+const char *const cwi_metric_name[CWI_N_METRICS] = {
+#define X(name) #name,
+    CWI_METRIC_MAP(X)
+#undef X
+};
+
+const double *cwi_metric_find(const cwi_metrics *metrics, const char *name)
+{
+    const double *const field[CWI_N_METRICS] = {
+#define X(metric) &metrics->metric,
+        CWI_METRIC_MAP(X)
+#undef X
+    };
+    int index = cwi_word_index(cwi_metric_names, name);
+    return index < 0 ? NULL : field[index];
+}
+
+static bool is_held(const cwi_trial *t, int32_t item)
+{
+    int64_t low = 0, high = t->n_held;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (t->held[middle] < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n_held && t->held[low] == item;
+}
+
+/* Sums over the places of a list. */
+typedef struct sums {
+    int32_t hits;
+    double dcg, first, precisions, degrees;
+} sums;
+
+static sums walk_list(const cwi_trial *t)
+{
+    sums s = {0};
+    for (int32_t p = 0; p < t->count; p++) {
+        s.degrees += (double)t->degree[t->item[p]];
+        if (!is_held(t, t->item[p])) continue;
+        s.hits++;
+        s.dcg += 1 / log2(p + 2.0);
+        s.precisions += (double)s.hits / (p + 1.0);
+        if (s.hits == 1) s.first = 1 / (p + 1.0);
+    }
+    return s;
+}
+
+static double ideal_dcg(double places)
+{
+    double sum = 0;
+    for (int32_t p = 0; p < places; p++) sum += 1 / log2(p + 2.0);
+    return sum;
+}
+
+/* a / b, NaN for nothing of nothing. */
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : (double)NAN;
+}
+
+int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
+{
+    sums s = walk_list(t);
+    double held = (double)t->n_held, reachable = fmin(t->k, held);
+
+    out[CWI_METRIC_recall] = ratio(s.hits, t->is_capped ? reachable : held);
+    out[CWI_METRIC_precision] = ratio(s.hits, t->k);
+    out[CWI_METRIC_ndcg] = ratio(s.dcg, ideal_dcg(reachable));
+    out[CWI_METRIC_hit_rate] = s.hits > 0;
+    out[CWI_METRIC_mrr] = s.first;
+    out[CWI_METRIC_map] = ratio(s.precisions, reachable);
+    out[CWI_METRIC_arp] = ratio(s.degrees, t->count);
+    return s.hits;
+}
+
+void cwi_mean_add(cwi_mean *mean, double value)
+{
+    if (isnan(value)) return;
+    mean->sum += value;
+    mean->count++;
+}
+
+double cwi_mean_value(const cwi_mean *mean)
+{
+    return ratio(mean->sum, (double)mean->count);
+}
+
+void cwi_means_add(cwi_mean mean[CWI_N_METRICS], const double value[CWI_N_METRICS])
+{
+    for (int m = 0; m < CWI_N_METRICS; m++) cwi_mean_add(&mean[m], value[m]);
+}
+
+void cwi_means_value(const cwi_mean mean[CWI_N_METRICS], double value[CWI_N_METRICS])
+{
+    for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_mean_value(&mean[m]);
+}
+
+cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,
+                              cwi_audience *out)
+{
+    cw_status status;
+
+    *out = (cwi_audience){0};
+    CW_TRY(cwi_csr_create(ctx, held->user, held->item, held->count, n_users, &out->held));
+    cwi_csr_sort(&out->held);
+    out->users = cwi_alloc(ctx, (size_t)n_users, sizeof *out->users);
+    if (!out->users) CW_TRY(CW_NO_MEMORY);
+    for (int32_t u = 0; u < n_users; u++)
+        if (out->held.start[u] < out->held.start[u + 1]) out->users[out->n++] = u;
+done:
+    if (status != CW_OK) cwi_audience_clear(out);
+    return status;
+}
+
+void cwi_audience_clear(cwi_audience *audience)
+{
+    cwi_csr_clear(&audience->held);
+    cwi_free(audience->users);
+    *audience = (cwi_audience){0};
+}
+
+cwi_trial cwi_audience_trial(const cwi_audience *audience, const int64_t *degree, int32_t user,
+                             const int32_t *item, int32_t count, int32_t k)
+{
+    const cwi_csr *held = &audience->held;
+    return (cwi_trial){.item = item,
+                       .count = count < k ? count : k,
+                       .held = held->value + held->start[user],
+                       .n_held = held->start[user + 1] - held->start[user],
+                       .k = k,
+                       .degree = degree};
+}

@@ -1,0 +1,187 @@
+/*
+ * walk.c - all-ranking in rounds.
+ *
+ * A round is one block of users per slot.  Every slot has its own room for scores and lists, made
+ * before the first round, so that memory is slots x block x items whatever the number of users.
+ * Workers fill the slots of a round; then the caller goes through them in order.
+ */
+#include "evaluate/walk.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "evaluate/topk.h"
+
+enum {
+    MAX_BLOCK = 64,             /* users scored together: enough to reuse item vectors */
+    MAX_BLOCK_SCORES = 1 << 20, /* 4 MiB a slot, unless one user needs more */
+    SLOTS_PER_THREAD = 2,       /* two, so that a slow block does not hold up all threads */
+};
+
+typedef struct rooms {
+    const cwi_walk *walk;
+    int32_t k, block, n_slots;
+    int32_t first;    /* row of the first user of this round */
+    float *score;     /* [n_slots][block][n_items] */
+    float *tilted;    /* [n_slots][n_items] scores with the dial */
+    cwi_ranked *top;  /* [n_slots][k] */
+    int32_t *item;    /* [n_slots * block][n_dials][k] */
+    int32_t *count;   /* [n_slots * block][n_dials] */
+    int32_t *bad_row; /* [n_slots] row of a user with a NaN, or -1 */
+} rooms;
+
+int32_t cwi_walk_slots(const cw_context *ctx)
+{
+    return SLOTS_PER_THREAD * cw_context_threads(ctx);
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void rooms_clear(rooms *r)
+{
+    cwi_free(r->score);
+    cwi_free(r->tilted);
+    cwi_free(r->top);
+    cwi_free(r->item);
+    cwi_free(r->count);
+    cwi_free(r->bad_row);
+}
+
+static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
+{
+    int32_t n_items = walk->ranker->n_items;
+    int32_t fitting = MAX_BLOCK_SCORES / (n_items > 0 ? n_items : 1);
+
+    *r = (rooms){.walk = walk, .k = least(walk->k, n_items)};
+    r->block = fitting < 1 ? 1 : least(fitting, MAX_BLOCK);
+    int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
+    r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
+    size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
+    size_t items = (size_t)n_items, dials = (size_t)walk->n_dials, k = (size_t)r->k;
+    r->score = cwi_alloc(ctx, rows, items * sizeof *r->score);
+    r->tilted = cwi_alloc(ctx, slots, items * sizeof *r->tilted);
+    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
+    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
+    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
+    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
+    if (r->score && r->tilted && r->top && r->item && r->count && r->bad_row) return CW_OK;
+    rooms_clear(r);
+    return CW_NO_MEMORY;
+}
+
+/* What list number `dial` of the user in this place of the round is, without the scores. */
+static cwi_list list_at(const rooms *r, int32_t place, int32_t dial)
+{
+    const cwi_walk *walk = r->walk;
+    int64_t at = (int64_t)place * walk->n_dials + dial;
+    int32_t row = r->first + place;
+    return (cwi_list){.row = row,
+                      .user = walk->users[row],
+                      .dial = dial,
+                      .count = r->count[at],
+                      .item = r->item + at * r->k};
+}
+
+static const float *tilt(const rooms *r, int32_t slot, const float *score, double dial)
+{
+    const cwi_walk *walk = r->walk;
+    int32_t n_items = walk->ranker->n_items;
+    float *out = r->tilted + (int64_t)slot * n_items;
+
+    if (dial == 0) return score;
+    for (int32_t i = 0; i < n_items; i++)
+        out[i] = (float)((double)score[i] + dial * walk->log_degree[i]);
+    return out;
+}
+
+static bool rank_user(const rooms *r, int32_t slot, int32_t place, const float *score)
+{
+    const cwi_walk *walk = r->walk;
+    int32_t user = walk->users[r->first + place];
+    int64_t begin = walk->mask->start[user], n_skip = walk->mask->start[user + 1] - begin;
+    cwi_ranked *top = r->top + (int64_t)slot * r->k;
+
+    for (int32_t g = 0; g < walk->n_dials; g++) {
+        const float *tilted = tilt(r, slot, score, walk->dials[g]);
+        int64_t at = (int64_t)place * walk->n_dials + g;
+        int32_t found =
+            cwi_topk(tilted, walk->ranker->n_items, walk->mask->value + begin, n_skip, r->k, top);
+        if (found < 0) return false;
+        for (int32_t p = 0; p < found; p++) r->item[at * r->k + p] = top[p].item;
+        r->count[at] = found;
+        if (!walk->measure) continue;
+        cwi_list list = list_at(r, place, g);
+        list.score = tilted;
+        walk->measure(walk->arg, &list, slot);
+    }
+    return true;
+}
+
+static cw_status rank_block(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const rooms *r = arg;
+    const cwi_ranker *ranker = r->walk->ranker;
+    int32_t slot = (int32_t)chunk;
+    float *score = r->score + chunk * r->block * (int64_t)ranker->n_items;
+
+    ranker->score(ranker, r->walk->users + r->first + begin, (int32_t)(end - begin), score);
+    for (int64_t place = begin; place < end; place++)
+        if (!rank_user(r, slot, (int32_t)place, score + (place - begin) * ranker->n_items)) {
+            r->bad_row[slot] = r->first + (int32_t)place;
+            return CW_BAD_DATA;
+        }
+    return CW_OK;
+}
+
+/* Name the first candidate of the first user whose score is NaN. */
+static cw_status name_nan(cw_context *ctx, const rooms *r)
+{
+    const cwi_walk *walk = r->walk;
+    int32_t slot = 0, item = 0;
+
+    while (slot < r->n_slots - 1 && r->bad_row[slot] < 0) slot++;
+    int32_t row = r->bad_row[slot], place = row - r->first;
+    const float *score = r->score + (int64_t)place * walk->ranker->n_items;
+    while (item < walk->ranker->n_items - 1 &&
+           (!isnan(score[item]) || cwi_csr_has(walk->mask, walk->users[row], item)))
+        item++;
+    return cwi_fail(ctx, CW_BAD_DATA, "the score of item %d for user %d is not a number", (int)item,
+                    (int)walk->users[row]);
+}
+
+static void collect_round(const rooms *r, int32_t n)
+{
+    const cwi_walk *walk = r->walk;
+    if (!walk->collect) return;
+    for (int32_t place = 0; place < n; place++)
+        for (int32_t g = 0; g < walk->n_dials; g++) {
+            cwi_list list = list_at(r, place, g);
+            walk->collect(walk->arg, &list);
+        }
+}
+
+cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
+{
+    rooms r;
+    cw_status status = rooms_init(ctx, walk, &r);
+
+    if (status != CW_OK) return status;
+    int32_t round = r.n_slots * r.block;
+    for (; r.first < walk->n_users; r.first += least(round, walk->n_users - r.first)) {
+        int32_t n = least(round, walk->n_users - r.first);
+        if (walk->stage) CW_TRY(cwi_progress(ctx, walk->stage, r.first, walk->n_users));
+        for (int32_t s = 0; s < r.n_slots; s++) r.bad_row[s] = -1;
+        status = cwi_pool_for(ctx, n, r.block, rank_block, &r);
+        if (status == CW_BAD_DATA) status = name_nan(ctx, &r);
+        if (status != CW_OK) goto done;
+        collect_round(&r, n);
+    }
+done:
+    rooms_clear(&r);
+    return status;
+}
