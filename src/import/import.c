@@ -142,8 +142,9 @@ static void log_counts(const cwi_import *import)
                 import->repeats, import->repeats == 1 ? " was" : "s were");
     if (import->overlaps > 0)
         cwi_log(import->ctx, CW_LOG_WARNING,
-                "%" PRId64 " interaction%s of an earlier part dropped from a later one",
-                import->overlaps, import->overlaps == 1 ? " was" : "s were");
+                "%" PRId64 " interaction%s dropped from a part because an earlier part has %s",
+                import->overlaps, import->overlaps == 1 ? " was" : "s were",
+                import->overlaps == 1 ? "it" : "them");
 }
 
 cw_status cwi_import_finish(cwi_import *import)
