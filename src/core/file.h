@@ -52,7 +52,12 @@ cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
                            const char *const *markers, cwi_folder **out);
 const char *cwi_folder_path(const cwi_folder *folder);            /* where to write now */
 cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder); /* always frees */
-void cwi_folder_abort(cwi_folder *folder);                        /* NULL is fine */
+/* A message about the failure names the final place.  NULL is fine. */
+void cwi_folder_abort(cw_context *ctx, cwi_folder *folder);
+
+/* Where to make the file `path` before it gets its name; newly allocated.  Left-overs of processes
+ * that were killed while making it are removed. */
+char *cwi_file_work_path(cw_context *ctx, const char *path);
 
 /* Give a finished temporary file its name, replacing what had it, in one step. */
 cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path);
