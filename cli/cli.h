@@ -58,6 +58,10 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
  * status, whose reason is printed when it is no success. */
 int cli_end(cli_call *call, int code, cw_status status);
 
+/* Can a dataset go to folder out?  Asked before the long work; cw_dataset_save decides.  Returns -1
+ * to go on, or an exit code after an error was printed. */
+int cli_check_out(const cli_command *command, const char *out, bool force);
+
 /* Print a usage error and how to get help; returns the exit code. */
 int cli_misuse(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

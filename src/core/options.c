@@ -48,10 +48,11 @@ static void print_range(const cw_option_info *info, char *out, size_t bytes)
         snprintf(out, bytes, "%s", noun);
     else if (isinf(info->maximum))
         snprintf(out, bytes, info->minimum_is_open ? "%s above %s" : "%s, %s or more", noun, low);
+    else if (info->minimum_is_open || info->maximum_is_open)
+        snprintf(out, bytes, "%s %s %s and %s %s", noun, info->minimum_is_open ? "above" : "from",
+                 low, info->maximum_is_open ? "below" : "at most", high);
     else
-        snprintf(out, bytes, "%s between %s%s and %s%s", noun, low,
-                 info->minimum_is_open ? " (not included)" : "", high,
-                 info->maximum_is_open ? " (not included)" : "");
+        snprintf(out, bytes, "%s between %s and %s", noun, low, high);
 }
 
 static bool in_range(const cw_option_info *info, double number)

@@ -20,7 +20,8 @@ struct cw_model {
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out);
 
-/* The ranker of a model, which must outlive it.  The backbone is found by its name. */
+/* The ranker of a model, which must outlive it.  The backbone is found by its name and gets no
+ * options: it ranks by its parameters alone, whose shapes it checks. */
 cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out);
 
 #endif

@@ -88,9 +88,11 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out)
 {
-    const cwi_tensor *table = &params->tensor[0];
-    (void)ctx;
+    const cwi_tensor *table;
     (void)options;
+    cw_status status = cwi_params_expect(ctx, params, "embeddings",
+                                         (int64_t)shape->n_users + shape->n_items, 0, &table);
+    if (status != CW_OK) return status;
     cwi_ranker_dot(table->data, table->data + (int64_t)shape->n_users * table->columns,
                    shape->n_users, shape->n_items, (int32_t)table->columns, out);
     return CW_OK;

@@ -25,6 +25,11 @@ cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, 
 /* The tensor of that name, or NULL. */
 const cwi_tensor *cwi_params_find(const cwi_params *params, const char *name);
 
+/* The tensor of that name, which must be there and have these rows and columns (0: any, at least
+ * one): a backbone asks this way before it ranks by parameters that came from a file. */
+cw_status cwi_params_expect(cw_context *ctx, const cwi_params *params, const char *name,
+                            int64_t rows, int64_t columns, const cwi_tensor **out);
+
 /* New tensors of the same names, shapes and values. */
 cw_status cwi_params_copy(cw_context *ctx, const cwi_params *from, cwi_params *out);
 

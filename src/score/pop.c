@@ -37,13 +37,15 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out)
 {
-    (void)ctx;
+    const cwi_tensor *popularity;
     (void)options;
+    cw_status status = cwi_params_expect(ctx, params, "popularity", shape->n_items, 1, &popularity);
+    if (status != CW_OK) return status;
     *out = (cwi_ranker){.n_users = shape->n_users,
                         .n_items = shape->n_items,
                         .score = score_all,
                         .fold_in = fold_in,
-                        .state = params->tensor[0].data};
+                        .state = popularity->data};
     return CW_OK;
 }
 

@@ -1,0 +1,155 @@
+/* export.c - a model described as JSON, and written out for other programs. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+#include "model/model.h"
+#include "prepare/npy.h"
+
+/* ---- description -------------------------------------------------------------- */
+
+static json_t *describe_tensors(const cwi_params *params)
+{
+    json_t *list = json_array();
+    for (int t = 0; t < params->count; t++) {
+        const cwi_tensor *tensor = &params->tensor[t];
+        json_t *entry = json_pack("{s:s, s:[I,I]}", "name", tensor->name, "shape",
+                                  (json_int_t)tensor->rows, (json_int_t)tensor->columns);
+        if (json_array_append_new(list, entry) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *describe(const cw_model *model)
+{
+    json_int_t parameters = 0;
+    for (int t = 0; t < model->params.count; t++)
+        parameters += model->params.tensor[t].rows * model->params.tensor[t].columns;
+    json_t *about = json_loads(model->about ? model->about : "{}", 0, NULL);
+    json_t *tensors = describe_tensors(&model->params);
+    if (!about || !tensors) {
+        json_decref(about);
+        json_decref(tensors);
+        return NULL;
+    }
+    return json_pack("{s:s, s:s, s:i, s:i, s:I, s:I, s:o, s:o}", "method", model->method,
+                     "backbone", model->backbone, "users", model->n_users, "items", model->n_items,
+                     "train_rows", (json_int_t)model->seen.start[model->n_users], "parameters",
+                     parameters, "tensors", tensors, "about", about);
+}
+
+cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json)
+{
+    cwi_begin(ctx);
+    return cwi_report_text(ctx, describe(model), json);
+}
+
+/* ---- export ------------------------------------------------------------------- */
+
+static cw_status write_matrix(cw_context *ctx, const char *folder, const char *name, int64_t rows,
+                              int64_t columns, const float *data)
+{
+    const cwi_npy array = {.kind = CWI_NPY_FLOAT32, .n_dims = 2, .shape = {rows, columns}};
+    char *path = cwi_format(ctx, "%s/%s.npy", folder, name);
+    if (!path) return CW_NO_MEMORY;
+    cw_status status = cwi_npy_write(ctx, path, &array, data);
+    cwi_free(path);
+    return status;
+}
+
+static cw_status write_params(cw_context *ctx, const char *folder, const cwi_params *params)
+{
+    char *inner = cwi_path_join(ctx, folder, "params");
+    if (!inner) return CW_NO_MEMORY;
+    cw_status status = mkdir(inner, 0777) == 0 ? CW_OK : cwi_fail_errno(ctx, "create", inner);
+    for (int t = 0; t < params->count && status == CW_OK; t++) {
+        const cwi_tensor *tensor = &params->tensor[t];
+        status =
+            write_matrix(ctx, inner, tensor->name, tensor->rows, tensor->columns, tensor->data);
+    }
+    cwi_free(inner);
+    return status;
+}
+
+static cw_status write_vectors(cw_context *ctx, const char *folder, const cwi_ranker *ranker)
+{
+    cw_status status = CW_OK;
+    if (ranker->users)
+        status = write_matrix(ctx, folder, "user_vectors", ranker->n_users, ranker->width,
+                              ranker->users);
+    if (ranker->items && status == CW_OK)
+        status = write_matrix(ctx, folder, "item_vectors", ranker->n_items, ranker->width,
+                              ranker->items);
+    return status;
+}
+
+/* Line k is id k, so a line break within an id has to be refused. */
+static cw_status write_ids(cw_context *ctx, const char *folder, const char *name,
+                           const cwi_idmap *map)
+{
+    cwi_writer *writer;
+    char *path = cwi_path_join(ctx, folder, name);
+    if (!path) return CW_NO_MEMORY;
+    cw_status status = cwi_writer_open(ctx, path, &writer);
+    cwi_free(path);
+    if (status != CW_OK) return status;
+    for (int32_t k = 0; k < map->count; k++) {
+        const char *id = cwi_idmap_text(map, k);
+        if (strpbrk(id, "\r\n")) {
+            cwi_writer_abandon(writer);
+            return cwi_fail(ctx, CW_BAD_DATA,
+                            "id %d of %s has a line break; it cannot be a line of a text file", k,
+                            name);
+        }
+        cwi_writer_text(writer, id);
+        cwi_writer_put(writer, "\n", 1);
+    }
+    return cwi_writer_close(ctx, writer, NULL);
+}
+
+static cw_status write_info(cw_context *ctx, const char *folder, const cw_model *model)
+{
+    cwi_writer *writer;
+    char *json = NULL;
+    char *path = cwi_path_join(ctx, folder, "model.json");
+    cw_status status = path ? cwi_report_text(ctx, describe(model), &json) : CW_NO_MEMORY;
+    if (status == CW_OK) status = cwi_writer_open(ctx, path, &writer);
+    if (status == CW_OK) {
+        cwi_writer_text(writer, json);
+        cwi_writer_put(writer, "\n", 1);
+        status = cwi_writer_close(ctx, writer, NULL);
+    }
+    cwi_free(json);
+    cwi_free(path);
+    return status;
+}
+
+cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *folder, bool replace)
+{
+    static const char *const markers[] = {"model.json", NULL};
+    cw_status status;
+    cwi_folder *work = NULL;
+    cwi_ranker ranker = {0};
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_model_rank(ctx, model, &ranker));
+    CW_TRY(cwi_folder_begin(ctx, folder, replace, markers, &work));
+    const char *path = cwi_folder_path(work);
+    CW_TRY(write_vectors(ctx, path, &ranker));
+    CW_TRY(write_params(ctx, path, &model->params));
+    CW_TRY(write_ids(ctx, path, "users.txt", &model->users));
+    CW_TRY(write_ids(ctx, path, "items.txt", &model->items));
+    CW_TRY(write_info(ctx, path, model));
+    cwi_folder *finished = work;
+    work = NULL; /* freed by the next call */
+    CW_TRY(cwi_folder_commit(ctx, finished));
+done:
+    cwi_folder_abort(work);
+    cwi_ranker_close(&ranker);
+    return status;
+}

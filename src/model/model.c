@@ -1,0 +1,49 @@
+/* model.c - a model in memory. */
+#include "model/model.h"
+
+#include "core/mem.h"
+#include "registry.h"
+
+cw_status cwi_model_create(cw_context *ctx, cw_model **out)
+{
+    *out = cwi_alloc_zero(ctx, 1, sizeof **out);
+    if (!*out) return CW_NO_MEMORY;
+    cwi_idmap_init(&(*out)->users);
+    cwi_idmap_init(&(*out)->items);
+    return CW_OK;
+}
+
+void cw_model_free(cw_model *model)
+{
+    if (!model) return;
+    cwi_params_clear(&model->params);
+    cwi_csr_clear(&model->seen);
+    cwi_free(model->degree);
+    cwi_idmap_clear(&model->users);
+    cwi_idmap_clear(&model->items);
+    cwi_free(model->about);
+    cwi_free(model);
+}
+
+int32_t cw_model_users(const cw_model *model)
+{
+    return model->n_users;
+}
+
+int32_t cw_model_items(const cw_model *model)
+{
+    return model->n_items;
+}
+
+cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out)
+{
+    *out = (cwi_ranker){0};
+    const cwi_backbone *backbone = cwi_find_backbone(model->backbone);
+    if (!backbone)
+        return cwi_fail(ctx, CW_BAD_DATA,
+                        "the model's backbone '%s' is not known to this version of crosswise",
+                        model->backbone);
+    const cwi_shape shape = {
+        .n_users = model->n_users, .n_items = model->n_items, .train = &model->seen};
+    return backbone->rank(ctx, &shape, NULL, &model->params, out);
+}

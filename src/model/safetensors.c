@@ -1,0 +1,324 @@
+/* safetensors.c - write a model, read one from a file that may be anything. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "model/modelfile.h"
+#include "model/tensorfile.h"
+
+enum { FORMAT_VERSION = 1, N_OWN_ARRAYS = 7 };
+
+static const char format[] = "crosswise-model";
+
+bool cwi_is_plain_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && name[0] != '.' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+               length;
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+/* Ids one after the other without ends: id k is text[start[k]] .. text[start[k + 1] - 1]. */
+typedef struct packed {
+    char *text;
+    int64_t *start; /* [count + 1] */
+} packed;
+
+static cw_status pack_ids(cw_context *ctx, const cwi_idmap *map, packed *out)
+{
+    int64_t used = 0;
+    out->text = cwi_alloc(ctx, map->text_used, 1);
+    out->start = cwi_alloc(ctx, (size_t)map->count + 1, sizeof *out->start);
+    if (!out->text || !out->start) return CW_NO_MEMORY;
+    for (int32_t k = 0; k < map->count; k++) {
+        const char *id = cwi_idmap_text(map, k);
+        size_t length = strlen(id);
+        out->start[k] = used;
+        memcpy(out->text + used, id, length);
+        used += (int64_t)length;
+    }
+    out->start[map->count] = used;
+    return CW_OK;
+}
+
+static cwi_array list_of(const char *name, cwi_dtype dtype, int64_t count, const void *data)
+{
+    return (cwi_array){.name = name, .dtype = dtype, .rank = 1, .shape = {count}, .data = data};
+}
+
+static size_t list_arrays(const cw_model *model, const packed *users, const packed *items,
+                          cwi_array out[N_OWN_ARRAYS + CWI_MAX_TENSORS])
+{
+    size_t n = 0;
+    for (int t = 0; t < model->params.count; t++) {
+        const cwi_tensor *tensor = &model->params.tensor[t];
+        out[n++] = (cwi_array){.name = tensor->name,
+                               .dtype = CWI_F32,
+                               .rank = 2,
+                               .shape = {tensor->rows, tensor->columns},
+                               .data = tensor->data};
+    }
+    int64_t n_users = model->n_users, n_items = model->n_items;
+    out[n++] = list_of("seen.start", CWI_I64, n_users + 1, model->seen.start);
+    out[n++] = list_of("seen.item", CWI_I32, model->seen.start[n_users], model->seen.value);
+    out[n++] = list_of("degree", CWI_I64, n_items, model->degree);
+    out[n++] = list_of("users.start", CWI_I64, n_users + 1, users->start);
+    out[n++] = list_of("users.text", CWI_U8, users->start[n_users], users->text);
+    out[n++] = list_of("items.start", CWI_I64, n_items + 1, items->start);
+    out[n++] = list_of("items.text", CWI_U8, items->start[n_items], items->text);
+    return n;
+}
+
+cw_status cw_model_save(cw_context *ctx, const cw_model *model, const char *path)
+{
+    cw_status status;
+    packed users = {0}, items = {0};
+    cwi_array arrays[N_OWN_ARRAYS + CWI_MAX_TENSORS];
+    cwi_note notes[] = {{"method", model->method},
+                        {"backbone", model->backbone},
+                        {"about", model->about ? model->about : "{}"}};
+    cwi_tensorfile file = {.format = format,
+                           .version = FORMAT_VERSION,
+                           .arrays = arrays,
+                           .notes = notes,
+                           .n_notes = 3};
+
+    cwi_begin(ctx);
+    CW_TRY(pack_ids(ctx, &model->users, &users));
+    CW_TRY(pack_ids(ctx, &model->items, &items));
+    file.n_arrays = list_arrays(model, &users, &items, arrays);
+    CW_TRY(cwi_tensorfile_write(ctx, path, &file));
+done:
+    cwi_free(users.text);
+    cwi_free(users.start);
+    cwi_free(items.text);
+    cwi_free(items.start);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+typedef struct reader {
+    cw_context *ctx;
+    const char *name;
+    const cwi_tensorfile *file;
+    cw_model *model;
+} reader;
+
+static cw_status refuse(const reader *r, const char *what, const char *problem)
+{
+    return cwi_fail(r->ctx, CW_BAD_DATA, "%s: %s %s", r->name, what, problem);
+}
+
+/* A list of that name and type with `count` numbers; any number of them when count is negative. */
+static cw_status find_list(const reader *r, const char *name, cwi_dtype dtype, int64_t count,
+                           const cwi_array **out)
+{
+    *out = cwi_tensorfile_find(r->file, name);
+    if (!*out) return refuse(r, name, "is missing");
+    if ((*out)->dtype != dtype || (*out)->rank != 1) return refuse(r, name, "is of another type");
+    if (count >= 0 && (*out)->shape[0] != count) return refuse(r, name, "has a wrong length");
+    return CW_OK;
+}
+
+/* Do offsets go from 0 to total without stepping back? */
+static bool is_ascending(const int64_t *start, int64_t n, int64_t total)
+{
+    if (start[0] != 0 || start[n] != total) return false;
+    for (int64_t k = 0; k < n; k++)
+        if (start[k + 1] < start[k]) return false;
+    return true;
+}
+
+static cw_status read_name(const reader *r, const char *key, char out[32])
+{
+    const char *text = cwi_tensorfile_note(r->file, key);
+    if (!text) return refuse(r, key, "is missing");
+    if (!cwi_is_plain_name(text) || strlen(text) >= 32) return refuse(r, key, "is not a name");
+    snprintf(out, 32, "%s", text);
+    return CW_OK;
+}
+
+static cw_status read_about(const reader *r)
+{
+    json_error_t error;
+    const char *text = cwi_tensorfile_note(r->file, "about");
+    if (!text) return refuse(r, "about", "is missing");
+    json_t *about = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    bool is_object = json_is_object(about);
+    json_decref(about);
+    if (!about && json_error_code(&error) == json_error_out_of_memory)
+        return cwi_fail(r->ctx, CW_NO_MEMORY, "out of memory");
+    if (!is_object) return refuse(r, "about", "is not a JSON object");
+    r->model->about = cwi_strdup(r->ctx, text);
+    return r->model->about ? CW_OK : CW_NO_MEMORY;
+}
+
+static cw_status read_degrees(const reader *r)
+{
+    const cwi_array *array;
+    cw_status status = find_list(r, "degree", CWI_I64, -1, &array);
+    if (status != CW_OK) return status;
+    const int64_t *degree = array->data;
+    int64_t n = array->shape[0];
+    if (n < 1 || n >= INT32_MAX) return refuse(r, "degree", "has a wrong length");
+    for (int64_t i = 0; i < n; i++)
+        if (degree[i] < 0) return refuse(r, "degree", "has a number below 0");
+    r->model->n_items = (int32_t)n;
+    r->model->degree = cwi_alloc(r->ctx, (size_t)n, sizeof *degree);
+    if (!r->model->degree) return CW_NO_MEMORY;
+    memcpy(r->model->degree, degree, (size_t)n * sizeof *degree);
+    return CW_OK;
+}
+
+/* Items of every row ascend (a pair that occurs twice in train may be there twice). */
+static bool rows_are_good(const int64_t *start, const int32_t *item, int64_t n_rows,
+                          int32_t n_items)
+{
+    for (int64_t r = 0; r < n_rows; r++)
+        for (int64_t e = start[r]; e < start[r + 1]; e++)
+            if (item[e] < 0 || item[e] >= n_items || (e > start[r] && item[e] < item[e - 1]))
+                return false;
+    return true;
+}
+
+static cw_status read_seen(const reader *r)
+{
+    cw_status status;
+    const cwi_array *start, *item;
+    cwi_csr *seen = &r->model->seen;
+
+    CW_TRY(find_list(r, "seen.start", CWI_I64, -1, &start));
+    CW_TRY(find_list(r, "seen.item", CWI_I32, -1, &item));
+    int64_t n = start->shape[0] - 1, count = item->shape[0];
+    if (n < 1 || n >= INT32_MAX) return refuse(r, "seen.start", "has a wrong length");
+    if (!is_ascending(start->data, n, count))
+        return refuse(r, "seen.start", "does not ascend to the number of seen items");
+    if (!rows_are_good(start->data, item->data, n, r->model->n_items))
+        return refuse(r, "seen.item", "has an item that is out of range or out of order");
+    r->model->n_users = seen->n_rows = (int32_t)n;
+    seen->start = cwi_alloc(r->ctx, (size_t)n + 1, sizeof *seen->start);
+    seen->value = cwi_alloc(r->ctx, (size_t)count, sizeof *seen->value);
+    if (!seen->start || !seen->value) return CW_NO_MEMORY;
+    memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
+    memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
+done:
+    return status;
+}
+
+static cw_status read_ids(const reader *r, const char *start_name, const char *text_name,
+                          int32_t count, cwi_idmap *out)
+{
+    cw_status status;
+    const cwi_array *start, *text;
+    int32_t index;
+
+    CW_TRY(find_list(r, start_name, CWI_I64, (int64_t)count + 1, &start));
+    CW_TRY(find_list(r, text_name, CWI_U8, -1, &text));
+    const int64_t *offset = start->data;
+    if (!is_ascending(offset, count, text->shape[0]))
+        return refuse(r, start_name, "does not ascend to the length of the text");
+    for (int32_t k = 0; k < count; k++) {
+        const char *id = (const char *)text->data + offset[k];
+        size_t length = (size_t)(offset[k + 1] - offset[k]);
+        if (length == 0 || length > CWI_MAX_ID_BYTES || memchr(id, '\0', length))
+            return refuse(r, text_name, "has an id that is empty, too long or has a zero byte");
+        CW_TRY(cwi_idmap_add(r->ctx, out, id, length, &index));
+        if (index != k) return refuse(r, text_name, "has an id twice");
+    }
+done:
+    return status;
+}
+
+static cw_status read_tensor(const reader *r, const cwi_array *array)
+{
+    cwi_tensor *tensor;
+    const float *data = array->data;
+    int64_t count = cwi_array_count(array);
+
+    if (!cwi_is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
+        return refuse(r, "a tensor", "has a name that is too long or has odd characters");
+    if (array->rank != 2) return refuse(r, array->name, "is not a matrix");
+    for (int64_t k = 0; k < count; k++)
+        if (!isfinite(data[k])) return refuse(r, array->name, "has a number that is not finite");
+    cw_status status = cwi_params_add(r->ctx, &r->model->params, array->name, array->shape[0],
+                                      array->shape[1], &tensor);
+    if (status == CW_OK && count > 0) memcpy(tensor->data, data, (size_t)count * sizeof *data);
+    return status;
+}
+
+/* Every matrix of floats is a parameter, in the order of the file. */
+static cw_status read_params(const reader *r)
+{
+    static const char *const own[N_OWN_ARRAYS] = {"seen.start",  "seen.item",  "degree",
+                                                  "users.start", "users.text", "items.start",
+                                                  "items.text"};
+    for (size_t a = 0; a < r->file->n_arrays; a++) {
+        const cwi_array *array = &r->file->arrays[a];
+        size_t known = 0;
+        while (known < N_OWN_ARRAYS && strcmp(own[known], array->name) != 0) known++;
+        if (known < N_OWN_ARRAYS) continue;
+        if (array->dtype != CWI_F32) return refuse(r, "a tensor", "is not of a known kind");
+        if (r->model->params.count == CWI_MAX_TENSORS)
+            return refuse(r, "there are", "too many tensors");
+        cw_status status = read_tensor(r, array);
+        if (status != CW_OK) return status;
+    }
+    return CW_OK;
+}
+
+static cw_status fill_model(const reader *r)
+{
+    cw_status status;
+    CW_TRY(read_name(r, "method", r->model->method));
+    CW_TRY(read_name(r, "backbone", r->model->backbone));
+    CW_TRY(read_about(r));
+    CW_TRY(read_degrees(r));
+    CW_TRY(read_seen(r));
+    CW_TRY(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
+    CW_TRY(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
+    CW_TRY(read_params(r));
+done:
+    return status;
+}
+
+static cw_status build_model(cw_context *ctx, const char *name, const cwi_tensorfile *file,
+                             cw_model **out)
+{
+    cw_status status = cwi_model_create(ctx, out);
+    if (status != CW_OK) return status;
+    const reader r = {.ctx = ctx, .name = name, .file = file, .model = *out};
+    status = fill_model(&r);
+    if (status != CW_OK) {
+        cw_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+cw_status cwi_model_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
+                          cw_model **out)
+{
+    cwi_tensorfile file;
+    *out = NULL;
+    cw_status status =
+        cwi_tensorfile_parse(ctx, name, bytes, length, format, FORMAT_VERSION, &file);
+    if (status == CW_OK) status = build_model(ctx, name, &file, out);
+    cwi_tensorfile_clear(&file);
+    return status;
+}
+
+cw_status cw_model_load(cw_context *ctx, const char *path, cw_model **out)
+{
+    cwi_tensorfile file;
+    cwi_begin(ctx);
+    *out = NULL;
+    cw_status status = cwi_tensorfile_read(ctx, path, format, FORMAT_VERSION, &file);
+    if (status == CW_OK) status = build_model(ctx, path, &file, out);
+    cwi_tensorfile_clear(&file);
+    return status;
+}

@@ -1,0 +1,118 @@
+/* foldin.c - ridge regression on implicit feedback, solved by Cholesky in double. */
+#include "score/foldin.h"
+
+#include <math.h>
+
+#include "backend/backend.h"
+#include "core/mem.h"
+#include "core/pool.h"
+
+static const double ridge = 0.1; /* lambda in units of the mean square of a vector's numbers */
+
+enum { ROWS_A_CHUNK = 8 };
+
+/* The Gram matrix of all item vectors, its upper triangle. */
+typedef struct gram {
+    const float *items;
+    int32_t n_items, width;
+    double *sum; /* [width][width] */
+} gram;
+
+static void add_outer(const float *v, int64_t begin, int64_t end, int32_t width, double weight,
+                      double *sum)
+{
+    for (int64_t a = begin; a < end; a++) {
+        double scaled = weight * (double)v[a];
+        double *row = sum + a * width;
+        for (int64_t b = a; b < width; b++) row[b] += scaled * (double)v[b];
+    }
+}
+
+/* Some rows of the matrix: each number is summed in the order of the items. */
+static cw_status gram_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const gram *g = arg;
+    (void)chunk;
+    for (int64_t i = 0; i < g->n_items; i++)
+        add_outer(g->items + i * g->width, begin, end, g->width, 1.0, g->sum);
+    return CW_OK;
+}
+
+/* Solve A x = b in place for a symmetric A given by its upper triangle: A = R^T R, then two
+ * triangular systems.  False when A is not positive definite. */
+static bool solve(double *a, int32_t n, double *x)
+{
+    for (int64_t r = 0; r < n; r++) {
+        double *row = a + r * n;
+        for (int64_t p = 0; p < r; p++) {
+            const double *above = a + p * n;
+            for (int64_t c = r; c < n; c++) row[c] -= above[r] * above[c];
+        }
+        if (!(row[r] > 0.0 && isfinite(row[r]))) return false;
+        double scale = 1.0 / sqrt(row[r]);
+        for (int64_t c = r; c < n; c++) row[c] *= scale;
+    }
+    for (int64_t r = 0; r < n; r++) {
+        x[r] /= a[r * n + r];
+        for (int64_t c = r + 1; c < n; c++) x[c] -= a[r * n + c] * x[r];
+    }
+    for (int64_t r = n - 1; r >= 0; r--) {
+        for (int64_t c = r + 1; c < n; c++) x[r] -= a[r * n + c] * x[c];
+        x[r] /= a[r * n + r];
+    }
+    return true;
+}
+
+/* Turn the Gram matrix into the normal equations of the regression. */
+static void add_history(gram *g, const int32_t *items, int32_t n, double *right)
+{
+    int64_t d = g->width;
+    double w0 = (double)n / g->n_items, trace = 0.0;
+    for (int64_t r = 0; r < d; r++) trace += g->sum[r * d + r];
+    double lambda = ridge * w0 * trace / (double)d;
+
+    for (int64_t k = 0; k < d * d; k++) g->sum[k] *= w0;
+    for (int64_t r = 0; r < d; r++) {
+        g->sum[r * d + r] += lambda;
+        right[r] = 0.0;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        const float *v = g->items + items[k] * d;
+        add_outer(v, 0, d, g->width, 1.0, g->sum);
+        for (int64_t r = 0; r < d; r++) right[r] += (double)v[r];
+    }
+}
+
+cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                            int32_t n, float *u)
+{
+    cw_status status;
+    size_t d = (size_t)ranker->width;
+    gram g = {.items = ranker->items, .n_items = ranker->n_items, .width = ranker->width};
+
+    g.sum = cwi_alloc_zero(ctx, d + 1, d * sizeof *g.sum); /* the last row is the right side */
+    if (!g.sum) return CW_NO_MEMORY;
+    double *right = g.sum + d * d;
+    CW_TRY(cwi_pool_for(ctx, g.width, ROWS_A_CHUNK, gram_rows, &g));
+    add_history(&g, items, n, right);
+    if (!solve(g.sum, g.width, right))
+        CW_TRY(cwi_fail(ctx, CW_BAD_DATA,
+                        "the item vectors of the model do not determine a vector for a new user"));
+    for (size_t r = 0; r < d; r++) u[r] = (float)right[r];
+done:
+    cwi_free(g.sum);
+    return status;
+}
+
+cw_status cwi_foldin_dot(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         float *out)
+{
+    float *u = cwi_alloc(ctx, (size_t)ranker->width, sizeof *u);
+    if (!u) return CW_NO_MEMORY;
+    const float *const one[1] = {u};
+    cw_status status = cwi_foldin_vector(ctx, ranker, items, n, u);
+    if (status == CW_OK)
+        cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
+    cwi_free(u);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* foldin.h - a vector for somebody who was not there at training. */
+#ifndef CWI_SCORE_FOLDIN_H
+#define CWI_SCORE_FOLDIN_H
+
+#include "score/ranker.h"
+
+/*
+ * The vector u of a new user who liked the n distinct items (n at least 1), by ridge regression on
+ * implicit feedback: u minimises
+ *   sum over liked i of (1 - u.v_i)^2 + w0 * sum over all i of (u.v_i)^2 + lambda * |u|^2
+ * with w0 = n / n_items and lambda = 0.1 * n * tr(V^T V) / (n_items * width), so that the scores
+ * depend neither on the scale of the item vectors nor on how many items there are.
+ *   u  [width]
+ * CW_BAD_DATA when the item vectors do not determine it, as when all are zero.
+ */
+cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                            int32_t n, float *u);
+
+/* fold_in of a ranker that has `items`: the scores of all items by that vector. */
+cw_status cwi_foldin_dot(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         float *out);
+
+#endif
