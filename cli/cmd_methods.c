@@ -63,8 +63,8 @@ static cw_status print_json(void)
     for (size_t m = 0; cw_method_name(m); m++)
         json_array_append_new(methods, report_method(cw_method_name(m)));
     for (size_t b = 0; cw_backbone_name(b); b++)
-        json_array_append_new(backbones, json_pack("{s:s, s:s}", "name", cw_backbone_name(b), "help",
-                                                   cw_backbone_help(cw_backbone_name(b))));
+        json_array_append_new(backbones, json_pack("{s:s, s:s}", "name", cw_backbone_name(b),
+                                                   "help", cw_backbone_help(cw_backbone_name(b))));
     for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++)
         json_array_append_new(options, report_option(info));
     json_t *root = json_pack("{s:o, s:o, s:o}", "methods", methods, "backbones", backbones,

@@ -12,7 +12,7 @@ typedef struct job {
     bool is_live;    /* lines are overwritten on a terminal */
     char *record;    /* path of the run file */
     char *checkpoint;
-    json_t *totals;  /* of the events so far: what time left is estimated from */
+    json_t *totals; /* of the events so far: what time left is estimated from */
     double seconds;
     int64_t epochs;
 } job;
@@ -58,9 +58,12 @@ static void on_event(void *user, const char *text)
 
 static void print_result(const job *j, const char *run)
 {
-    static const char *const row[][2] = {{"Recall", "recall"},      {"NDCG", "ndcg"},
-                                         {"Precision", "precision"}, {"Hit rate", "hit_rate"},
-                                         {"MRR", "mrr"},             {"MAP", "map"},
+    static const char *const row[][2] = {{"Recall", "recall"},
+                                         {"NDCG", "ndcg"},
+                                         {"Precision", "precision"},
+                                         {"Hit rate", "hit_rate"},
+                                         {"MRR", "mrr"},
+                                         {"MAP", "map"},
                                          {"ARP", "arp"}};
     json_t *root = json_loads(run, 0, NULL);
     const char *at = strchr(cw_options_get(j->call->options[0], "metric"), '@');
@@ -109,8 +112,8 @@ static cw_status write_record(job *j, const char *run)
 {
     char *temporary = with_ending(j->record, ".partial");
     FILE *file = temporary ? fopen(temporary, "w") : NULL;
-    bool good = file && fprintf(file, "%s\n", run) > 0 && fflush(file) == 0 &&
-                fsync(fileno(file)) == 0;
+    bool good =
+        file && fprintf(file, "%s\n", run) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (file && fclose(file) != 0) good = false;
     if (good) good = rename(temporary, j->record) == 0;
     if (!good) {
@@ -208,7 +211,8 @@ const cli_command cmd_train = {
     .usage = "DIR|FILE [--method cpr] [--out MODEL.safetensors] [options]",
     .details =
         "Trains on the train part, stops when the validation part no longer gains, keeps the best\n"
-        "parameters and measures them on the test part.  A raw log is imported, filtered and split\n"
+        "parameters and measures them on the test part.  A raw log is imported, filtered and "
+        "split\n"
         "first, with the options of prepare.\n"
         "\n"
         "  crosswise train sim --out cpr.safetensors\n"

@@ -5,10 +5,10 @@
 
 #include "cli.h"
 
-extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe;
+extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe, cmd_train, cmd_methods;
 
 const cli_command *const cli_commands[] = {
-    &cmd_prepare, &cmd_skew, &cmd_simulate, &cmd_describe, NULL,
+    &cmd_prepare, &cmd_skew, &cmd_simulate, &cmd_describe, &cmd_train, &cmd_methods, NULL,
 };
 
 static const cli_command *find(const char *name)

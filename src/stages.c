@@ -11,10 +11,8 @@ static const struct {
     const char *name;
     const cw_option_info *options;
 } stages[] = {
-    {"import", cwi_import_options},
-    {"prepare", cwi_prepare_options},
-    {"skew", cwi_skew_options},
-    {"simulate", cwi_simulate_options},
+    {"import", cwi_import_options}, {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},     {"simulate", cwi_simulate_options},
     {"train", cwi_train_options},
 };
 
