@@ -142,7 +142,7 @@ static void log_counts(const cwi_import *import)
                 import->repeats, import->repeats == 1 ? " was" : "s were");
     if (import->overlaps > 0)
         cwi_log(import->ctx, CW_LOG_WARNING,
-                "%" PRId64 " interaction%s dropped from a part because an earlier part has %s",
+                "%" PRId64 " interaction%s dropped because an earlier part has %s too",
                 import->overlaps, import->overlaps == 1 ? " was" : "s were",
                 import->overlaps == 1 ? "it" : "them");
 }

@@ -433,7 +433,7 @@ static void parts_are_given_by_the_caller(void **state)
     assert_int_equal(b->rows->part[0], CW_PART_TEST);
     assert_row(b->rows, 1, "1", "2");
     assert_int_equal(b->rows->part[1], CW_PART_TRAIN);
-    expect_log(b, "W:1 interaction was dropped from a part because an earlier part has it\n");
+    expect_log(b, "W:1 interaction was dropped because an earlier part has it too\n");
 }
 
 static void several_files_may_differ_in_format(void **state)
