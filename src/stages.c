@@ -4,15 +4,15 @@
 #include "core/options.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
+#include "recommend/recommend.h"
 
 static const struct {
     const char *name;
     const cw_option_info *options;
 } stages[] = {
-    {"import", cwi_import_options},
-    {"prepare", cwi_prepare_options},
-    {"skew", cwi_skew_options},
-    {"simulate", cwi_simulate_options},
+    {"import", cwi_import_options},       {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},           {"simulate", cwi_simulate_options},
+    {"recommend", cwi_recommend_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };
@@ -44,7 +44,8 @@ cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out
     cwi_begin(ctx);
     *out = NULL;
     if (!table)
-        return cwi_fail(ctx, CW_BAD_ARG,
-                        "there is no stage '%s'; there are import, prepare, skew, simulate", stage);
+        return cwi_fail(
+            ctx, CW_BAD_ARG,
+            "there is no stage '%s'; there are import, prepare, skew, simulate, recommend", stage);
     return cwi_options_create(ctx, stage, table, out);
 }
