@@ -1,8 +1,10 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
+#include <dirent.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -199,6 +201,25 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
     if (code < 0) code = set_threads(call);
     if (code < 0) cli_watch(call);
     return code;
+}
+
+static bool is_empty_folder(const char *path)
+{
+    DIR *entries = opendir(path);
+    int count = 0;
+    while (entries && readdir(entries)) count++;
+    if (entries) closedir(entries);
+    return count == 2; /* itself and its parent */
+}
+
+int cli_check_out(const cli_command *command, const char *out, bool force)
+{
+    struct stat info;
+    if (!out || !out[0]) return cli_misuse(command, "--out DIR is missing");
+    if (lstat(out, &info) != 0 || force || is_empty_folder(out)) return -1;
+    fprintf(stderr, "crosswise: %s exists%s\n", out,
+            S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
+    return CLI_FAILED;
 }
 
 static int exit_code(cw_status status)

@@ -67,6 +67,10 @@ int cli_end(cli_call *call, int code, cw_status status);
  * call->n_given; returns how many.  (The flag's own `text` holds the last one.) */
 size_t cli_values(const cli_call *call, const char *name, const char **out);
 
+/* Can a dataset go to folder out?  Asked before the long work; cw_dataset_save decides.  Returns -1
+ * to go on, or an exit code after an error was printed. */
+int cli_check_out(const cli_command *command, const char *out, bool force);
+
 /* Print a usage error and how to get help; returns the exit code. */
 int cli_misuse(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -55,12 +55,12 @@ static int run(const cli_command *command, int argc, char **argv)
 
     int code = cli_begin(&call, command, argc, argv, flags);
     bool has_parts = files.path[0] || files.path[1] || files.path[2];
-    if (code < 0 && !out) code = cli_misuse(command, "--out DIR is missing");
     if (code < 0 && call.n_inputs == 0 && !has_parts)
         code = cli_misuse(command, "there is no input file");
     if (code < 0 && call.n_inputs > 0 && has_parts)
         code = cli_misuse(command, "give either inputs or --train, --valid and --test, not both");
     if (code < 0 && has_parts && !files.path[0]) code = cli_misuse(command, "--train is missing");
+    if (code < 0) code = cli_check_out(command, out, force);
     cw_status status = code < 0 ? prepare(&call, &files, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }

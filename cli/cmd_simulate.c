@@ -24,9 +24,9 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_call call;
 
     int code = cli_begin(&call, command, argc, argv, flags);
-    if (code < 0 && !out) code = cli_misuse(command, "--out DIR is missing");
     if (code < 0 && call.n_inputs > 0)
         code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
+    if (code < 0) code = cli_check_out(command, out, force);
     cw_status status = code < 0 ? simulate(&call, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }

@@ -1,5 +1,15 @@
 /* cmd_skew.c - crosswise skew DIR --theta T */
+#include <stdlib.h>
+
 #include "cli.h"
+
+/* The value of a number or fraction that the library has checked. */
+static double value_of(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    return *end == '/' ? value / strtod(end + 1, NULL) : value;
+}
 
 static cw_status skew(cli_call *call, bool force)
 {
@@ -10,7 +20,7 @@ static cw_status skew(cli_call *call, bool force)
     if (status != CW_OK) return status;
     const char *theta = cw_options_get(call->options[0], "theta");
     if (call->json)
-        printf("{\"theta\": \"%s\", \"rows\": %lld}\n", theta, (long long)rows);
+        printf("{\"theta\": %.10g, \"rows\": %lld}\n", value_of(theta), (long long)rows);
     else if (!call->quiet)
         printf("%s rows drawn with theta %s\n", cli_thousands(rows, text), theta);
     return CW_OK;

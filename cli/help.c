@@ -9,20 +9,19 @@ enum { COLUMN = 26, WIDTH = 98 };
 /* Print text from column COLUMN on, broken between words. */
 static void print_wrapped(const char *text, int at)
 {
+    bool is_first = true;
     while (*text) {
-        size_t word = strcspn(text, " ");
-        if (at + (int)word > WIDTH) {
-            printf("\n%*s", COLUMN, "");
-            at = COLUMN;
+        int word = (int)strcspn(text, " ");
+        if (is_first) {
+            at += printf("%.*s", word, text);
+        } else if (at + 1 + word <= WIDTH) {
+            at += printf(" %.*s", word, text);
+        } else {
+            printf("\n%*s%.*s", COLUMN, "", word, text);
+            at = COLUMN + word;
         }
-        printf("%.*s", (int)word, text);
-        at += (int)word;
-        text += word;
-        if (*text == ' ') {
-            putchar(' ');
-            at++;
-            text++;
-        }
+        is_first = false;
+        text += word + (text[word] == ' ');
     }
     putchar('\n');
 }
@@ -43,7 +42,10 @@ static void print_bounds(const cw_option_info *info, char *out, size_t bytes)
     bool is_number = info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL;
     out[0] = '\0';
     bool has_top = info->maximum < 1e15; /* beyond that it is no limit a person meets */
-    if (is_number && has_top)
+    if (is_number && has_top && (info->minimum_is_open || info->maximum_is_open))
+        snprintf(out, bytes, "%s %.10g, %s %.10g", info->minimum_is_open ? "above" : "from",
+                 info->minimum, info->maximum_is_open ? "below" : "at most", info->maximum);
+    else if (is_number && has_top)
         snprintf(out, bytes, "%.10g to %.10g", info->minimum, info->maximum);
     else if (is_number && info->minimum > -1e15)
         snprintf(out, bytes, "%.10g or more", info->minimum);

@@ -34,7 +34,7 @@ static int unknown(const char *name)
 
 static int help(int argc, char **argv)
 {
-    if (argc < 3) {
+    if (argc < 3 || strcmp(argv[2], "help") == 0) {
         cli_print_overview(stdout);
         return CLI_DONE;
     }

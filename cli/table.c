@@ -77,6 +77,7 @@ static void print_train(const json_t *root)
     const json_t *rates = json_object_get(root, "cpr_acceptance");
     const char *key;
     json_t *rate;
+    char text[32];
 
     print_degrees(root);
     printf(
@@ -84,11 +85,11 @@ static void print_train(const json_t *root)
         100 * real(items, "top_1_percent"), 100 * real(items, "top_10_percent"));
     printf("CPR accepts of its samples:");
     json_object_foreach((json_t *)rates, key, rate) printf(
-        " %s%.1f %% for k = %s", strcmp(key, "k2") ? ", " : "", 100 * real(rate, "rate"), key + 1);
+        "%s %.1f %% for k = %s", strcmp(key, "k2") ? "," : "", 100 * real(rate, "rate"), key + 1);
     printf(".\n");
     if (integer(root, "cold_rows") > 0)
-        printf("%lld held-out rows have a user or item that train lacks.\n",
-               (long long)integer(root, "cold_rows"));
+        printf("%s held-out rows have a user or item that train lacks.\n",
+               cli_thousands(integer(root, "cold_rows"), text));
 }
 
 static cw_status print_description(const char *title, const char *json)

@@ -1,18 +1,20 @@
 /* stages.c - one page: every stage of the flow and its options. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/options.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "recommend/recommend.h"
+#include "train/train.h"
 
 static const struct {
     const char *name;
     const cw_option_info *options;
 } stages[] = {
-    {"import", cwi_import_options},       {"prepare", cwi_prepare_options},
-    {"skew", cwi_skew_options},           {"simulate", cwi_simulate_options},
-    {"recommend", cwi_recommend_options},
+    {"import", cwi_import_options}, {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},     {"simulate", cwi_simulate_options},
+    {"train", cwi_train_options},   {"recommend", cwi_recommend_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };
@@ -43,9 +45,11 @@ cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out
     const cw_option_info *table = find_table(stage);
     cwi_begin(ctx);
     *out = NULL;
-    if (!table)
-        return cwi_fail(
-            ctx, CW_BAD_ARG,
-            "there is no stage '%s'; there are import, prepare, skew, simulate, recommend", stage);
-    return cwi_options_create(ctx, stage, table, out);
+    if (table) return cwi_options_create(ctx, stage, table, out);
+    char known[256] = "";
+    for (size_t s = 0; s < N_STAGES; s++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", s ? ", " : "", stages[s].name);
+    }
+    return cwi_fail(ctx, CW_BAD_ARG, "there is no stage '%s'; there are %s", stage, known);
 }

@@ -102,11 +102,23 @@ cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...)
 
 cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path)
 {
+    enum { MAX_SHOWN = 600 }; /* of a path, so that the reason behind it still fits */
     char reason[128];
     int number = errno;
+    size_t length = strlen(path), hidden = length > MAX_SHOWN ? length - MAX_SHOWN : 0;
     /* strerror is not safe beside other threads; the GNU form may ignore the buffer. */
-    return cwi_fail(ctx, CW_IO, "cannot %s %s: %s", what, path,
-                    strerror_r(number, reason, sizeof reason));
+    return cwi_fail(ctx, CW_IO, "cannot %s %s%s: %s", what, hidden > 0 ? "..." : "",
+                    length > 0 ? path + hidden : "''", strerror_r(number, reason, sizeof reason));
+}
+
+void cwi_fail_rename(cw_context *ctx, const char *work, const char *path)
+{
+    char text[sizeof ctx->error];
+    const char *found = strstr(ctx->error, work);
+    if (!found) return;
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(found - ctx->error), ctx->error, path,
+             found + strlen(work));
+    memcpy(ctx->error, text, sizeof text);
 }
 
 void cwi_log(cw_context *ctx, cw_log_level level, const char *format, ...)

@@ -38,6 +38,9 @@ cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...) C
 /* cwi_fail with CW_IO and the text of errno: "cannot <what> <path>: <reason>". */
 cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path);
 
+/* What is being made has a name of its own: let the message name the place it was meant for. */
+void cwi_fail_rename(cw_context *ctx, const char *work, const char *path);
+
 void cwi_log(cw_context *ctx, cw_log_level level, const char *format, ...) CWI_PRINTF(3, 4);
 
 /* Tell the progress callback; CW_CANCELLED when it asks to stop. */

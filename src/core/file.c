@@ -35,6 +35,18 @@ static void print_hash(XXH128_hash_t hash, char out[CWI_HASH_BYTES])
              (unsigned long long)hash.low64);
 }
 
+void cwi_digest_add(cwi_digest *digest, const void *bytes, size_t length)
+{
+    XXH128_hash_t hash = XXH3_128bits_withSeed(bytes, length, digest->high ^ digest->low);
+    digest->high = hash.high64;
+    digest->low = hash.low64;
+}
+
+void cwi_digest_print(const cwi_digest *digest, char hash[CWI_HASH_BYTES])
+{
+    print_hash((XXH128_hash_t){.low64 = digest->low, .high64 = digest->high}, hash);
+}
+
 cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES])
 {
     cw_status status = CW_OK;
@@ -190,27 +202,7 @@ static char *parent_of(cw_context *ctx, const char *path)
     return cwi_format(ctx, "%.*s", (int)(slash - path), path);
 }
 
-cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path)
-{
-    char *parent = parent_of(ctx, path);
-    if (!parent) return CW_NO_MEMORY;
-    cw_status status = CW_OK;
-    if (rename(temporary, path) != 0)
-        status = cwi_fail_errno(ctx, "create", path);
-    else
-        sync_folder(parent);
-    cwi_free(parent);
-    return status;
-}
-
-/* ---- folders -------------------------------------------------------------- */
-
-struct cwi_folder {
-    char *path;   /* where it shall appear */
-    char *parent; /* the folder around it */
-    char *work;   /* where it is being made, beside path */
-    bool replace; /* an existing folder may be replaced */
-};
+/* ---- work in progress ----------------------------------------------------- */
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -231,11 +223,11 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Work folders are named after their process; remove those whose process is gone. */
-static void remove_leftovers(cw_context *ctx, const cwi_folder *folder)
+/* What is being made is named after its process; remove what processes that are gone have left. */
+static void remove_leftovers(cw_context *ctx, const char *parent, const char *base)
 {
-    DIR *entries = opendir(folder->parent);
-    char *prefix = cwi_format(ctx, ".%s.partial-", base_of(folder->path));
+    DIR *entries = opendir(parent);
+    char *prefix = cwi_format(ctx, ".%s.partial-", base);
     struct dirent *entry;
 
     while (entries && prefix && (entry = readdir(entries)) != NULL) {
@@ -247,13 +239,52 @@ static void remove_leftovers(cw_context *ctx, const cwi_folder *folder)
         if (!cwi_parse_int(digits, n_digits, &process) || process <= 0 || process > INT32_MAX)
             continue;
         if (kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
-        char *path = cwi_path_join(ctx, folder->parent, entry->d_name);
+        char *path = cwi_path_join(ctx, parent, entry->d_name);
         if (path) remove_tree(path);
         cwi_free(path);
     }
     if (entries) closedir(entries);
     cwi_free(prefix);
 }
+
+/* ".base.partial-PROCESS-N" in parent, newly allocated. */
+static char *work_name(cw_context *ctx, const char *parent, const char *base, int n)
+{
+    return cwi_format(ctx, "%s/.%s.partial-%lld-%d", parent, base, (long long)getpid(), n);
+}
+
+char *cwi_file_work_path(cw_context *ctx, const char *path)
+{
+    char *parent = parent_of(ctx, path);
+    if (!parent) return NULL;
+    remove_leftovers(ctx, parent, base_of(path));
+    char *work = work_name(ctx, parent, base_of(path), 0);
+    cwi_free(parent);
+    return work;
+}
+
+cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path)
+{
+    char *parent = parent_of(ctx, path);
+    if (!parent) return CW_NO_MEMORY;
+    cw_status status = CW_OK;
+    if (rename(temporary, path) != 0)
+        status = cwi_fail_errno(ctx, "create", path);
+    else
+        sync_folder(parent);
+    cwi_free(parent);
+    return status;
+}
+
+/* ---- folders -------------------------------------------------------------- */
+
+struct cwi_folder {
+    char *path;   /* where it shall appear */
+    char *parent; /* the folder around it */
+    char *work;   /* where it is being made, beside path */
+    bool replace; /* an existing folder may be replaced */
+    const char *const *markers;
+};
 
 static bool folder_is_empty(const char *path)
 {
@@ -287,7 +318,9 @@ static cw_status check_place(cw_context *ctx, const char *path, bool replace,
     if (base[0] == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return cwi_fail(ctx, CW_BAD_ARG, "'%s' cannot be an output folder; name a new one", path);
     if (lstat(path, &info) != 0) return CW_OK;
-    if (!S_ISDIR(info.st_mode)) return cwi_fail(ctx, CW_IO, "%s exists and is not a folder", path);
+    if (!S_ISDIR(info.st_mode))
+        return cwi_fail(ctx, CW_IO, "%s exists and is %s", path,
+                        S_ISLNK(info.st_mode) ? "a link, not a folder" : "not a folder");
     if (folder_is_empty(path)) return CW_OK;
     if (!replace) return cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
     if (!holds_a_marker(ctx, path, markers))
@@ -299,8 +332,7 @@ static cw_status make_work_folder(cw_context *ctx, cwi_folder *folder)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         cwi_free(folder->work);
-        folder->work = cwi_format(ctx, "%s/.%s.partial-%lld-%d", folder->parent,
-                                  base_of(folder->path), (long long)getpid(), attempt);
+        folder->work = work_name(ctx, folder->parent, base_of(folder->path), attempt);
         if (!folder->work) return CW_NO_MEMORY;
         if (mkdir(folder->work, 0777) == 0) return CW_OK;
         if (errno != EEXIST) break;
@@ -327,6 +359,7 @@ cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
     cwi_folder *folder = cwi_alloc_zero(ctx, 1, sizeof *folder);
     if (!folder) return status;
     folder->replace = replace;
+    folder->markers = markers;
     folder->path = cwi_strdup(ctx, path);
     if (!folder->path) goto done;
     for (size_t end = strlen(path); end > 1 && folder->path[end - 1] == '/'; end--)
@@ -334,7 +367,7 @@ cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
     folder->parent = parent_of(ctx, folder->path);
     if (!folder->parent) goto done;
     CW_TRY(check_place(ctx, folder->path, replace, markers));
-    remove_leftovers(ctx, folder);
+    remove_leftovers(ctx, folder->parent, base_of(folder->path));
     CW_TRY(make_work_folder(ctx, folder));
     *out = folder;
 done:
@@ -365,12 +398,16 @@ static int swap_folders(const char *work, const char *path)
     return rename(aside, work);
 }
 
-/* Put the work folder in place; an old folder that was there is removed afterwards. */
-static cw_status move_into_place(cw_context *ctx, cwi_folder *folder)
+/* Put the work folder in place; an old folder that was there is removed afterwards.  Someone else
+ * may have taken the place since begin, so it is checked again. */
+static cw_status move_into_place(cw_context *ctx, const cwi_folder *folder)
 {
     if (rename(folder->work, folder->path) == 0) return CW_OK;
-    bool occupied = errno == ENOTEMPTY || errno == EEXIST;
-    if (!occupied || !folder->replace || swap_folders(folder->work, folder->path) != 0)
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return cwi_fail_errno(ctx, "create folder", folder->path);
+    cw_status status = check_place(ctx, folder->path, folder->replace, folder->markers);
+    if (status != CW_OK) return status;
+    if (swap_folders(folder->work, folder->path) != 0)
         return cwi_fail_errno(ctx, "create folder", folder->path);
     remove_tree(folder->work);
     return CW_OK;
@@ -381,7 +418,7 @@ cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder)
     sync_folder(folder->work);
     cw_status status = move_into_place(ctx, folder);
     if (status != CW_OK) {
-        cwi_folder_abort(folder);
+        cwi_folder_abort(ctx, folder);
         return status;
     }
     sync_folder(folder->parent);
@@ -389,9 +426,10 @@ cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder)
     return CW_OK;
 }
 
-void cwi_folder_abort(cwi_folder *folder)
+void cwi_folder_abort(cw_context *ctx, cwi_folder *folder)
 {
     if (!folder) return;
+    cwi_fail_rename(ctx, folder->work, folder->path);
     remove_tree(folder->work);
     folder_free(folder);
 }

@@ -6,6 +6,15 @@
 
 enum { CWI_HASH_BYTES = 33 }; /* 32 hexadecimal digits and the end */
 
+/* A checksum of several blocks one after the other, without any memory of its own: each block is
+ * hashed with the result so far as its seed.  Start from zeros. */
+typedef struct cwi_digest {
+    uint64_t high, low;
+} cwi_digest;
+
+void cwi_digest_add(cwi_digest *digest, const void *bytes, size_t length);
+void cwi_digest_print(const cwi_digest *digest, char hash[CWI_HASH_BYTES]);
+
 /* Writes a new file through a buffer.  A failure is remembered and reported by close. */
 typedef struct cwi_writer cwi_writer;
 
@@ -43,7 +52,12 @@ cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
                            const char *const *markers, cwi_folder **out);
 const char *cwi_folder_path(const cwi_folder *folder);            /* where to write now */
 cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder); /* always frees */
-void cwi_folder_abort(cwi_folder *folder);                        /* NULL is fine */
+/* A message about the failure names the final place.  NULL is fine. */
+void cwi_folder_abort(cw_context *ctx, cwi_folder *folder);
+
+/* Where to make the file `path` before it gets its name; newly allocated.  Left-overs of processes
+ * that were killed while making it are removed. */
+char *cwi_file_work_path(cw_context *ctx, const char *path);
 
 /* Give a finished temporary file its name, replacing what had it, in one step. */
 cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path);

@@ -48,10 +48,11 @@ static void print_range(const cw_option_info *info, char *out, size_t bytes)
         snprintf(out, bytes, "%s", noun);
     else if (isinf(info->maximum))
         snprintf(out, bytes, info->minimum_is_open ? "%s above %s" : "%s, %s or more", noun, low);
+    else if (info->minimum_is_open || info->maximum_is_open)
+        snprintf(out, bytes, "%s %s %s and %s %s", noun, info->minimum_is_open ? "above" : "from",
+                 low, info->maximum_is_open ? "below" : "at most", high);
     else
-        snprintf(out, bytes, "%s between %s%s and %s%s", noun, low,
-                 info->minimum_is_open ? " (not included)" : "", high,
-                 info->maximum_is_open ? " (not included)" : "");
+        snprintf(out, bytes, "%s between %s and %s", noun, low, high);
 }
 
 static bool in_range(const cw_option_info *info, double number)
@@ -164,10 +165,16 @@ static const value *find(const cw_options *options, const char *name)
 
 cw_status cw_options_set(cw_context *ctx, cw_options *options, const char *name, const char *text)
 {
+    cwi_begin(ctx);
+    return cwi_options_assign(ctx, options, name, text);
+}
+
+cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *name,
+                             const char *text)
+{
     char known[900] = "";
     size_t length = 0;
 
-    cwi_begin(ctx);
     for (size_t row = 0; row < options->count; row++) {
         if (strcmp(options->table[row].name, name) == 0) return assign(ctx, options, row, text);
         int added = snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "",

@@ -8,6 +8,10 @@
 cw_status cwi_options_create(cw_context *ctx, const char *stage, const cw_option_info *table,
                              cw_options **out);
 
+/* cw_options_set within a public call that has begun. */
+cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *name,
+                             const char *value);
+
 /* Values by name.  The name must be in the table and of that kind: anything else is a bug. */
 int64_t cwi_options_integer(const cw_options *options, const char *name);
 double cwi_options_real(const cw_options *options, const char *name);

@@ -53,23 +53,30 @@ static bool parse_zone(const char *text, size_t length, double *out)
     return true;
 }
 
-/* "hh:mm" or "hh:mm:ss" or "hh:mm:ss.fraction", then a zone. */
+/* ":ss" or ":ss.fraction" at the beginning of text, or nothing; *used is its length. */
+static bool parse_second(const char *text, size_t length, double *out, size_t *used)
+{
+    *out = 0;
+    *used = 0;
+    if (length == 0 || text[0] != ':') return true;
+    size_t end = 1;
+    while (end < length && (text[end] == '.' || (text[end] >= '0' && text[end] <= '9'))) end++;
+    if (end < 3 || digits(text + 1, 2) < 0) return false;
+    *used = end;
+    return cwi_parse_real(text + 1, end - 1, out) && *out < 61; /* 60 is a leap second */
+}
+
+/* "hh:mm", perhaps seconds, perhaps a zone. */
 static bool parse_clock(const char *text, size_t length, double *out)
 {
-    double second = 0, zone;
-    size_t at = 5;
+    double second, zone;
+    size_t used;
 
     if (length < 5 || text[2] != ':') return false;
     int hour = digits(text, 2), minute = digits(text + 3, 2);
-    if (hour < 0 || hour > 24 || minute < 0 || minute > 59) return false;
-    if (at < length && text[at] == ':') {
-        size_t end = at + 1;
-        while (end < length && (text[end] == '.' || (text[end] >= '0' && text[end] <= '9'))) end++;
-        if (end - at < 3 || digits(text + at + 1, 2) < 0) return false;
-        if (!cwi_parse_real(text + at + 1, end - at - 1, &second) || second >= 61) return false;
-        at = end;
-    }
-    if (!parse_zone(text + at, length - at, &zone)) return false;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59) return false;
+    if (!parse_second(text + 5, length - 5, &second, &used)) return false;
+    if (!parse_zone(text + 5 + used, length - 5 - used, &zone)) return false;
     *out = hour * 3600.0 + minute * 60.0 + second - zone;
     return true;
 }

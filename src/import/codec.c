@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "core/mem.h"
 
@@ -101,6 +102,16 @@ static cw_status zstd_open(cw_context *ctx, void **state)
     return CW_OK;
 }
 
+static const char *zstd_reason(size_t result)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation: return "";
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return "compressed data needs more than 128 MiB of memory (zstd --long)";
+    default: return "compressed data is damaged";
+    }
+}
+
 static const char *zstd_decode(void *state, cwi_span *in, cwi_span *out)
 {
     zstd_state *zstd = state;
@@ -109,7 +120,7 @@ static const char *zstd_decode(void *state, cwi_span *in, cwi_span *out)
 
     if (zstd->at_end && in->left == 0) return NULL;
     size_t result = ZSTD_decompressStream(zstd->stream, &output, &input);
-    if (ZSTD_isError(result)) return "compressed data is damaged";
+    if (ZSTD_isError(result)) return zstd_reason(result);
     in->at += input.pos;
     in->left -= input.pos;
     out->at += output.pos;

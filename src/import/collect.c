@@ -29,7 +29,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
                 "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
                 has_time ? "has" : "has no");
     }
-    import->last_user = -1;
+    import->last_length = 0;
     return CW_OK;
 }
 
@@ -106,16 +106,15 @@ static cwi_text translate(const cwi_translation *names, cwi_text id)
 /* Logs are often sorted by user, so look at the previous one before asking the map. */
 static cw_status add_user(cwi_import *import, cwi_text id, int32_t *out)
 {
-    cwi_idmap *users = &import->rows->users;
-    if (import->last_user >= 0) {
-        const char *last = cwi_idmap_text(users, import->last_user);
-        if (strncmp(last, id.at, id.length) == 0 && last[id.length] == '\0') {
-            *out = import->last_user;
-            return CW_OK;
-        }
+    if (id.length == import->last_length && memcmp(id.at, import->last_id, id.length) == 0) {
+        *out = import->last_user;
+        return CW_OK;
     }
-    cw_status status = cwi_idmap_add(import->ctx, users, id.at, id.length, out);
-    if (status == CW_OK) import->last_user = *out;
+    cw_status status = cwi_idmap_add(import->ctx, &import->rows->users, id.at, id.length, out);
+    bool is_short = id.length <= sizeof import->last_id;
+    import->last_user = *out;
+    import->last_length = is_short ? id.length : 0;
+    if (is_short) memcpy(import->last_id, id.at, id.length);
     return status;
 }
 

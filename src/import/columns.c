@@ -71,6 +71,14 @@ static bool is_number(cwi_text text)
     return cwi_parse_real(text.at, text.length, &value);
 }
 
+/* A number that is hardly a rating: seconds since 1970 from 1973 on. */
+static bool is_epoch(cwi_text text)
+{
+    double value;
+    text = cwi_trim(text);
+    return cwi_parse_real(text.at, text.length, &value) && value >= 1e8;
+}
+
 static bool is_time(cwi_text text)
 {
     double value;
@@ -200,7 +208,7 @@ static cw_status choose_by_name(const chooser *c)
     if (column[CWI_ROLE_USER] >= 0 && column[CWI_ROLE_ITEM] >= 0) return CW_OK;
     return cwi_fail(c->import->ctx, CW_BAD_DATA,
                     "%s: no %s column is known by its name; there are %s: choose with "
-                    "--columns user=..,item=..",
+                    "--columns user=..,item=.., or say --header no",
                     cwi_source_name(c->source), column[CWI_ROLE_USER] < 0 ? "user" : "item",
                     print_names(&c->header, list, sizeof list));
 }
@@ -221,11 +229,11 @@ static cw_status choose_by_position(const chooser *c)
                         cwi_source_name(c->source));
     column[CWI_ROLE_USER] = 0;
     column[CWI_ROLE_ITEM] = 1;
-    if (is_mostly(c, 2, is_number))
+    if (is_mostly(c, 3, is_time)) column[CWI_ROLE_TIME] = 3;
+    if (is_mostly(c, 2, is_number) && !is_mostly(c, 2, is_epoch))
         column[CWI_ROLE_RATING] = 2;
-    else if (is_mostly(c, 2, is_time))
+    else if (column[CWI_ROLE_TIME] < 0 && is_mostly(c, 2, is_time))
         column[CWI_ROLE_TIME] = 2;
-    if (column[CWI_ROLE_TIME] < 0 && is_mostly(c, 3, is_time)) column[CWI_ROLE_TIME] = 3;
     return CW_OK;
 }
 

@@ -95,15 +95,6 @@ done:
     return status;
 }
 
-static bool recognise_delimited(const cwi_import *import, const cwi_sample *sample,
-                                cwi_layout *layout)
-{
-    (void)import;
-    (void)sample;
-    (void)layout;
-    return true;
-}
-
 /* Every column is called "name:type" with a type that RecBole knows. */
 static bool recognise_inter(const cwi_import *import, const cwi_sample *sample, cwi_layout *layout)
 {
@@ -156,8 +147,7 @@ static cw_status arrange_movielens(cwi_import *import, const cwi_source *source,
     return cwi_columns_choose(import, source, sample, layout);
 }
 
-const cwi_reader cwi_reader_delimited = {"delimited", recognise_delimited, arrange_delimited,
-                                         read_delimited};
+const cwi_reader cwi_reader_delimited = {"delimited", NULL, arrange_delimited, read_delimited};
 const cwi_reader cwi_reader_inter = {"inter", recognise_inter, arrange_inter, read_delimited};
 const cwi_reader cwi_reader_movielens = {"movielens", recognise_movielens, arrange_movielens,
                                          read_delimited};

@@ -111,29 +111,49 @@ static cw_status import_one(cwi_import *import, const char *folder, const char *
     return status;
 }
 
-/* One line "id,idx" after the other. */
+static bool is_word(cwi_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
+static bool is_good_id(cwi_text id)
+{
+    return id.length > 0 && id.length <= CWI_MAX_ID_BYTES;
+}
+
+static cw_status add_pair(cw_context *ctx, const cwi_source *source, cwi_text id, cwi_text idx,
+                          cwi_translation *out)
+{
+    int32_t expected = out->raw.count, raw, number;
+    cw_status status;
+
+    CW_TRY(cwi_idmap_add(ctx, &out->raw, id.at, id.length, &raw));
+    CW_TRY(cwi_idmap_add(ctx, &out->number, idx.at, idx.length, &number));
+    if (raw != expected || number != expected)
+        status = cwi_source_fail(ctx, source, CW_BAD_DATA, "this %s occurred before",
+                                 raw != expected ? "id" : "idx");
+done:
+    return status;
+}
+
+/* A header "id,idx", then one such line after the other. */
 static cw_status read_pairs(cw_context *ctx, cwi_source *source, cwi_records *records,
                             cwi_translation *out)
 {
-    size_t count;
+    const cwi_text *field = records->field;
     const char *wrong;
-    int32_t raw, number;
+    size_t count;
     cw_status status;
 
-    CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong)); /* the header */
+    CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
+    if (count != 2 || !is_word(field[0], "id") || !is_word(field[1], "idx"))
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "the header must be 'id,idx'");
     for (;;) {
         CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
         if (count == 0) break;
-        const cwi_text *id = &records->field[0], *idx = &records->field[1];
-        bool good = !wrong && count == 2 && id->length > 0 && id->length <= CWI_MAX_ID_BYTES &&
-                    idx->length > 0 && idx->length <= CWI_MAX_ID_BYTES;
-        if (!good) CW_TRY(cwi_source_fail(ctx, source, CW_BAD_DATA, "the line is not 'id,idx'"));
-        int32_t expected = out->raw.count;
-        CW_TRY(cwi_idmap_add(ctx, &out->raw, id->at, id->length, &raw));
-        CW_TRY(cwi_idmap_add(ctx, &out->number, idx->at, idx->length, &number));
-        if (raw != expected || number != expected)
-            CW_TRY(cwi_source_fail(ctx, source, CW_BAD_DATA, "this %s occurred before",
-                                   raw != expected ? "id" : "idx"));
+        if (wrong || count != 2 || !is_good_id(field[0]) || !is_good_id(field[1]))
+            return cwi_source_fail(ctx, source, CW_BAD_DATA, "the line is not 'id,idx'");
+        CW_TRY(add_pair(ctx, source, field[0], field[1], out));
     }
 done:
     return status;

@@ -75,7 +75,8 @@ static cw_status check_header(cw_context *ctx, cwi_source *source)
     size_t length;
     cw_status status = cwi_source_line(ctx, source, &line, &length);
     if (status != CW_OK) return status;
-    if (line && length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
+    if (!line) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
+    if (length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
     return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header id,idx");
 }
 

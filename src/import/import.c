@@ -10,7 +10,7 @@
 
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 {
-    *import = (cwi_import){.ctx = ctx, .rows = rows, .last_user = -1};
+    *import = (cwi_import){.ctx = ctx, .rows = rows};
     import->settings = (cwi_settings){.format = "auto", .columns = ""};
 }
 
@@ -142,8 +142,9 @@ static void log_counts(const cwi_import *import)
                 import->repeats, import->repeats == 1 ? " was" : "s were");
     if (import->overlaps > 0)
         cwi_log(import->ctx, CW_LOG_WARNING,
-                "%" PRId64 " interaction%s of an earlier part dropped from a later one",
-                import->overlaps, import->overlaps == 1 ? " was" : "s were");
+                "%" PRId64 " interaction%s dropped because an earlier part has %s too",
+                import->overlaps, import->overlaps == 1 ? " was" : "s were",
+                import->overlaps == 1 ? "it" : "them");
 }
 
 cw_status cwi_import_finish(cwi_import *import)

@@ -79,7 +79,9 @@ typedef struct cwi_import {
     bool saw_adjacency;
     int64_t n_files; /* begun */
     const cwi_translation *user_names, *item_names;
-    int32_t last_user; /* of the previous row, or -1 */
+    int32_t last_user;  /* of the previous row */
+    char last_id[24];   /* its raw id, when it is that short */
+    size_t last_length; /* 0 for none */
     int64_t lines, bad_lines, below, repeats, overlaps;
     char first_bad[512];
     cwi_entry *entry;
@@ -99,7 +101,7 @@ typedef struct cwi_sample {
 
 /*
  * A raw format.
- *   recognise  does the sample look like it?
+ *   recognise  does the sample look like it?  NULL for what is left, asked last
  *   arrange    find the columns; NULL for formats with a form of their own
  *   read       all lines of a file
  */

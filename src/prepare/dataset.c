@@ -48,6 +48,20 @@ void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree)
     for (int64_t k = 0; k < count; k++) degree[ids[k]]++;
 }
 
+void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES])
+{
+    cwi_digest digest = {0};
+    const int64_t sizes[] = {dataset->n_users, dataset->n_items};
+    cwi_digest_add(&digest, sizes, sizeof sizes);
+    for (int p = 0; p < CWI_PARTS; p++) {
+        const cwi_pairs *pairs = &dataset->part[p];
+        cwi_digest_add(&digest, &pairs->count, sizeof pairs->count);
+        cwi_digest_add(&digest, pairs->user, (size_t)pairs->count * sizeof *pairs->user);
+        cwi_digest_add(&digest, pairs->item, (size_t)pairs->count * sizeof *pairs->item);
+    }
+    cwi_digest_print(&digest, hash);
+}
+
 int32_t cw_dataset_users(const cw_dataset *dataset)
 {
     return dataset->n_users;

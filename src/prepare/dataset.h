@@ -3,6 +3,7 @@
 #define CWI_PREPARE_DATASET_H
 
 #include "core/context.h"
+#include "core/file.h"
 #include "import/idmap.h"
 
 typedef struct cwi_pairs {
@@ -51,6 +52,9 @@ cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs);
 void cwi_pairs_clear(cwi_pairs *pairs);
 
 void cwi_truth_free(cwi_truth *truth); /* NULL is fine */
+
+/* Checksum of the pairs of all parts in their order; two datasets with the same one train alike. */
+void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES]);
 
 /* Degrees of pairs, [n] each, zeroed first. */
 void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree);

@@ -201,6 +201,22 @@ static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
     return cwi_report_text(ctx, origin, &dataset->origin);
 }
 
+/* Say what a user may not expect of a split. */
+static void remark(cw_context *ctx, const cw_options *options, const history *past,
+                   const cwi_split *split, const cw_dataset *dataset)
+{
+    if (split->dropped > 0)
+        cwi_log(ctx, CW_LOG_INFO,
+                "%lld of %lld held-out rows were dropped: train lacks their user or item",
+                (long long)split->dropped, (long long)split->drawn);
+    if (strcmp(past->split, "given") == 0) return;
+    if (split->n_held == 0)
+        cwi_log(ctx, CW_LOG_WARNING, "valid and test are empty: none of the %lld rows is held out",
+                (long long)past->rows_core);
+    else if (dataset->part[CW_PART_TEST].count == 0 && cwi_options_real(options, "test-share") > 0)
+        cwi_log(ctx, CW_LOG_WARNING, "test is empty");
+}
+
 cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interactions,
                              const cw_options *options, cw_dataset **out)
 {
@@ -223,6 +239,7 @@ cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interaction
     CW_TRY(cwi_dataset_create(ctx, &dataset));
     CW_TRY(assemble(ctx, interactions, &rows, &split, dataset));
     CW_TRY(write_origin(ctx, interactions, options, &past, &split, dataset));
+    remark(ctx, options, &past, &split, dataset);
     *out = dataset;
 done:
     if (status != CW_OK) cw_dataset_free(dataset);

@@ -134,7 +134,7 @@ static cw_status publish(cw_context *ctx, const char *folder, double theta, bool
 
     cwi_print_real(theta, text);
     char *path = cwi_format(ctx, "%s/train_%s.csv", folder, text);
-    if (path) temporary = cwi_format(ctx, "%s.partial-%lld", path, (long long)getpid());
+    if (path) temporary = cwi_file_work_path(ctx, path);
     if (!temporary) goto done;
     if (!replace && cwi_path_exists(path)) {
         status = cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
@@ -142,7 +142,12 @@ static cw_status publish(cw_context *ctx, const char *folder, double theta, bool
     }
     status = cwi_pairs_write(ctx, temporary, pairs, NULL);
     if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);
-    if (status != CW_OK) (void)unlink(temporary);
+    if (status == CW_OK) {
+        cwi_log(ctx, CW_LOG_INFO, "wrote %s", path);
+    } else {
+        (void)unlink(temporary);
+        cwi_fail_rename(ctx, temporary, path);
+    }
 done:
     cwi_free(path);
     cwi_free(temporary);

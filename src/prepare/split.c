@@ -220,12 +220,14 @@ static int earlier(const void *a, const void *b)
 }
 
 /* All rows from the earliest to the latest; equal times keep file order. */
-static cw_status sort_by_time(cw_context *ctx, const cwi_rows *rows, moment **out)
+static cw_status sort_by_time(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                              moment **out)
 {
     if (!rows->time) {
         *out = NULL;
         return cwi_fail(ctx, CW_BAD_DATA,
-                        "this split needs a time for every interaction and the input has none");
+                        "--split %s needs a time for every interaction and the input has none",
+                        cwi_split_name(rows, options));
     }
     *out = cwi_alloc(ctx, (size_t)rows->count, sizeof **out);
     if (!*out) return CW_NO_MEMORY;
@@ -242,7 +244,7 @@ static cw_status split_by_time(cw_context *ctx, const cwi_rows *rows, const cw_o
     moment *sorted = NULL;
     int64_t n_held = held_share(rows, options);
 
-    CW_TRY(sort_by_time(ctx, rows, &sorted));
+    CW_TRY(sort_by_time(ctx, rows, options, &sorted));
     split->n_held = n_held;
     int64_t n_test = test_share(split, options);
     for (int64_t k = 0; k < n_held; k++)
@@ -267,7 +269,7 @@ static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const c
     if (!degree || !taken)
         status = CW_NO_MEMORY;
     else
-        status = sort_by_time(ctx, rows, &sorted);
+        status = sort_by_time(ctx, rows, options, &sorted);
     if (status != CW_OK) goto done;
     cwi_degrees(rows->user, rows->count, rows->n_users, degree);
     for (int64_t k = rows->count - 1; k >= 0; k--) {

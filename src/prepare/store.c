@@ -119,8 +119,8 @@ static cw_status drop_repeats(cw_context *ctx, const char *file, const cw_datase
     cw_status status = cwi_drop_repeats(ctx, &rows, &repeats, &overlaps);
     pairs->count = rows.count;
     if (status == CW_OK && repeats > 0)
-        cwi_log(ctx, CW_LOG_WARNING, "%s: %lld repeated interactions were dropped", file,
-                (long long)repeats);
+        cwi_log(ctx, CW_LOG_WARNING, "%s: %lld repeated interaction%s dropped", file,
+                (long long)repeats, repeats == 1 ? " was" : "s were");
     return status;
 }
 
@@ -155,7 +155,8 @@ static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
     if (*out && json_integer_value(json_object_get(*out, "format")) > FORMAT_VERSION)
         return cwi_fail(ctx, CW_BAD_DATA, "%s was written by a newer crosswise (format %lld)", path,
                         (long long)json_integer_value(json_object_get(*out, "format")));
-    if (*out) return CW_OK;
+    if (json_is_object(*out)) return CW_OK;
+    if (*out) return cwi_fail(ctx, CW_BAD_DATA, "%s: it must hold a JSON object", path);
     if (json_error_code(&error) == json_error_out_of_memory)
         return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
@@ -216,7 +217,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out)
     cw_dataset *dataset = NULL;
 
     *out = NULL;
-    if (!cwi_path_exists(folder)) return cwi_fail(ctx, CW_IO, "there is no folder %s", folder);
+    if (!cwi_path_exists(folder)) return cwi_fail(ctx, CW_IO, "there is no folder '%s'", folder);
     if (!cwi_path_is_folder(folder))
         return cwi_fail(ctx, CW_IO, "%s is not a folder; crosswise prepare makes one of it",
                         folder);
@@ -372,6 +373,6 @@ cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char
     if (status != CW_OK) return status;
     status = fill_folder(ctx, cwi_folder_path(folder), dataset);
     if (status == CW_OK) return cwi_folder_commit(ctx, folder);
-    cwi_folder_abort(folder);
+    cwi_folder_abort(ctx, folder);
     return status;
 }

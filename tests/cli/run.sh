@@ -8,6 +8,11 @@
 # error, NAME.code its exit code; a missing file means nothing printed, or exit code 0.  Exit code 77
 # skips, the last line printed being the reason.  Every test runs in the C locale and once more
 # where a half is written 0,5, when there is such a locale.
+#
+# A test may also use:
+#   make_log               281 rating lines of 40 users and 22 items, with a header
+#   refused WORD...        crosswise prepare WORD... --out out must fail and leave nothing behind
+#   listing DIR            its files with their checksums
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${CROSSWISE:=$here/../../build/release/crosswise}"
@@ -28,14 +33,37 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+crosswise() { "$CROSSWISE" "$@"; }
+
+sort() { LC_ALL=C command sort "$@"; } # the same in every locale
+
+make_log() {
+    awk 'BEGIN {
+        print "user,item,rating,timestamp"
+        for (u = 0; u < 40; u++)
+            for (i = 0; i < 25; i++)
+                if ((u * 7 + i * 3) % (2 + int(i / 4)) == 0)
+                    printf "u%d,i%d,%d,%d\n", u, i, 1 + (u + i) % 5, 1000 + n++ * 7919 % 1009
+    }'
+}
+
+refused() {
+    local code=0
+    crosswise prepare "$@" --out out --quiet || code=$?
+    echo "exit code $code"
+    find . -name '*out' -o -name '*.partial-*' | sed 's/^/left behind: /'
+}
+
+listing() { (cd "$1" && find . -type f -exec md5sum {} + | sort -k 2); }
+
+export -f crosswise sort make_log refused listing
+
 # Run test $1 in locale $2, leaving what it did in $scratch/got.{out,err,code}.
 run_test() {
     rm -rf "$scratch/work"
     mkdir "$scratch/work"
     (
         cd "$scratch/work" || exit 2
-        crosswise() { "$CROSSWISE" "$@"; }
-        export -f crosswise
         export LC_ALL=$2 HOME=$scratch/work TZ=UTC
         bash -eu "$here/$1.sh" </dev/null
     ) >"$scratch/got.out" 2>"$scratch/got.err"

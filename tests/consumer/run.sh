@@ -40,11 +40,10 @@ echo "pkg-config, static"
 "$scratch/static"
 
 echo "C++"
-if command -v c++ >/dev/null; then
-    echo '#include <crosswise/crosswise.h>
-int main() { return cw_version()[0] == 0; }' >"$scratch/consumer.cc"
-    c++ -Wall -Wextra -pedantic -Werror "$scratch/consumer.cc" -o "$scratch/cpp" $(pkg-config --cflags --libs crosswise)
-    LD_LIBRARY_PATH=$libraries "$scratch/cpp"
+cplusplus=$(command -v c++ || command -v clang++ || true)
+if [ -n "$cplusplus" ]; then
+    echo '#include <crosswise/crosswise.h>' |
+        "$cplusplus" -x c++ -fsyntax-only -Wall -Wextra -pedantic -Werror $(pkg-config --cflags crosswise) -
 else
     echo "no C++ compiler here: the header was not tried in C++"
 fi

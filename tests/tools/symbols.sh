@@ -32,5 +32,6 @@ expect bad '#include <stdio.h>
 void cw_one(void) { fputs("x", stderr); }'
 expect bad '#include <stdlib.h>
 const char *cw_one(void) { return getenv("HOME"); }'
+expect bad 'int cwi_two(void); int cw_one(void) { return cwi_two(); }'
 expect bad 'static int one(void) { return 1; }'
 exit $failed

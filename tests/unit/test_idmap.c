@@ -82,6 +82,29 @@ static void many_ids_are_all_found_again(void **state)
     cwi_idmap_clear(&map);
 }
 
+static void short_and_long_ids_do_not_mix_up(void **state)
+{
+    cwi_idmap map;
+    char id[40];
+
+    cwi_idmap_init(&map);
+    for (int32_t length = 1; length < 40; length++) {
+        memset(id, 'a', sizeof id);
+        id[length] = '\0';
+        assert_int_equal(add(*state, &map, id), 2 * length - 2);
+        id[length - 1] = 'b';
+        assert_int_equal(add(*state, &map, id), 2 * length - 1);
+    }
+    for (int32_t k = 0; k < map.count; k++) {
+        const char *text = cwi_idmap_text(&map, k);
+        assert_int_equal(strlen(text), k / 2 + 1);
+        assert_int_equal(cwi_idmap_find(&map, text, strlen(text)), k);
+        assert_int_equal(add(*state, &map, text), k);
+    }
+    assert_int_equal(cwi_idmap_find(&map, "aaaaaaaaac", 10), -1);
+    cwi_idmap_clear(&map);
+}
+
 static void the_longest_id_fits(void **state)
 {
     cwi_idmap map;
@@ -170,6 +193,7 @@ int main(void)
         cmocka_unit_test(ids_are_numbered_in_order_of_appearance),
         cmocka_unit_test(leading_zeros_and_strange_bytes_are_kept),
         cmocka_unit_test(many_ids_are_all_found_again),
+        cmocka_unit_test(short_and_long_ids_do_not_mix_up),
         cmocka_unit_test(the_longest_id_fits),
         cmocka_unit_test(too_many_ids_are_refused),
         cmocka_unit_test(selected_ids_keep_the_given_order),

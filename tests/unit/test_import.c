@@ -167,7 +167,7 @@ static void every_delimiter_is_recognised(void **state)
         assert_row(b->rows, 0, "1", "10");
         assert_row(b->rows, 1, "2", "20");
         assert_non_null(b->rows->time);
-        assert_float_equal(b->rows->time[1], 200, 0);
+        assert_true(b->rows->time[1] == 200);
     }
 }
 
@@ -177,7 +177,7 @@ static void header_names_are_found_in_any_order(void **state)
     (void)import_text(b, "Timestamp,stars,business_id,text,User_ID\n5,4,pizza,nice,ann\n", NULL);
     expect_rows(b, 1, 1, 1);
     assert_row(b->rows, 0, "ann", "pizza");
-    assert_float_equal(b->rows->time[0], 5, 0);
+    assert_true(b->rows->time[0] == 5);
     (void)import_text(b, "userId,movieId,rating,timestamp\n1,2,3.5,4\n",
                       PAIRS("min-rating", "3.5"));
     expect_rows(b, 1, 1, 1);
@@ -189,7 +189,7 @@ static void unknown_header_is_an_error_that_lists_the_columns(void **state)
     (void)import_text(b, "who,what\n1,2\n", NULL);
     expect_error(b, CW_BAD_DATA,
                  "x.csv: no user column is known by its name; there are who, what: choose with "
-                 "--columns user=..,item=..");
+                 "--columns user=..,item=.., or say --header no");
 }
 
 static void header_can_be_forced(void **state)
@@ -312,11 +312,11 @@ static void recbole_inter_is_recognised(void **state)
                       PAIRS("min-rating", "5"));
     expect_rows(b, 1, 1, 1);
     assert_row(b->rows, 0, "b", "y");
-    assert_float_equal(b->rows->time[0], 20, 0);
+    assert_true(b->rows->time[0] == 20);
     (void)import_text(b, "id:token\tname:token_seq\n1\tx\n", NULL);
     expect_error(b, CW_BAD_DATA,
                  "x.csv: no user column is known by its name; there are id, name: choose with "
-                 "--columns user=..,item=..");
+                 "--columns user=..,item=.., or say --header no");
     (void)import_text(b, "id:token\tname:token_seq\n1\tx\n", PAIRS("columns", "user=id,item=name"));
     expect_rows(b, 1, 1, 1);
 }
@@ -328,7 +328,7 @@ static void movielens_with_and_without_time(void **state)
                       PAIRS("min-rating", "5"));
     expect_rows(b, 1, 1, 1);
     assert_row(b->rows, 0, "1", "0104257");
-    assert_float_equal(b->rows->time[0], 978300760, 0);
+    assert_true(b->rows->time[0] == 978300760);
     (void)import_text(b, "1::2::5\n1::3::4\n", NULL);
     expect_rows(b, 2, 1, 2);
     assert_null(b->rows->time);
@@ -343,8 +343,8 @@ static void netflix_blocks_are_recognised(void **state)
                       PAIRS("min-rating", "5"));
     expect_rows(b, 2, 1, 2);
     assert_row(b->rows, 1, "822109", "2");
-    assert_float_equal(b->rows->time[0], 1115942400, 0);
-    assert_float_equal(b->rows->time[1], 86400, 0);
+    assert_true(b->rows->time[0] == 1115942400);
+    assert_true(b->rows->time[1] == 86400);
     (void)import_text(b, "822109,5,2005-05-13\n1:\n1488844,3,2005-09-06\n", NULL);
     expect_error(b, CW_BAD_DATA, "x.csv:1: a rating before the first line 'MovieID:'");
     (void)import_text(b, "1:\n5,3\n", PAIRS("format", "netflix"));
@@ -394,9 +394,19 @@ static void split_folder_gives_parts_and_raw_ids(void **state)
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA, "d/train.csv.gz:3: item 1 is not in id2idx_i.csv");
+    write_text(b, "d/test.csv", "user,item\n5,0\n");
+    write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\njam,1\n");
+    (void)import_names(b, PAIRS("d"), NULL);
+    expect_error(b, CW_BAD_DATA, "d/test.csv:2: user 5 is not in id2idx_u.csv");
+    write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\n1\n");
+    (void)import_names(b, PAIRS("d"), NULL);
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: the line is not 'id,idx'");
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\npie,1\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: this id occurred before");
+    write_text(b, "d/id2idx_i.csv", "pie,0\n");
+    (void)import_names(b, PAIRS("d"), NULL);
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:1: the header must be 'id,idx'");
     write_text(b, "d/train.txt", "0 1\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA,
@@ -433,7 +443,7 @@ static void parts_are_given_by_the_caller(void **state)
     assert_int_equal(b->rows->part[0], CW_PART_TEST);
     assert_row(b->rows, 1, "1", "2");
     assert_int_equal(b->rows->part[1], CW_PART_TRAIN);
-    expect_log(b, "W:1 interaction was of an earlier part dropped from a later one\n");
+    expect_log(b, "W:1 interaction was dropped because an earlier part has it too\n");
 }
 
 static void several_files_may_differ_in_format(void **state)
@@ -467,6 +477,16 @@ static void ids_are_kept_exactly(void **state)
     expect_rows(b, 3, 3, 3);
     assert_row(b->rows, 0, "007", " x");
     assert_row(b->rows, 2, "\xff", "\xc3\xa9");
+}
+
+static void a_third_column_may_be_a_time(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "1,2,978300760\n1,3,978300761\n", NULL);
+    expect_rows(b, 2, 1, 2);
+    assert_true(b->rows->time[1] == 978300761);
+    (void)import_text(b, "1,2,2005-09-06\n1,3,2005-09-07\n", NULL);
+    assert_true(b->rows->time[1] - b->rows->time[0] == 86400);
 }
 
 static void one_user_and_one_item_are_enough(void **state)
@@ -671,8 +691,8 @@ static void repeats_are_dropped_and_counted(void **state)
     (void)import_text(b, text, NULL);
     expect_rows(b, 3, 2, 2);
     assert_row(b->rows, 2, "1", "4");
-    assert_float_equal(b->rows->time[0], 10, 0);
-    assert_float_equal(b->rows->time[2], 13, 0);
+    assert_true(b->rows->time[0] == 10);
+    assert_true(b->rows->time[2] == 13);
     expect_log(b, "W:2 repeated interactions were dropped\n");
     (void)import_text(b, text, PAIRS("keep-duplicates", "on"));
     expect_rows(b, 5, 2, 2);
@@ -705,6 +725,26 @@ static void the_record_says_what_was_read(void **state)
     json_decref(record);
 }
 
+static void a_name_that_is_no_utf8_is_recorded_all_the_same(void **state)
+{
+    bed *b = *state;
+    write_text(b, "\xff.csv", "user,item\n1,2\n");
+    (void)import_names(b, PAIRS("\xff.csv"), NULL);
+    expect_rows(b, 1, 1, 1);
+    assert_non_null(strstr(b->rows->source, "\"?.csv\""));
+}
+
+static void wrong_parts_are_refused(void **state)
+{
+    bed *b = *state;
+    const char *path = "x.csv";
+    const cw_part part = (cw_part)3;
+    b->status = cw_import_parts(b->ctx, &path, &part, 1, NULL, &b->rows);
+    expect_error(b, CW_BAD_ARG, "x.csv: 3 is not a part of a split");
+    b->status = cw_import_parts(b->ctx, &path, NULL, 1, NULL, &b->rows);
+    expect_error(b, CW_BAD_ARG, "the parts of the files are missing");
+}
+
 static void arrays_become_interactions(void **state)
 {
     bed *b = *state;
@@ -715,13 +755,39 @@ static void arrays_become_interactions(void **state)
     expect_rows(b, 2, 2, 2);
     assert_row(b->rows, 0, "-5", "0");
     assert_row(b->rows, 1, "9223372036854775807", "-9223372036854775808");
-    assert_float_equal(b->rows->time[1], 2, 0);
+    assert_true(b->rows->time[1] == 2);
     cw_interactions_free(b->rows);
     time[1] = NAN;
     b->status = cw_interactions_create(b->ctx, user, item, time, 3, &b->rows);
     expect_error(b, CW_BAD_ARG, "the time of entry 1 is not finite");
     b->status = cw_interactions_create(b->ctx, user, item, NULL, 0, &b->rows);
     expect_error(b, CW_BAD_ARG, "there must be at least one user and item, not 0");
+}
+
+static void first_of_many_repeats_stays_in_its_place(void **state)
+{
+    enum { N = 20000, IDS = 90 };
+    static int64_t user[N], item[N];
+    static bool seen[IDS][IDS];
+    bed *b = *state;
+    uint32_t random = 1;
+    int64_t kept = 0;
+
+    for (int r = 0; r < N; r++) {
+        random = random * 1664525 + 1013904223;
+        user[r] = random >> 8 & 63;
+        item[r] = (random >> 16) % IDS;
+    }
+    assert_int_equal(cw_interactions_create(b->ctx, user, item, NULL, N, &b->rows), CW_OK);
+    for (int r = 0; r < N; r++) {
+        char raw_user[24], raw_item[24];
+        if (seen[user[r]][item[r]]) continue;
+        seen[user[r]][item[r]] = true;
+        snprintf(raw_user, sizeof raw_user, "%d", (int)user[r]);
+        snprintf(raw_item, sizeof raw_item, "%d", (int)item[r]);
+        assert_row(b->rows, kept++, raw_user, raw_item);
+    }
+    assert_int_equal(cw_interactions_count(b->rows), kept);
 }
 
 static bool never(void *user, const char *stage, int64_t done, int64_t total)
@@ -795,6 +861,7 @@ int main(void)
         TEST(several_files_may_differ_in_format),
         TEST(crlf_and_byte_order_mark_are_no_part_of_ids),
         TEST(ids_are_kept_exactly),
+        TEST(a_third_column_may_be_a_time),
         TEST(one_user_and_one_item_are_enough),
         TEST(times_are_seconds_since_1970),
         TEST(impossible_times_are_malformed),
@@ -811,7 +878,10 @@ int main(void)
         TEST(missing_files_are_named),
         TEST(repeats_are_dropped_and_counted),
         TEST(the_record_says_what_was_read),
+        TEST(a_name_that_is_no_utf8_is_recorded_all_the_same),
+        TEST(wrong_parts_are_refused),
         TEST(arrays_become_interactions),
+        TEST(first_of_many_repeats_stays_in_its_place),
         TEST(cancelling_leaves_nothing_behind),
         TEST(running_out_of_memory_leaves_nothing_behind),
     };

@@ -19,11 +19,9 @@ static void values_outside_their_bounds_are_refused(void **state)
     cw_options *o;
     listener_init(&l);
     assert_int_equal(cw_options_create(l.ctx, "prepare", &o), CW_OK);
-    refused(l.ctx, o, "holdout", "1",
-            "--holdout is '1'; it must be a number between 0 (not included) and 1 (not included)");
-    refused(
-        l.ctx, o, "holdout", "nan",
-        "--holdout is 'nan'; it must be a number between 0 (not included) and 1 (not included)");
+    refused(l.ctx, o, "holdout", "1", "--holdout is '1'; it must be a number above 0 and below 1");
+    refused(l.ctx, o, "holdout", "nan",
+            "--holdout is 'nan'; it must be a number above 0 and below 1");
     refused(l.ctx, o, "core", "0",
             "--core is '0'; it must be a whole number between 1 and 1000000");
     refused(l.ctx, o, "core", "2.5",

@@ -272,6 +272,19 @@ static void truncated_zstd_is_refused(void **state)
     }
 }
 
+static void damaged_zstd_is_refused(void **state)
+{
+    unsigned char packed[64];
+    size_t size = zstd_frames(packed, 1);
+    cwi_source *source;
+
+    packed[6] |= 6; /* a block type that does not exist */
+    cwi_begin(*state);
+    assert_int_equal(cwi_source_open_memory(*state, "x.zst", packed, size, &source), CW_BAD_DATA);
+    assert_string_equal(cw_context_error(*state), "x.zst: compressed data is damaged");
+    assert_null(source);
+}
+
 static void missing_file_and_folder_are_named(void **state)
 {
     cwi_source *source;
@@ -366,6 +379,7 @@ int main(void)
         cmocka_unit_test(damaged_gzip_is_refused),
         cmocka_unit_test(zstd_frames_follow_each_other),
         cmocka_unit_test(truncated_zstd_is_refused),
+        cmocka_unit_test(damaged_zstd_is_refused),
         cmocka_unit_test(missing_file_and_folder_are_named),
         cmocka_unit_test(a_file_is_read_like_memory),
         cmocka_unit_test(progress_can_stop_reading),

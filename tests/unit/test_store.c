@@ -263,7 +263,7 @@ static void a_missing_folder_is_said_plainly(void **state)
     fixture *f = *state;
     cw_dataset *d;
     assert_int_equal(cw_dataset_load(f->l.ctx, "/nowhere/at/all", &d), CW_IO);
-    assert_string_equal(cw_context_error(f->l.ctx), "there is no folder /nowhere/at/all");
+    assert_string_equal(cw_context_error(f->l.ctx), "there is no folder '/nowhere/at/all'");
     write_file(f->folder, "file", "x");
     char path[128], expected[256];
     snprintf(path, sizeof path, "%s/file", f->folder);

@@ -1,0 +1,101 @@
+/* cmd_methods.c - crosswise methods */
+#include <string.h>
+
+#include "cli.h"
+
+static void print_defaults(const char *method)
+{
+    const cw_option_info *info;
+    const char *between = "  tuned:";
+    for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++) {
+        const char *value = cw_method_default(method, "mf", info->name);
+        if (!value[0]) continue;
+        printf("%s --%s %s", between, info->name, value);
+        between = "";
+    }
+    putchar('\n');
+}
+
+static void print_methods(void)
+{
+    printf("Methods:\n");
+    for (size_t m = 0; cw_method_name(m); m++) {
+        printf("  %-10s %s\n", cw_method_name(m), cw_method_help(cw_method_name(m)));
+        printf("  %-9s", "");
+        print_defaults(cw_method_name(m));
+    }
+    printf("\nBackbones:\n");
+    for (size_t b = 0; cw_backbone_name(b); b++)
+        printf("  %-10s %s\n", cw_backbone_name(b), cw_backbone_help(cw_backbone_name(b)));
+    printf("\nOptions of training (default in brackets):\n");
+    cli_print_stage("train");
+}
+
+static json_t *report_option(const cw_option_info *info)
+{
+    static const char *const kind[] = {"integer", "real", "choice", "text", "flag"};
+    json_t *out = json_pack("{s:s, s:s, s:s, s:s}", "name", info->name, "kind", kind[info->kind],
+                            "default", info->preset, "help", info->help);
+    if (info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL) {
+        json_object_set_new(out, "minimum", json_real(info->minimum));
+        json_object_set_new(out, "maximum", json_real(info->maximum));
+    }
+    if (info->choices) json_object_set_new(out, "choices", json_string(info->choices));
+    return out;
+}
+
+static json_t *report_method(const char *name)
+{
+    const cw_option_info *info;
+    json_t *defaults = json_object();
+    for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++) {
+        const char *value = cw_method_default(name, "mf", info->name);
+        if (value[0]) json_object_set_new(defaults, info->name, json_string(value));
+    }
+    return json_pack("{s:s, s:s, s:o}", "name", name, "help", cw_method_help(name), "defaults",
+                     defaults);
+}
+
+static cw_status print_json(void)
+{
+    const cw_option_info *info;
+    json_t *methods = json_array(), *backbones = json_array(), *options = json_array();
+    for (size_t m = 0; cw_method_name(m); m++)
+        json_array_append_new(methods, report_method(cw_method_name(m)));
+    for (size_t b = 0; cw_backbone_name(b); b++)
+        json_array_append_new(backbones, json_pack("{s:s, s:s}", "name", cw_backbone_name(b),
+                                                   "help", cw_backbone_help(cw_backbone_name(b))));
+    for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++)
+        json_array_append_new(options, report_option(info));
+    json_t *root = json_pack("{s:o, s:o, s:o}", "methods", methods, "backbones", backbones,
+                             "options", options);
+    if (!root) return CW_NO_MEMORY;
+    json_dumpf(root, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(root);
+    return CW_OK;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    const cli_flag flags[] = {{0}};
+    cli_call call;
+    cw_status status = CW_OK;
+
+    int code = cli_begin(&call, command, argc, argv, flags);
+    if (code < 0 && call.n_inputs > 0)
+        code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
+    if (code < 0 && call.json)
+        status = print_json();
+    else if (code < 0)
+        print_methods();
+    return cli_end(&call, code, status);
+}
+
+const cli_command cmd_methods = {
+    .name = "methods",
+    .summary = "list the methods, backbones and options of training",
+    .usage = "",
+    .details = "Prints what can be trained, with every option, its default and its bounds.",
+    .run = run,
+};

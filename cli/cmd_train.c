@@ -1,0 +1,224 @@
+/* cmd_train.c - crosswise train DIR|LOG --out MODEL.safetensors */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+typedef struct job {
+    cli_call *call;
+    const char *out; /* NULL: the model is not kept */
+    bool is_live;    /* lines are overwritten on a terminal */
+    char *record;    /* path of the run file */
+    char *checkpoint;
+    json_t *totals; /* of the events so far: what time left is estimated from */
+    double seconds;
+    int64_t epochs;
+} job;
+
+/* ---- while it runs ------------------------------------------------------------ */
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* The value of the metric that decides, whatever its name. */
+static void print_valid(const job *j, const json_t *event)
+{
+    const char *metric = cw_options_get(j->call->options[0], "metric");
+    const json_t *valid = json_object_get(event, "valid");
+    if (!valid) return;
+    fprintf(stderr, "  %s %.4f", metric, number(valid, metric));
+    if (number(event, "best_epoch") > 0)
+        fprintf(stderr, "  best %.4f (epoch %.0f)", number(event, "best"),
+                number(event, "best_epoch"));
+}
+
+/* One line per epoch; on a terminal only those with an evaluation stay. */
+static void on_event(void *user, const char *text)
+{
+    job *j = user;
+    json_t *event = json_loads(text, 0, NULL);
+    cli_clear_line();
+    if (j->call->json) {
+        printf("%s\n", text);
+        fflush(stdout);
+    } else if (!j->call->quiet && (json_object_get(event, "valid") || !j->is_live)) {
+        j->seconds += number(event, "train_s") + number(event, "eval_s");
+        fprintf(stderr, "epoch %4.0f  loss %.5f", number(event, "epoch"), number(event, "loss"));
+        print_valid(j, event);
+        fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
+    }
+    json_decref(event);
+}
+
+/* ---- afterwards --------------------------------------------------------------- */
+
+static void print_result(const job *j, const char *run)
+{
+    static const char *const row[][2] = {{"Recall", "recall"},
+                                         {"NDCG", "ndcg"},
+                                         {"Precision", "precision"},
+                                         {"Hit rate", "hit_rate"},
+                                         {"MRR", "mrr"},
+                                         {"MAP", "map"},
+                                         {"ARP", "arp"}};
+    json_t *root = json_loads(run, 0, NULL);
+    const char *at = strchr(cw_options_get(j->call->options[0], "metric"), '@');
+    const json_t *valid = json_object_get(root, "valid"), *test = json_object_get(root, "test");
+    char key[32];
+
+    printf("\n%s on %s, best epoch %.0f, trained for %.1f s\n\n",
+           json_string_value(json_object_get(root, "method")),
+           json_string_value(json_object_get(root, "backbone")), number(root, "best_epoch"),
+           number(root, "train_s"));
+    printf("%-14s %10s %10s\n", "", "valid", "test");
+    for (size_t r = 0; r < sizeof row / sizeof row[0]; r++) {
+        char label[32];
+        int digits = strcmp(row[r][1], "arp") == 0 ? 1 : 4;
+        snprintf(key, sizeof key, "%s%s", row[r][1], at ? at : "");
+        snprintf(label, sizeof label, "%s%s", row[r][0], at ? at : "");
+        printf("%-14s", label);
+        if (json_is_object(valid))
+            printf(" %10.*f", digits, number(valid, key));
+        else
+            printf(" %10s", "-");
+        if (json_is_object(test))
+            printf(" %10.*f\n", digits, number(test, key));
+        else
+            printf(" %10s\n", "-");
+    }
+    if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);
+    json_decref(root);
+}
+
+/* MODEL.safetensors -> MODEL.run.json */
+static char *with_ending(const char *path, const char *ending)
+{
+    static const char usual[] = ".safetensors";
+    size_t length = strlen(path), cut = sizeof usual - 1;
+    if (length > cut && strcmp(path + length - cut, usual) == 0) length -= cut;
+    char *made = malloc(length + strlen(ending) + 1);
+    if (!made) return NULL;
+    memcpy(made, path, length);
+    strcpy(made + length, ending);
+    return made;
+}
+
+/* The record beside the model, replaced in one step. */
+static cw_status write_record(job *j, const char *run)
+{
+    char *temporary = with_ending(j->record, ".partial");
+    FILE *file = temporary ? fopen(temporary, "w") : NULL;
+    bool good =
+        file && fprintf(file, "%s\n", run) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    if (file && fclose(file) != 0) good = false;
+    if (good) good = rename(temporary, j->record) == 0;
+    if (!good) {
+        fprintf(stderr, "crosswise: cannot write %s\n", j->record);
+        if (temporary) unlink(temporary);
+    }
+    free(temporary);
+    return good ? CW_OK : CW_IO;
+}
+
+/* ---- the data ----------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A dataset folder as it is; anything else is imported and split first. */
+static cw_status load(cli_call *call, cw_dataset **out)
+{
+    const char *input = call->inputs[0];
+    cw_interactions *interactions = NULL;
+    if (is_folder(input)) return cw_dataset_load(call->ctx, input, out);
+    cw_status status = cw_import(call->ctx, &input, 1, call->options[1], &interactions);
+    if (status == CW_OK)
+        status = cw_dataset_prepare(call->ctx, interactions, call->options[2], out);
+    cw_interactions_free(interactions);
+    return status;
+}
+
+static cw_status train(job *j)
+{
+    cli_call *call = j->call;
+    cw_dataset *dataset = NULL;
+    cw_model *model = NULL;
+    char *run = NULL;
+
+    cw_status status = load(call, &dataset);
+    if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
+    if (status == CW_OK && j->out) status = cw_model_save(call->ctx, model, j->out);
+    if (status == CW_OK && j->out) status = write_record(j, run);
+    if (status == CW_OK && j->checkpoint) (void)unlink(j->checkpoint); /* no longer needed */
+    cli_clear_line();
+    if (status == CW_OK && call->json)
+        printf("%s\n", run);
+    else if (status == CW_OK && !call->quiet)
+        print_result(j, run);
+    if (status == CW_CANCELLED && j->checkpoint)
+        fprintf(stderr, "crosswise: the state is in %s; --resume goes on from it\n", j->checkpoint);
+    cw_text_free(run);
+    cw_model_free(model);
+    cw_dataset_free(dataset);
+    return status;
+}
+
+/* Beside the model lie its run file and, while training, its checkpoint. */
+static cw_status name_files(job *j)
+{
+    if (!j->out) return CW_OK;
+    j->record = with_ending(j->out, ".run.json");
+    const char *given = cw_options_get(j->call->options[0], "checkpoint");
+    j->checkpoint = given[0] ? strdup(given) : with_ending(j->out, ".checkpoint");
+    if (!j->record || !j->checkpoint) return CW_NO_MEMORY;
+    return cw_options_set(j->call->ctx, j->call->options[0], "checkpoint", j->checkpoint);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    const char *out = NULL;
+    const cli_flag flags[] = {
+        {"out", "FILE", &out, NULL,
+         "write the model here (FILE.safetensors), and FILE.run.json beside it"},
+        {0}};
+    cli_call call;
+    cw_status status = CW_OK;
+
+    int code = cli_begin(&call, command, argc, argv, flags);
+    if (code < 0 && call.n_inputs != 1)
+        code = cli_misuse(command, "it takes one dataset folder or file, not %zu", call.n_inputs);
+    if (code < 0) {
+        job j = {.call = &call, .out = out, .is_live = isatty(STDERR_FILENO)};
+        cw_context_set_event(call.ctx, on_event, &j);
+        status = name_files(&j);
+        if (status == CW_OK) status = train(&j);
+        free(j.record);
+        free(j.checkpoint);
+    }
+    return cli_end(&call, code, status);
+}
+
+const cli_command cmd_train = {
+    .name = "train",
+    .summary = "train a recommender on a dataset folder or a raw log",
+    .usage = "DIR|FILE [--method cpr] [--out MODEL.safetensors] [options]",
+    .details =
+        "Trains on the train part, stops when the validation part no longer gains, keeps the best\n"
+        "parameters and measures them on the test part.  A raw log is imported, filtered and "
+        "split\n"
+        "first, with the options of prepare.\n"
+        "\n"
+        "  crosswise train sim --out cpr.safetensors\n"
+        "  crosswise train sim --method bpr --out bpr.safetensors\n"
+        "  crosswise train clicks.csv --out clicks.safetensors\n"
+        "  crosswise train sim --out cpr.safetensors --resume",
+    .stages = {"train", "import", "prepare"},
+    .run = run,
+};

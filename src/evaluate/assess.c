@@ -1,0 +1,149 @@
+/* assess.c - one walk over the users, then everything that can be said of their lists. */
+#include "evaluate/assess.h"
+
+#include <math.h>
+
+#include "core/mem.h"
+
+typedef struct assessor {
+    const cwi_subject *subject;
+    const cwi_request *request;
+    cwi_findings *findings;
+} assessor;
+
+static void add_list(void *arg, const cwi_list *list)
+{
+    const assessor *a = arg;
+    const cwi_request *request = a->request;
+    cwi_findings *f = a->findings;
+
+    for (int32_t j = 0; j < request->n_ks; j++) {
+        double *value = f->value + ((int64_t)list->row * request->n_ks + j) * CWI_N_METRICS;
+        cwi_trial trial = cwi_audience_trial(&f->audience, a->subject->degree, list->user,
+                                             list->item, list->count, request->k[j]);
+        trial.is_capped = request->is_capped;
+        cwi_trial_measure(&trial, value);
+        if (j > 0) continue;
+        cwi_group_add(f->group, request->n_groups, f->item_group, &trial, f->room);
+        for (int32_t p = 0; p < trial.count; p++) f->recommended[trial.item[p]]++;
+    }
+}
+
+static int64_t most_held(const cwi_audience *audience)
+{
+    int64_t most = 0;
+    for (int32_t r = 0; r < audience->n; r++) {
+        const int64_t *start = audience->held.start + audience->users[r];
+        if (start[1] - start[0] > most) most = start[1] - start[0];
+    }
+    return most;
+}
+
+static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
+                          cwi_findings *f)
+{
+    size_t n_items = (size_t)subject->ranker->n_items, n_users = (size_t)subject->ranker->n_users;
+    size_t row = (size_t)request->n_ks * CWI_N_METRICS * sizeof *f->value;
+    int32_t main_k = request->k[0];
+    if (main_k > subject->ranker->n_items) main_k = subject->ranker->n_items;
+    size_t room = (size_t)main_k + (size_t)most_held(&f->audience);
+
+    f->log_degree = cwi_alloc(ctx, n_items, sizeof *f->log_degree);
+    f->value = cwi_alloc(ctx, (size_t)f->audience.n, row);
+    f->recommended = cwi_alloc_zero(ctx, n_items, sizeof *f->recommended);
+    f->item_group = cwi_alloc(ctx, n_items, 1);
+    f->user_group = cwi_alloc(ctx, n_users, 1);
+    f->room = cwi_alloc(ctx, room, sizeof *f->room);
+    if (!f->log_degree || !f->value || !f->recommended || !f->item_group || !f->user_group ||
+        !f->room)
+        return CW_NO_MEMORY;
+    for (size_t i = 0; i < n_items; i++) f->log_degree[i] = log1p((double)subject->degree[i]);
+    return CW_OK;
+}
+
+/* Does exposure decide what is recommended? */
+static cw_status correlate_propensity(cw_context *ctx, const cwi_subject *subject, cwi_findings *f)
+{
+    int32_t n_items = subject->ranker->n_items;
+    double *times = cwi_alloc(ctx, (size_t)n_items, sizeof *times);
+    double *propensity = cwi_alloc(ctx, (size_t)n_items, sizeof *propensity);
+    cw_status status = CW_NO_MEMORY;
+
+    if (!times || !propensity) goto done;
+    for (int32_t i = 0; i < n_items; i++) {
+        times[i] = (double)f->recommended[i];
+        propensity[i] = (double)subject->truth->item_propensity[i];
+    }
+    CW_TRY(cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation));
+done:
+    cwi_free(times);
+    cwi_free(propensity);
+    return status;
+}
+
+/* What needs more walks or draws, each only when asked for. */
+static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
+                             const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
+{
+    cw_status status = CW_OK;
+    cwi_walk main_walk = *walk;
+
+    main_walk.k = request->k[0];
+    if (request->n_resamples > 0)
+        CW_TRY(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
+                             request->n_resamples, request->seed, f->interval));
+    if (subject->truth) {
+        CW_TRY(
+            cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
+        CW_TRY(correlate_propensity(ctx, subject, f));
+    }
+    if (request->sweeps)
+        CW_TRY(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
+done:
+    return status;
+}
+
+cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
+                     cwi_findings *out)
+{
+    const cwi_ranker *ranker = subject->ranker;
+    assessor a = {subject, request, out};
+    cw_status status;
+
+    *out = (cwi_findings){0};
+    CW_TRY(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
+    CW_TRY(allocate(ctx, subject, request, out));
+    CW_TRY(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
+                             out->item_group));
+    CW_TRY(cwi_degree_groups(ctx, subject->user_degree, ranker->n_users, request->n_groups,
+                             out->user_group));
+    const cwi_walk walk = {.ranker = ranker,
+                           .mask = subject->mask,
+                           .users = out->audience.users,
+                           .n_users = out->audience.n,
+                           .k = request->k_max,
+                           .dials = &request->popularity,
+                           .n_dials = 1,
+                           .log_degree = out->log_degree,
+                           .collect = add_list,
+                           .arg = &a,
+                           .stage = "ranking"};
+    CW_TRY(cwi_walk_run(ctx, &walk));
+    CW_TRY(
+        cwi_beyond_measure(ctx, out->recommended, subject->degree, ranker->n_items, &out->beyond));
+    CW_TRY(assess_more(ctx, subject, request, &walk, out));
+done:
+    return status;
+}
+
+void cwi_findings_clear(cwi_findings *findings)
+{
+    cwi_audience_clear(&findings->audience);
+    cwi_free(findings->log_degree);
+    cwi_free(findings->value);
+    cwi_free(findings->recommended);
+    cwi_free(findings->item_group);
+    cwi_free(findings->user_group);
+    cwi_free(findings->room);
+    *findings = (cwi_findings){0};
+}

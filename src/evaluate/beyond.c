@@ -1,0 +1,140 @@
+/* beyond.c - coverage, concentration and popularity of recommendations. */
+#include "evaluate/beyond.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "prepare/stats.h"
+
+typedef struct ranked_value {
+    double value;
+    int32_t id;
+} ranked_value;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked_value *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Ranks 1..n in ascending order, equal values sharing the mean of theirs. */
+static cw_status mean_ranks(cw_context *ctx, const double *value, int32_t n, double *rank)
+{
+    ranked_value *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    if (!order) return CW_NO_MEMORY;
+    for (int32_t i = 0; i < n; i++) order[i] = (ranked_value){value[i], i};
+    qsort(order, (size_t)n, sizeof *order, by_value);
+    for (int32_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && order[end].value == order[begin].value;) end++;
+        for (int32_t r = begin; r < end; r++) rank[order[r].id] = (begin + 1.0 + end) / 2;
+    }
+    cwi_free(order);
+    return CW_OK;
+}
+
+static double pearson(const double *x, const double *y, int32_t n)
+{
+    double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
+    for (int32_t i = 0; i < n; i++) {
+        mean_x += x[i] / n;
+        mean_y += y[i] / n;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        xx += (x[i] - mean_x) * (x[i] - mean_x);
+        yy += (y[i] - mean_y) * (y[i] - mean_y);
+        xy += (x[i] - mean_x) * (y[i] - mean_y);
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : (double)NAN;
+}
+
+cw_status cwi_spearman(cw_context *ctx, const double *x, const double *y, int32_t n, double *out)
+{
+    cw_status status = CW_NO_MEMORY;
+    double *rank_x = cwi_alloc(ctx, (size_t)n, sizeof *rank_x);
+    double *rank_y = cwi_alloc(ctx, (size_t)n, sizeof *rank_y);
+
+    *out = (double)NAN;
+    if (!rank_x || !rank_y) goto done;
+    CW_TRY(mean_ranks(ctx, x, n, rank_x));
+    CW_TRY(mean_ranks(ctx, y, n, rank_y));
+    *out = pearson(rank_x, rank_y, n);
+done:
+    cwi_free(rank_x);
+    cwi_free(rank_y);
+    return status;
+}
+
+static int ascending_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What depends on the times alone. */
+static cw_status measure_spread(cw_context *ctx, const int64_t *times, int32_t n, double total,
+                                cwi_beyond *out)
+{
+    int64_t *sorted = cwi_alloc(ctx, (size_t)n, sizeof *sorted);
+    int64_t covered = 0;
+
+    if (!sorted) return CW_NO_MEMORY;
+    if (n > 0) memcpy(sorted, times, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending_order);
+    out->gini = cwi_gini(sorted, n);
+    cwi_free(sorted);
+    for (int32_t i = 0; i < n; i++) {
+        double share = (double)times[i] / total;
+        covered += times[i] > 0;
+        if (times[i] > 0) out->entropy -= share * log2(share);
+    }
+    out->coverage = (double)covered / n;
+    out->entropy_share = n > 1 ? out->entropy / log2(n) : 1;
+    return CW_OK;
+}
+
+/* What depends on how popular the recommended items are.  Percentile: the share of the items that
+ * are less popular, those equally popular (itself among them) counting half. */
+static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const int64_t *degree,
+                                    int32_t n, double total, cwi_beyond *out)
+{
+    ranked_value *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    int32_t head = (int32_t)ceil(0.2 * n);
+    double percentiles = 0, in_head = 0;
+
+    if (!order) return CW_NO_MEMORY;
+    for (int32_t i = 0; i < n; i++) order[i] = (ranked_value){-(double)degree[i], i};
+    qsort(order, (size_t)n, sizeof *order, by_value); /* most popular first, ties by id */
+    for (int32_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && order[end].value == order[begin].value;) end++;
+        for (int32_t r = begin; r < end; r++) {
+            double recommended = (double)times[order[r].id];
+            percentiles += recommended * (1 - (begin + end) / 2.0 / n);
+            if (r < head) in_head += recommended;
+        }
+    }
+    cwi_free(order);
+    out->popularity_percentile = percentiles / total;
+    out->tail_share = 1 - in_head / total;
+    return CW_OK;
+}
+
+cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,
+                             int32_t n_items, cwi_beyond *out)
+{
+    cw_status status;
+    double total = 0, nothing = (double)NAN;
+
+    *out = (cwi_beyond){0};
+    for (int32_t i = 0; i < n_items; i++) total += (double)times[i];
+    if (total == 0) {
+        *out = (cwi_beyond){0, nothing, nothing, nothing, nothing, nothing};
+        return CW_OK;
+    }
+    CW_TRY(measure_spread(ctx, times, n_items, total, out));
+    CW_TRY(measure_popularity(ctx, times, degree, n_items, total, out));
+done:
+    return status;
+}

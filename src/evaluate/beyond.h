@@ -1,0 +1,27 @@
+/* beyond.h - what the lists of all users do to the catalogue. */
+#ifndef CWI_EVALUATE_BEYOND_H
+#define CWI_EVALUATE_BEYOND_H
+
+#include "core/context.h"
+
+/* Definitions: docs/metrics.md.  NaN where nothing was recommended. */
+typedef struct cwi_beyond {
+    double coverage;              /* share of the catalogue in at least one list */
+    double gini;                  /* of the times each item was recommended */
+    double entropy;               /* of the same, in bits */
+    double entropy_share;         /* of the largest possible entropy, log2(items) */
+    double popularity_percentile; /* mean over recommendations, 0..1 */
+    double tail_share;            /* recommendations outside the most popular fifth of the items */
+} cwi_beyond;
+
+/*
+ *   times   [n_items] how often each item was recommended
+ *   degree  [n_items] in the training set
+ */
+cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,
+                             int32_t n_items, cwi_beyond *out);
+
+/* Spearman's correlation with mean ranks for ties; NaN when one side is constant. */
+cw_status cwi_spearman(cw_context *ctx, const double *x, const double *y, int32_t n, double *out);
+
+#endif

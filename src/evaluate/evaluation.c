@@ -1,0 +1,150 @@
+/* evaluation.c - the public call: a model on a dataset. */
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/report.h"
+#include "core/text.h"
+#include "evaluate/assess.h"
+#include "evaluate/evaluate.h"
+#include "model/model.h"
+
+/* The same raw ids under the same numbers, or the first difference. */
+static cw_status compare_ids(cw_context *ctx, const char *kind, const cwi_idmap *model,
+                             const cwi_idmap *dataset)
+{
+    char ours[48], theirs[48];
+
+    if (model->count != dataset->count)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "the model does not fit the dataset: it knows %d %ss, the dataset has %d",
+                        (int)model->count, kind, (int)dataset->count);
+    for (int32_t id = 0; id < model->count; id++) {
+        const char *a = cwi_idmap_text(model, id), *b = cwi_idmap_text(dataset, id);
+        if (strcmp(a, b) == 0) continue;
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "the model does not fit the dataset: its %s number %d is '%s', that of the "
+                        "dataset '%s'",
+                        kind, (int)id, cwi_excerpt(a, strlen(a), ours),
+                        cwi_excerpt(b, strlen(b), theirs));
+    }
+    return CW_OK;
+}
+
+/* The rows to be found. */
+static cw_status find_held(cw_context *ctx, const cw_dataset *dataset, cwi_held_out split,
+                           const cwi_pairs **out)
+{
+    static const char *const name[] = {"test", "valid"};
+
+    if (split == CWI_HELD_UNIFORM) {
+        if (!dataset->truth)
+            return cwi_fail(ctx, CW_BAD_ARG,
+                            "--split uniform needs a simulated dataset; this one is not");
+        *out = &dataset->truth->uniform;
+        if ((*out)->count > 0) return CW_OK;
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "this dataset was simulated without a uniform test (--uniform-test)");
+    }
+    *out = &dataset->part[split == CWI_HELD_TEST ? CW_PART_TEST : CW_PART_VALID];
+    if ((*out)->count > 0) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG, "the dataset has no %s rows", name[split]);
+}
+
+/* What the model has seen and the validation rows together, a user's items sorted. */
+static cw_status join_masks(cw_context *ctx, const cwi_csr *seen, const cwi_pairs *valid,
+                            cwi_csr *out)
+{
+    cw_status status;
+    int64_t count = seen->start[seen->n_rows];
+    cwi_pairs both = {0};
+    CW_TRY(cwi_pairs_create(ctx, count + valid->count, &both));
+    for (int32_t u = 0; u < seen->n_rows; u++)
+        for (int64_t k = seen->start[u]; k < seen->start[u + 1]; k++) both.user[k] = u;
+    if (count > 0) memcpy(both.item, seen->value, (size_t)count * sizeof *both.item);
+    for (int64_t k = 0; k < valid->count; k++) {
+        both.user[count + k] = valid->user[k];
+        both.item[count + k] = valid->item[k];
+    }
+    CW_TRY(cwi_csr_create(ctx, both.user, both.item, both.count, seen->n_rows, out));
+    cwi_csr_sort(out);
+done:
+    cwi_pairs_clear(&both);
+    return status;
+}
+
+static cw_status choose_truth(cw_context *ctx, const cw_dataset *dataset, cwi_when when,
+                              const cwi_truth **out)
+{
+    *out = when == CWI_WHEN_OFF ? NULL : dataset->truth;
+    if (when != CWI_WHEN_ON || *out) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG, "--truth on needs a simulated dataset; this one is not");
+}
+
+static cw_status count_seen(cw_context *ctx, const cw_model *model, int64_t **out)
+{
+    *out = cwi_alloc(ctx, (size_t)model->n_users, sizeof **out);
+    if (!*out) return CW_NO_MEMORY;
+    for (int32_t u = 0; u < model->n_users; u++)
+        (*out)[u] = model->seen.start[u + 1] - model->seen.start[u];
+    return CW_OK;
+}
+
+static cw_status report(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
+                        char **json)
+{
+    cwi_findings *findings = cwi_alloc_zero(ctx, 1, sizeof *findings);
+    if (!findings) return CW_NO_MEMORY;
+    cw_status status = cwi_assess(ctx, subject, request, findings);
+    if (status == CW_OK)
+        status = cwi_report_text(ctx, cwi_findings_report(subject, request, findings), json);
+    cwi_findings_clear(findings);
+    cwi_free(findings);
+    return status;
+}
+
+/* The training set in use is the model's own, which may be a skewed draw of the dataset's. */
+static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_model *model,
+                          const cw_options *options, char **json)
+{
+    cw_status status;
+    cwi_request request;
+    cwi_ranker ranker = {0};
+    cwi_csr joined = {0};
+    int64_t *user_degree = NULL;
+    cwi_subject subject = {.ranker = &ranker, .mask = &model->seen, .degree = model->degree};
+
+    CW_TRY(cwi_request_parse(ctx, options, &request));
+    CW_TRY(compare_ids(ctx, "user", &model->users, &dataset->users));
+    CW_TRY(compare_ids(ctx, "item", &model->items, &dataset->items));
+    CW_TRY(find_held(ctx, dataset, request.split, &subject.held));
+    CW_TRY(choose_truth(ctx, dataset, request.truth, &subject.truth));
+    CW_TRY(count_seen(ctx, model, &user_degree));
+    subject.user_degree = user_degree;
+    if (request.masks_valid) {
+        CW_TRY(join_masks(ctx, &model->seen, &dataset->part[CW_PART_VALID], &joined));
+        subject.mask = &joined;
+    }
+    CW_TRY(cwi_model_rank(ctx, model, &ranker));
+    CW_TRY(report(ctx, &subject, &request, json));
+done:
+    cwi_ranker_close(&ranker);
+    cwi_csr_clear(&joined);
+    cwi_free(user_degree);
+    return status;
+}
+
+cw_status cw_evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_model *model,
+                      const cw_options *options, char **json)
+{
+    cw_options *defaults = NULL;
+    cw_status status;
+
+    cwi_begin(ctx);
+    *json = NULL;
+    CW_TRY(cwi_options_check(ctx, options, "evaluate"));
+    if (!options) CW_TRY(cwi_options_create(ctx, "evaluate", cwi_evaluate_options, &defaults));
+    CW_TRY(evaluate(ctx, dataset, model, options ? options : defaults, json));
+done:
+    cw_options_free(defaults);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* request.c - the options of evaluation. */
+#include "evaluate/request.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "evaluate/evaluate.h"
+
+enum { MAX_K = 1000000 };
+
+const cw_option_info cwi_evaluate_options[] = {
+    {.name = "split",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "test",
+     .choices = "test|valid|uniform",
+     .help = "which held-out rows to find; uniform is the uniformly exposed test of a simulated "
+             "dataset"},
+    {.name = "k",
+     .kind = CW_OPTION_TEXT,
+     .preset = "20",
+     .help = "length of the lists, or several as in 20,50; the first is used where there is one"},
+    {.name = "groups",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "4",
+     .minimum = 1,
+     .maximum = 64,
+     .help = "number of popularity groups of items, and of activity groups of users"},
+    {.name = "mask-valid",
+     .kind = CW_OPTION_FLAG,
+     .preset = "off",
+     .help = "leave a user's validation items out of his list, as his train items are"},
+    {.name = "bootstrap",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .minimum = 0,
+     .maximum = 100000,
+     .help = "resamples of the users for 95 % intervals of the metrics; 0 is none"},
+    {.name = "popularity",
+     .kind = CW_OPTION_REAL,
+     .preset = "0",
+     .minimum = -1e6,
+     .maximum = 1e6,
+     .help = "rank by score + this * ln(1 + train degree of the item)"},
+    {.name = "popularity-sweep",
+     .kind = CW_OPTION_TEXT,
+     .preset = "",
+     .help = "accuracy against popularity along a list of values of popularity, such as -1,0,1; "
+             "auto chooses them from the spread of the scores"},
+    {.name = "recall",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "held",
+     .choices = "held|capped",
+     .help = "Recall divides by the number of held-out items, or by at most K"},
+    {.name = "truth",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "auto",
+     .choices = "auto|on|off",
+     .help = "compare with the true relevances of a simulated dataset; auto does so when there "
+             "are any"},
+    {.name = "seed",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .minimum = 0,
+     .maximum = 4294967295.0,
+     .help = "for the bootstrap and the sample of users compared with the truth"},
+    {0}};
+
+/* The next entry of a list with commas; NULL at its end. */
+static const char *next_entry(const char **list, size_t *length)
+{
+    const char *entry = *list;
+    if (!entry) return NULL;
+    const char *comma = strchr(entry, ',');
+    *length = comma ? (size_t)(comma - entry) : strlen(entry);
+    *list = comma ? comma + 1 : NULL;
+    return entry;
+}
+
+static cw_status bad_entry(cw_context *ctx, const char *option, const char *entry, size_t length,
+                           const char *problem)
+{
+    char shown[48];
+    return cwi_fail(ctx, CW_BAD_ARG, "--%s lists '%s'; %s", option,
+                    cwi_excerpt(entry, length, shown), problem);
+}
+
+static bool has_k(const cwi_request *request, int64_t k)
+{
+    for (int32_t j = 0; j < request->n_ks; j++)
+        if (request->k[j] == k) return true;
+    return false;
+}
+
+static cw_status parse_ks(cw_context *ctx, const char *list, cwi_request *out)
+{
+    const char *entry;
+    size_t length;
+    int64_t k;
+
+    while ((entry = next_entry(&list, &length))) {
+        if (!cwi_parse_int(entry, length, &k) || k < 1 || k > MAX_K)
+            return bad_entry(ctx, "k", entry, length,
+                             "each must be a whole number between 1 and 1000000");
+        if (has_k(out, k)) return bad_entry(ctx, "k", entry, length, "it is there twice");
+        if (out->n_ks == CWI_MAX_KS)
+            return bad_entry(ctx, "k", entry, length, "16 lengths are the most");
+        out->k[out->n_ks++] = (int32_t)k;
+        if (k > out->k_max) out->k_max = (int32_t)k;
+    }
+    return CW_OK;
+}
+
+static cw_status parse_dials(cw_context *ctx, const char *list, cwi_request *out)
+{
+    const char *entry;
+    size_t length;
+    double dial;
+
+    out->sweeps = list[0] != '\0';
+    if (!out->sweeps || strcmp(list, "auto") == 0) return CW_OK;
+    while ((entry = next_entry(&list, &length))) {
+        if (!cwi_parse_fraction(entry, length, &dial) || !(fabs(dial) <= 1e6))
+            return bad_entry(ctx, "popularity-sweep", entry, length,
+                             "each must be a number between -1e6 and 1e6");
+        if (out->n_dials == CWI_MAX_DIALS)
+            return bad_entry(ctx, "popularity-sweep", entry, length, "64 values are the most");
+        out->dial[out->n_dials++] = dial;
+    }
+    return CW_OK;
+}
+
+cw_status cwi_request_parse(cw_context *ctx, const cw_options *options, cwi_request *out)
+{
+    cw_status status;
+
+    *out = (cwi_request){.split = (cwi_held_out)cwi_options_choice(options, "split"),
+                         .n_groups = (int32_t)cwi_options_integer(options, "groups"),
+                         .masks_valid = cwi_options_flag(options, "mask-valid"),
+                         .is_capped = cwi_options_choice(options, "recall") == 1,
+                         .n_resamples = cwi_options_integer(options, "bootstrap"),
+                         .popularity = cwi_options_real(options, "popularity"),
+                         .truth = (cwi_when)cwi_options_choice(options, "truth"),
+                         .seed = (uint64_t)cwi_options_integer(options, "seed")};
+    CW_TRY(parse_ks(ctx, cwi_options_text(options, "k"), out));
+    CW_TRY(parse_dials(ctx, cwi_options_text(options, "popularity-sweep"), out));
+    if (out->masks_valid && out->split == CWI_HELD_VALID)
+        status =
+            cwi_fail(ctx, CW_BAD_ARG, "--mask-valid would leave out what --split valid looks for");
+done:
+    return status;
+}

@@ -1,0 +1,253 @@
+/*
+ * checkpoint.c - the whole state of training in one file, so that a killed run goes on bit for bit.
+ *
+ * Random numbers are a function of seed and step, so the state is: parameters, best parameters,
+ * moments, and a handful of counters.  The file is replaced in one step; the old one stays until
+ * the new one is complete.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/report.h"
+#include "model/tensorfile.h"
+#include "train/train.h"
+
+enum { VERSION = 1, N_COUNTERS = 8, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+
+static const char format[] = "crosswise-checkpoint";
+
+/* Counters and sums of the state, side by side with where they live. */
+static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
+{
+    int64_t *const list[N_COUNTERS] = {
+        &t->epoch,           &t->adam.step,           &t->tally.steps,    &t->tally.trained,
+        &t->steps_per_epoch, &t->stopper.best_epoch, &t->stopper.worse, &t->saved_epoch};
+    memcpy(where, list, sizeof list);
+}
+
+static void list_sums(cwi_trainer *t, double *where[N_SUMS])
+{
+    double *const list[N_SUMS] = {&t->tally.data_loss, &t->tally.reg_loss, &t->tally.reg_at_start,
+                                  &t->stopper.best,    &t->train_s,        &t->reg};
+    memcpy(where, list, sizeof list);
+}
+
+/* What must be the same for a run to go on: everything but how long and how it is kept. */
+static json_t *describe_identity(const cwi_trainer *t)
+{
+    static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
+                                                 "eval-every", "checkpoint-every", "resume"};
+    json_t *options = cwi_report_options(t->options);
+    for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
+        json_object_del(options, free_to_change[k]);
+    return json_pack("{s:s, s:o}", "data", t->data_hash, "options", options);
+}
+
+static char *dump(json_t *value)
+{
+    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS);
+}
+
+/* ---- save ------------------------------------------------------------------- */
+
+typedef struct contents {
+    cwi_array array[MAX_ARRAYS];
+    char name[MAX_ARRAYS][CWI_TENSOR_NAME_BYTES + 8];
+    size_t count;
+} contents;
+
+static void add(contents *c, const char *prefix, const char *name, cwi_dtype dtype, int64_t rows,
+                int64_t columns, const void *data)
+{
+    snprintf(c->name[c->count], sizeof c->name[0], "%s%s", prefix, name);
+    c->array[c->count] = (cwi_array){.name = c->name[c->count],
+                                     .dtype = dtype,
+                                     .rank = columns ? 2 : 1,
+                                     .shape = {rows, columns},
+                                     .data = data};
+    c->count++;
+}
+
+static void add_params(contents *c, const char *prefix, const cwi_params *params)
+{
+    for (int k = 0; k < params->count; k++)
+        add(c, prefix, params->tensor[k].name, CWI_F32, params->tensor[k].rows,
+            params->tensor[k].columns, params->tensor[k].data);
+}
+
+static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
+{
+    json_t *identity = describe_identity(t);
+    char *identity_text = dump(identity), *epochs_text = dump(t->epochs);
+    cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
+    cwi_tensorfile file = {.format = format,
+                           .version = VERSION,
+                           .n_arrays = c->count,
+                           .n_notes = 2,
+                           .arrays = c->array,
+                           .notes = notes};
+    cw_status status = identity_text && epochs_text
+                           ? cwi_tensorfile_write(t->ctx, path, &file)
+                           : cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    free(identity_text);
+    free(epochs_text);
+    json_decref(identity);
+    return status;
+}
+
+cw_status cwi_checkpoint_save(cwi_trainer *t)
+{
+    int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
+    double sums[N_SUMS], *sum[N_SUMS];
+    const char *path = cwi_options_text(t->options, "checkpoint");
+    if (path[0] == '\0') return CW_OK;
+    contents *c = cwi_alloc_zero(t->ctx, 1, sizeof *c);
+    if (!c) return CW_NO_MEMORY;
+
+    double train_s = t->train_s;
+    if (t->tally.steps > 0) t->train_s += cwi_seconds_since(&t->epoch_began);
+    t->saved_epoch = t->epoch;
+    list_counters(t, counter);
+    list_sums(t, sum);
+    for (int k = 0; k < N_COUNTERS; k++) counters[k] = *counter[k];
+    for (int k = 0; k < N_SUMS; k++) sums[k] = *sum[k];
+    t->train_s = train_s;
+    add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
+    add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
+    add(c, "", "luck", CWI_I64, 2, CWI_MAX_GROUPS, &t->tally.luck);
+    if (t->adam.mode == CWI_ADAM_DEFERRED)
+        add(c, "", "last", CWI_I64, t->params.tensor[0].rows, 0, t->adam.last);
+    add_params(c, "param.", &t->params);
+    add_params(c, "best.", &t->best);
+    add_params(c, "m.", &t->adam.m);
+    add_params(c, "v.", &t->adam.v);
+    cw_status status = write_contents(t, c, path);
+    clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
+    cwi_free(c);
+    return status;
+}
+
+/* ---- load ------------------------------------------------------------------- */
+
+/* Copy an array of the file over `bytes` bytes that it must have. */
+static cw_status take(cwi_trainer *t, const cwi_tensorfile *file, const char *path,
+                      const char *prefix, const char *name, cwi_dtype dtype, int64_t numbers,
+                      void *out)
+{
+    char full[CWI_TENSOR_NAME_BYTES + 8];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const cwi_array *array = cwi_tensorfile_find(file, full);
+    if (!array || array->dtype != dtype || cwi_array_count(array) != numbers)
+        return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is missing or of another size", path, full);
+    memcpy(out, array->data, (size_t)numbers * cwi_dtype_bytes[dtype]);
+    return CW_OK;
+}
+
+static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const char *path,
+                             const char *prefix, cwi_params *out)
+{
+    cw_status status = CW_OK;
+    for (int k = 0; k < out->count && status == CW_OK; k++) {
+        cwi_tensor *tensor = &out->tensor[k];
+        status = take(t, file, path, prefix, tensor->name, CWI_F32, tensor->rows * tensor->columns,
+                      tensor->data);
+    }
+    return status;
+}
+
+/* The first option that differs, for the message. */
+static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
+                                const json_t *ours)
+{
+    const char *name;
+    json_t *value;
+    const char *data = json_string_value(json_object_get(theirs, "data"));
+    if (!data || strcmp(data, t->data_hash) != 0)
+        return cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with other data; train without --resume, "
+                                             "or remove it",
+                        path);
+    json_object_foreach(json_object_get(ours, "options"), name, value)
+    {
+        json_t *other = json_object_get(json_object_get(theirs, "options"), name);
+        if (json_equal(other, value)) continue;
+        char *here = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        char *there = other ? json_dumps(other, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
+        cw_status status = cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s", path,
+                                    name, there ? there : "missing", here ? here : "?");
+        free(here);
+        free(there);
+        return status;
+    }
+    return CW_OK;
+}
+
+static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    const char *text = cwi_tensorfile_note(file, "identity");
+    json_t *theirs = text ? json_loads(text, 0, NULL) : NULL;
+    json_t *made = describe_identity(t);
+    char *printed = made ? dump(made) : NULL; /* through text, so that numbers compare alike */
+    json_t *ours = printed ? json_loads(printed, 0, NULL) : NULL;
+    cw_status status = ours ? refuse_foreign(t, path, theirs, ours)
+                            : cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    free(printed);
+    json_decref(theirs);
+    json_decref(made);
+    json_decref(ours);
+    return status;
+}
+
+static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    cw_status status;
+    int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
+    double sums[N_SUMS], *sum[N_SUMS];
+    const char *epochs = cwi_tensorfile_note(file, "epochs");
+
+    CW_TRY(check_identity(t, file, path));
+    CW_TRY(take(t, file, path, "", "counters", CWI_I64, N_COUNTERS, counters));
+    CW_TRY(take(t, file, path, "", "sums", CWI_F64, N_SUMS, sums));
+    CW_TRY(take(t, file, path, "", "luck", CWI_I64, 2 * CWI_MAX_GROUPS, &t->tally.luck));
+    list_counters(t, counter);
+    list_sums(t, sum);
+    for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
+    for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
+    if (t->adam.mode == CWI_ADAM_DEFERRED)
+        CW_TRY(take(t, file, path, "", "last", CWI_I64, t->params.tensor[0].rows, t->adam.last));
+    CW_TRY(take_params(t, file, path, "param.", &t->params));
+    CW_TRY(take_params(t, file, path, "m.", &t->adam.m));
+    CW_TRY(take_params(t, file, path, "v.", &t->adam.v));
+    if (t->stopper.best_epoch > 0) {
+        CW_TRY(cwi_params_copy(t->ctx, &t->params, &t->best));
+        CW_TRY(take_params(t, file, path, "best.", &t->best));
+    }
+    json_decref(t->epochs);
+    t->epochs = epochs ? json_loads(epochs, 0, NULL) : NULL;
+    if (!json_is_array(t->epochs))
+        status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: the list of epochs is damaged", path);
+    if (status == CW_OK) status = cwi_adam_restore_rates(t->ctx, &t->adam);
+done:
+    return status;
+}
+
+cw_status cwi_checkpoint_load(cwi_trainer *t)
+{
+    const char *path = cwi_options_text(t->options, "checkpoint");
+    cwi_tensorfile file;
+    if (path[0] == '\0')
+        return cwi_fail(t->ctx, CW_BAD_ARG, "--resume needs --checkpoint, the file to go on from");
+    if (!cwi_path_exists(path)) {
+        cwi_log(t->ctx, CW_LOG_INFO, "there is no %s yet; training starts from the beginning", path);
+        return CW_OK;
+    }
+    cw_status status = cwi_tensorfile_read(t->ctx, path, format, VERSION, &file);
+    if (status != CW_OK) return status;
+    status = restore(t, &file, path);
+    cwi_tensorfile_clear(&file);
+    if (status == CW_OK)
+        cwi_log(t->ctx, CW_LOG_INFO, "going on from %s: epoch %lld, step %lld", path,
+                (long long)t->epoch, (long long)t->tally.steps);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* record.c - what training tells while it runs and leaves behind. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "train/train.h"
+
+double cwi_seconds_since(const struct timespec *then)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+
+static void set_metric(json_t *out, const char *name, int32_t k, double value)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s@%d", name, k);
+    json_object_set_new(out, key, json_real(value));
+}
+
+json_t *cwi_record_metrics(const cwi_metrics *m)
+{
+    json_t *out = json_object();
+    set_metric(out, "recall", m->k, m->recall);
+    set_metric(out, "precision", m->k, m->precision);
+    set_metric(out, "ndcg", m->k, m->ndcg);
+    set_metric(out, "hit_rate", m->k, m->hit_rate);
+    set_metric(out, "mrr", m->k, m->mrr);
+    set_metric(out, "map", m->k, m->map);
+    set_metric(out, "arp", m->k, m->arp);
+    json_object_set_new(out, "users", json_integer(m->users));
+    if (json_object_size(out) == 8) return out;
+    json_decref(out); /* some of them found no memory */
+    return NULL;
+}
+
+/* Share of samples accepted, by slots per row. */
+static json_t *report_luck(const cwi_trainer *t)
+{
+    json_t *out = json_object();
+    const cwi_luck *luck = &t->tally.luck;
+    for (int g = 0; g < t->batch.n_groups; g++) {
+        char key[16];
+        if (luck->attempts[g] == 0) continue;
+        snprintf(key, sizeof key, "k%d", t->batch.group[g].slots / 2);
+        json_object_set_new(
+            out, key, json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
+    }
+    return out;
+}
+
+static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double train_s,
+                          double eval_s)
+{
+    double steps = t->tally.trained > 0 ? (double)t->tally.trained : 1;
+    double data_loss = t->tally.data_loss / steps, reg_loss = t->tally.reg_loss / steps;
+    json_t *out = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:o}", "epoch",
+                            (json_int_t)t->epoch, "train_s", train_s, "eval_s", eval_s, "loss",
+                            data_loss + reg_loss, "data_loss", data_loss, "reg_loss", reg_loss,
+                            "best_epoch", (json_int_t)t->stopper.best_epoch, "best",
+                            t->stopper.best, "accepted", report_luck(t));
+    if (valid && json_object_set_new(out, "valid", cwi_record_metrics(valid)) != 0) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* The event is the epoch with its kind and the end of the road. */
+static void tell(const cwi_trainer *t, const json_t *epoch)
+{
+    if (!t->ctx->event) return;
+    json_t *event = json_pack("{s:s, s:I}", "event", "epoch", "epochs",
+                              (json_int_t)cwi_options_integer(t->options, "epochs"));
+    json_object_update(event, (json_t *)epoch);
+    char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
+    if (text) t->ctx->event(t->ctx->event_user, text);
+    free(text);
+    json_decref(event);
+}
+
+cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double train_s, double eval_s)
+{
+    json_t *epoch = make_epoch(t, valid, train_s, eval_s);
+    if (epoch) tell(t, epoch);
+    if (json_array_append_new(t->epochs, epoch) == 0) return CW_OK;
+    return cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+}

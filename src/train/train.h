@@ -1,0 +1,103 @@
+/* train.h - the training loop and its state. */
+#ifndef CWI_TRAIN_TRAIN_H
+#define CWI_TRAIN_TRAIN_H
+
+#include <jansson.h>
+#include <time.h>
+
+#include "core/file.h"
+#include "core/options.h"
+#include "evaluate/evaluate.h"
+#include "optim/adam.h"
+#include "prepare/dataset.h"
+#include "registry.h"
+
+extern const cw_option_info cwi_train_options[];
+
+/* When to write a checkpoint: after so many epochs or seconds, 0 for neither. */
+typedef struct cwi_pace {
+    int64_t epochs;
+    double seconds;
+} cwi_pace;
+
+/* Sums over the steps of the epoch that is under way. */
+typedef struct cwi_tally {
+    int64_t steps;      /* made in this epoch */
+    int64_t trained;    /* of them: not skipped for want of samples */
+    double data_loss, reg_loss;
+    double reg_at_start;
+    cwi_luck luck;
+} cwi_tally;
+
+/* Early stopping. */
+typedef struct cwi_stopper {
+    double best;        /* of the metric; starts at 0 */
+    int64_t best_epoch; /* 0: none yet */
+    int64_t worse;      /* evaluations since */
+} cwi_stopper;
+
+typedef struct cwi_trainer {
+    cw_context *ctx;
+    const cw_dataset *dataset;
+    cw_options *options; /* all filled in */
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    char data_hash[CWI_HASH_BYTES];
+
+    cwi_training training;
+    cwi_shape shape;
+    void *sampler, *scorer; /* states */
+    cwi_batch batch;
+    float *score, *slope;   /* [max_slots] */
+    double *margin, *work;  /* [max rows] */
+    double reg;             /* lambda */
+    bool reg_by_batch;
+    int32_t *count;         /* [table rows] scratch of the batch regulariser */
+
+    cwi_params params, best; /* best is empty until the first evaluation that counts */
+    cwi_adam adam;
+    int64_t epoch;           /* finished epochs */
+    int64_t steps_per_epoch;
+    cwi_tally tally;
+    cwi_stopper stopper;
+    json_t *epochs;          /* one object per finished epoch */
+    bool has_warned;
+
+    char metric[16];         /* what stopping looks at, such as "recall" */
+    int32_t metric_k;
+    cwi_pace pace;
+    int64_t saved_epoch;
+    struct timespec saved_at, epoch_began;
+    double train_s;          /* of the epoch under way, before a resume */
+} cwi_trainer;
+
+/* options.c: the given options with the method's defaults filled in. */
+cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
+                           const cwi_method **method, const cwi_backbone **backbone);
+
+/* trainer.c */
+cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                             cwi_trainer **out);
+void cwi_trainer_free(cwi_trainer *t); /* NULL is fine */
+cw_status cwi_trainer_run(cwi_trainer *t);
+
+/* init.c: first values of all parameters. */
+cw_status cwi_params_init(cw_context *ctx, const cw_options *options, int32_t n_users,
+                          cwi_params *params);
+
+/* step.c: one optimisation step. */
+cw_status cwi_trainer_step(cwi_trainer *t);
+/* Sum of squares of the embedding table times lambda over its rows. */
+double cwi_trainer_reg(const cwi_trainer *t);
+
+/* checkpoint.c */
+cw_status cwi_checkpoint_save(cwi_trainer *t);
+cw_status cwi_checkpoint_load(cwi_trainer *t); /* nothing happens when there is none */
+
+/* record.c: events and the record of the run. */
+cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double train_s, double eval_s);
+cw_status cwi_record_model(cwi_trainer *t, json_t **valid, json_t **test);
+json_t *cwi_record_metrics(const cwi_metrics *metrics);
+double cwi_seconds_since(const struct timespec *then);
+
+#endif

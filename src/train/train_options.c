@@ -1,0 +1,156 @@
+/* train_options.c - every option of training, and what a method makes of those not given. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "train/train.h"
+
+#define WHOLE(id, text, low, high, about)                                                          \
+    {                                                                                              \
+        .name = id, .kind = CW_OPTION_INTEGER, .preset = text, .minimum = low, .maximum = high,    \
+        .help = about                                                                              \
+    }
+#define REAL(id, text, low, high, about)                                                           \
+    {                                                                                              \
+        .name = id, .kind = CW_OPTION_REAL, .preset = text, .minimum = low, .maximum = high,       \
+        .help = about                                                                              \
+    }
+#define WORD(id, text, words, about)                                                               \
+    {                                                                                              \
+        .name = id, .kind = CW_OPTION_CHOICE, .preset = text, .choices = words, .help = about      \
+    }
+#define TEXT(id, text, about)                                                                      \
+    {                                                                                              \
+        .name = id, .kind = CW_OPTION_TEXT, .preset = text, .help = about                          \
+    }
+#define FLAG(id, about)                                                                            \
+    {                                                                                              \
+        .name = id, .kind = CW_OPTION_FLAG, .preset = "off", .help = about                         \
+    }
+
+const cw_option_info cwi_train_options[] = {
+    TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
+    TEXT("backbone", "", "what turns a user and an item into a score; the method's first when not "
+                         "given"),
+    WHOLE("dim", "128", 1, 65536, "size of the vectors"),
+    REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
+    REAL("reg", "", 0, 1e6, "L2 coefficient of the embeddings: reg times the mean squared row norm; "
+                            "tuned per method when not given"),
+    REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
+    WORD("reg-kind", "table", "table|batch",
+         "table: every row of the table at every step; batch: the rows of the batch, half of their "
+         "squares divided by the batch"),
+    WHOLE("batch", "2048", 1, 1048576, "examples per step; an epoch is (train rows / batch) steps"),
+    REAL("beta", "", 1, 1000,
+         "cpr: how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
+    REAL("ratio", "3", 1e-6, 1e6, "cpr: examples of k for each of k + 1"),
+    WHOLE("max-k", "3", 2, CWI_MAX_K, "cpr: samples of 2 to this many interactions"),
+    WHOLE("k", "0", 0, CWI_MAX_K, "cpr: samples of just so many interactions; 0 mixes 2 to max-k"),
+    WORD("select", "joint", "joint|per-k",
+         "cpr: the hardest candidates of all k together (authors' code) or of each k (paper)"),
+    WORD("distinct", "neighbours", "neighbours|all",
+         "cpr: users and items of a sample differ between neighbours, which follows from the "
+         "sampling, or all of them"),
+    FLAG("strict", "cpr: fail when a step does not find all its samples, as the authors' code does"),
+    WORD("pos", "interaction", "interaction|user",
+         "bpr: draw an interaction, or a user and then one of his interactions"),
+    WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
+    WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
+    WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
+    TEXT("metric", "recall@20", "what makes an evaluation the best: recall, precision, ndcg, "
+                                "hit_rate, mrr or map, @ a list length"),
+    WHOLE("seed", "0", 0, 4294967295.0, "same seed, same model, bit for bit, on any number of "
+                                        "threads"),
+    WORD("adam", "deferred", "dense|deferred|lazy",
+         "rows outside the batch: moved at every step, made up for when next read (faster, nearly "
+         "the same), or left alone (another optimizer)"),
+    WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
+    WORD("init", "joint", "joint|split|normal|uniform",
+         "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
+         "U(-1/sqrt(dim), 1/sqrt(dim))"),
+    REAL("init-scale", "0.1", 1e-12, 1000, "standard deviation of init normal"),
+    TEXT("checkpoint", "", "file to keep the state of training in"),
+    TEXT("checkpoint-every", "60s", "write it after so many epochs (10) or seconds (60s); 0 only "
+                                    "when interrupted"),
+    FLAG("resume", "go on from the checkpoint when there is one"),
+    {0}};
+
+/* A copy of the given options, or the defaults. */
+static cw_status copy_options(cw_context *ctx, const cw_options *given, cw_options **out)
+{
+    cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
+    for (const cw_option_info *info = cwi_train_options; info->name && given; info++) {
+        if (status != CW_OK) break;
+        status = cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name));
+    }
+    return status;
+}
+
+static cw_status find_method(cw_context *ctx, const char *name, const cwi_method **out)
+{
+    char known[256] = "";
+    *out = cwi_find_method(name);
+    if (*out) return CW_OK;
+    for (size_t m = 0; cw_method_name(m); m++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", m ? ", " : "", cw_method_name(m));
+    }
+    return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", name, known);
+}
+
+static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_options *options,
+                               const cwi_backbone **out)
+{
+    char first[32];
+    const char *name = cwi_options_text(options, "backbone");
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(method->backbones, "|"), method->backbones);
+    if (name[0] == '\0') name = first;
+    if (cwi_word_index(method->backbones, name) < 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", name,
+                        method->name, method->backbones);
+    *out = cwi_find_backbone(name);
+    return cwi_options_assign(ctx, options, "backbone", first[0] && name == first ? first : name);
+}
+
+/* Fill in what was not given: the method's value, or one that suits any. */
+static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                         cw_options *options)
+{
+    static const char *const fallback[][2] = {{"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}};
+    cw_status status = CW_OK;
+    for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
+        const char *value = cwi_find_default(method, backbone->name, info->name);
+        if (!value || cwi_options_is_set(options, info->name)) continue;
+        status = cwi_options_assign(ctx, options, info->name, value);
+    }
+    for (size_t f = 0; f < 3 && status == CW_OK; f++)
+        if (!cwi_options_is_set(options, fallback[f][0]))
+            status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
+    return status;
+}
+
+cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
+                           const cwi_method **method, const cwi_backbone **backbone)
+{
+    cw_status status;
+    *out = NULL;
+    CW_TRY(cwi_options_check(ctx, given, "train"));
+    CW_TRY(copy_options(ctx, given, out));
+    CW_TRY(find_method(ctx, cwi_options_text(*out, "method"), method));
+    CW_TRY(find_backbone(ctx, *method, *out, backbone));
+    CW_TRY(fill_in(ctx, *method, *backbone, *out));
+    if ((*method)->loss == &cwi_loss_cpr && !(*method)->selects &&
+        cwi_options_real(*out, "beta") != 1)
+        status = cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",
+                          cwi_options_text(*out, "beta"), (*method)->name);
+    if (cwi_options_integer(*out, "k") == 1)
+        status = cwi_fail(ctx, CW_BAD_ARG, "--k is '1'; it must be 0 or a whole number from 2 to %d",
+                          CWI_MAX_K);
+done:
+    if (status != CW_OK) {
+        cw_options_free(*out);
+        *out = NULL;
+    }
+    return status;
+}

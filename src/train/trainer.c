@@ -1,0 +1,300 @@
+/* trainer.c - epochs, evaluations, early stopping. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "train/train.h"
+
+/* ---- make and free ---------------------------------------------------------- */
+
+/* "recall@20" into its two halves. */
+static cw_status read_metric(cwi_trainer *t)
+{
+    const char *text = cwi_options_text(t->options, "metric");
+    const char *at = strchr(text, '@');
+    cwi_metrics zero = {0};
+    int64_t k = 0;
+    size_t length = at ? (size_t)(at - text) : 0;
+
+    if (length > 0 && length < sizeof t->metric) {
+        memcpy(t->metric, text, length);
+        if (cwi_metric_find(&zero, t->metric) && cwi_parse_int(at + 1, strlen(at + 1), &k) &&
+            k >= 1 && k <= INT32_MAX) {
+            t->metric_k = (int32_t)k;
+            return CW_OK;
+        }
+    }
+    return cwi_fail(t->ctx, CW_BAD_ARG,
+                    "--metric is '%s'; it must be one of %s, then @ and a list length", text,
+                    cwi_metric_names);
+}
+
+/* "10" epochs or "60s". */
+static cw_status read_pace(cwi_trainer *t)
+{
+    const char *text = cwi_options_text(t->options, "checkpoint-every");
+    size_t length = strlen(text);
+    bool is_time = length > 1 && text[length - 1] == 's';
+    double value;
+
+    if (cwi_parse_real(text, length - is_time, &value) && value >= 0 && value < 1e9 &&
+        (is_time || value == floor(value))) {
+        if (is_time)
+            t->pace.seconds = value;
+        else
+            t->pace.epochs = (int64_t)value;
+        return CW_OK;
+    }
+    return cwi_fail(t->ctx, CW_BAD_ARG,
+                    "--checkpoint-every is '%s'; it must be a number of epochs, or of seconds "
+                    "followed by s",
+                    text);
+}
+
+/* Everything whose size follows from the data and the options. */
+static cw_status open_parts(cwi_trainer *t)
+{
+    cw_status status;
+    int64_t max_slots;
+    int64_t rows = t->params.tensor[0].rows;
+
+    CW_TRY(t->method->sampler->open(t->ctx, &t->training, t->options, &max_slots, &t->sampler));
+    CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
+    CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
+    t->score = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->score);
+    t->slope = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->slope);
+    t->margin = cwi_alloc(t->ctx, (size_t)max_slots / 2 + 1, sizeof *t->margin);
+    t->work = cwi_alloc(t->ctx, (size_t)max_slots / 2 + 1, sizeof *t->work);
+    t->count = cwi_alloc_zero(t->ctx, (size_t)rows, sizeof *t->count);
+    if (!t->score || !t->slope || !t->margin || !t->work || !t->count) status = CW_NO_MEMORY;
+    if (status != CW_OK) goto done;
+    t->reg = cwi_options_real(t->options, "reg");
+    t->reg_by_batch = cwi_options_choice(t->options, "reg-kind") == 1;
+    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options,
+                           t->reg_by_batch ? 0 : 2 * t->reg / (double)rows,
+                           cwi_options_real(t->options, "weight-reg"), &t->adam));
+    t->steps_per_epoch = t->training.count / cwi_options_integer(t->options, "batch");
+    if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
+done:
+    return status;
+}
+
+static cw_status prepare_data(cwi_trainer *t)
+{
+    cw_status status;
+    const cwi_pairs *train = &t->dataset->part[CW_PART_TRAIN];
+    if (train->count == 0)
+        return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
+    CW_TRY(cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train,
+                               &t->training));
+    t->shape = (cwi_shape){t->dataset->n_users, t->dataset->n_items, &t->training.by_user};
+    CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));
+    cwi_dataset_hash(t->dataset, t->data_hash);
+done:
+    return status;
+}
+
+cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                             cwi_trainer **out)
+{
+    cw_status status;
+    *out = NULL;
+    cwi_trainer *t = cwi_alloc_zero(ctx, 1, sizeof *t);
+    if (!t) return CW_NO_MEMORY;
+    t->ctx = ctx;
+    t->dataset = dataset;
+    t->epochs = json_array();
+    status = t->epochs ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (status != CW_OK) goto done;
+    CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
+    CW_TRY(read_metric(t));
+    CW_TRY(read_pace(t));
+    CW_TRY(prepare_data(t));
+    if (t->method->sampler) {
+        CW_TRY(open_parts(t));
+        CW_TRY(cwi_params_init(ctx, t->options, t->shape.n_users, &t->params));
+        if (cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
+    }
+    *out = t;
+done:
+    if (status != CW_OK) cwi_trainer_free(t);
+    return status;
+}
+
+void cwi_trainer_free(cwi_trainer *t)
+{
+    if (!t) return;
+    if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
+    if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);
+    cwi_batch_clear(&t->batch);
+    cwi_free(t->score);
+    cwi_free(t->slope);
+    cwi_free(t->margin);
+    cwi_free(t->work);
+    cwi_free(t->count);
+    cwi_adam_clear(&t->adam);
+    cwi_params_clear(&t->params);
+    cwi_params_clear(&t->best);
+    cwi_training_clear(&t->training);
+    cw_options_free(t->options);
+    json_decref(t->epochs);
+    cwi_free(t);
+}
+
+/* ---- one epoch -------------------------------------------------------------- */
+
+/* Low acceptance is said once; none at all is an error. */
+static cw_status check_luck(cwi_trainer *t)
+{
+    const cwi_luck *luck = &t->tally.luck;
+    int64_t accepted = 0;
+    for (int g = 0; g < t->batch.n_groups; g++) {
+        accepted += luck->accepted[g];
+        double rate = luck->attempts[g] ? (double)luck->accepted[g] / (double)luck->attempts[g] : 1;
+        if (rate >= 0.5 || t->has_warned) continue;
+        t->has_warned = true;
+        cwi_log(t->ctx, CW_LOG_WARNING,
+                "only %.1f %% of the samples of %d slots were accepted: the data are dense",
+                100 * rate, t->batch.group[g].slots);
+    }
+    if (accepted > 0) return CW_OK;
+    return cwi_fail(t->ctx, CW_BAD_DATA,
+                    "no valid sample was found in a whole epoch: nearly every user has nearly every "
+                    "item, so there is nothing to learn from");
+}
+
+static bool is_time_to_save(const cwi_trainer *t)
+{
+    return t->pace.seconds > 0 && cwi_seconds_since(&t->saved_at) > t->pace.seconds;
+}
+
+/* Stop where we are, with the state kept. */
+static cw_status save_and_stop(cwi_trainer *t, cw_status reason)
+{
+    cw_status saved = cwi_checkpoint_save(t);
+    return saved == CW_OK ? reason : saved;
+}
+
+static cw_status run_steps(cwi_trainer *t)
+{
+    cw_status status = CW_OK;
+    char stage[48];
+
+    snprintf(stage, sizeof stage, "training, epoch %lld", (long long)t->epoch + 1);
+    if (t->tally.steps == 0) t->tally.reg_at_start = cwi_trainer_reg(t);
+    while (t->tally.steps < t->steps_per_epoch) {
+        status = cwi_progress(t->ctx, stage, t->tally.steps, t->steps_per_epoch);
+        if (status == CW_CANCELLED) return save_and_stop(t, status);
+        if (status == CW_OK) status = cwi_trainer_step(t);
+        if (status == CW_OK && is_time_to_save(t)) status = cwi_checkpoint_save(t);
+        if (status != CW_OK) return status;
+    }
+    return status;
+}
+
+/* Bring the parameters to rest and check them, so that no broken state is ever saved. */
+static cw_status close_epoch(cwi_trainer *t)
+{
+    cw_status status = cwi_adam_settle(t->ctx, &t->adam, &t->params);
+    if (status == CW_OK) status = check_luck(t);
+    if (status != CW_OK) return status;
+    double reg = cwi_trainer_reg(t);
+    if (isnan(t->tally.reg_loss)) /* only known at both ends of the epoch */
+        t->tally.reg_loss = (t->tally.reg_at_start + reg) / 2 * (double)t->tally.trained;
+    if (isfinite(reg)) return CW_OK;
+    return cwi_fail(t->ctx, CW_BAD_DATA,
+                    "the parameters are not numbers any more (epoch %lld); try a smaller --lr "
+                    "than %g",
+                    (long long)t->epoch + 1, t->adam.lr);
+}
+
+/* ---- evaluation ------------------------------------------------------------- */
+
+static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
+{
+    cwi_ranker ranker = {0};
+    cw_status status = t->backbone->rank(t->ctx, &t->shape, t->options, &t->params, &ranker);
+    if (status == CW_OK)
+        status = cwi_evaluate(t->ctx, &ranker, &t->training.by_user,
+                              &t->dataset->part[CW_PART_VALID], t->training.degree, t->metric_k, out);
+    cwi_ranker_close(&ranker);
+    return status;
+}
+
+static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
+{
+    double value = *cwi_metric_find(valid, t->metric);
+    if (!(value > t->stopper.best)) {
+        t->stopper.worse++;
+        return CW_OK;
+    }
+    t->stopper = (cwi_stopper){.best = value, .best_epoch = t->epoch};
+    if (t->best.count == 0) return cwi_params_copy(t->ctx, &t->params, &t->best);
+    cwi_params_assign(&t->best, &t->params);
+    return CW_OK;
+}
+
+static bool is_evaluated(const cwi_trainer *t, int64_t epoch)
+{
+    int64_t every = cwi_options_integer(t->options, "eval-every");
+    return every > 0 && epoch % every == 0 && t->dataset->part[CW_PART_VALID].count > 0;
+}
+
+/* Evaluate when it is due; epoch 0 is reported but never counts. */
+static cw_status finish_epoch(cwi_trainer *t, double train_s)
+{
+    cw_status status = CW_OK;
+    cwi_metrics valid = {0};
+    struct timespec began;
+    bool due = is_evaluated(t, t->epoch);
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (due) CW_TRY(evaluate_valid(t, &valid));
+    if (due && t->epoch > 0) CW_TRY(keep_best(t, &valid));
+    CW_TRY(cwi_record_epoch(t, due ? &valid : NULL, train_s, cwi_seconds_since(&began)));
+done:
+    return status;
+}
+
+/* ---- all epochs ------------------------------------------------------------- */
+
+static bool is_done(const cwi_trainer *t)
+{
+    if (t->epoch >= cwi_options_integer(t->options, "epochs")) return true;
+    return t->stopper.worse >= cwi_options_integer(t->options, "patience");
+}
+
+static cw_status run_epoch(cwi_trainer *t)
+{
+    cw_status status;
+    clock_gettime(CLOCK_MONOTONIC, &t->epoch_began);
+    CW_TRY(run_steps(t));
+    CW_TRY(close_epoch(t));
+    t->epoch++;
+    CW_TRY(finish_epoch(t, t->train_s + cwi_seconds_since(&t->epoch_began)));
+    t->train_s = 0;
+    memset(&t->tally, 0, sizeof t->tally);
+    if (t->pace.epochs > 0 && t->epoch - t->saved_epoch >= t->pace.epochs)
+        CW_TRY(cwi_checkpoint_save(t));
+done:
+    return status;
+}
+
+cw_status cwi_trainer_run(cwi_trainer *t)
+{
+    cw_status status = CW_OK;
+    if (!t->method->sampler) return finish_epoch(t, 0);
+    clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
+    t->saved_epoch = t->epoch;
+    if (t->dataset->part[CW_PART_VALID].count == 0)
+        cwi_log(t->ctx, CW_LOG_WARNING,
+                "there is no validation part: training runs for all %lld epochs and keeps the last "
+                "parameters",
+                (long long)cwi_options_integer(t->options, "epochs"));
+    if (t->epoch == 0 && t->tally.steps == 0) status = finish_epoch(t, 0);
+    while (status == CW_OK && !is_done(t)) status = run_epoch(t);
+    return status;
+}

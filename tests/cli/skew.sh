@@ -1,0 +1,12 @@
+# training sets of another bias, written once unless forced
+make_log >log.csv
+crosswise prepare log.csv --quiet --out set
+crosswise skew set --theta 0.5
+crosswise skew set --theta -1/2 --json
+crosswise skew set --theta 0.5 || echo "exit code $?"
+cp set/train_0.5.csv before
+crosswise skew set --theta 0.5 --force --quiet
+cmp before set/train_0.5.csv
+crosswise skew set --theta 0.5 --force --seed 1 --quiet
+cmp -s before set/train_0.5.csv || echo "another seed, other rows"
+find set -name 'train*' | sort
