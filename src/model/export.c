@@ -149,7 +149,7 @@ cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *fo
     work = NULL; /* freed by the next call */
     CW_TRY(cwi_folder_commit(ctx, finished));
 done:
-    cwi_folder_abort(work);
+    cwi_folder_abort(ctx, work);
     cwi_ranker_close(&ranker);
     return status;
 }
