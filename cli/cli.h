@@ -18,7 +18,7 @@ typedef struct cli_flag {
     const char *help;
 } cli_flag;
 
-enum { CLI_MAX_STAGES = 2 };
+enum { CLI_MAX_STAGES = 3 };
 
 typedef struct cli_command {
     const char *name;
@@ -83,6 +83,8 @@ void cli_clear_line(void);      /* remove the live line */
 /* ---- help.c ---------------------------------------------------------------- */
 
 void cli_print_help(const cli_command *command, const cli_flag *flags);
+/* The options of a stage alone. */
+void cli_print_stage(const char *stage);
 void cli_print_overview(FILE *out);
 /* The known word nearest to a mistyped one, or NULL. */
 const char *cli_nearest(const char *typed, const char *const *words, size_t n_words);

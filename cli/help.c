@@ -97,6 +97,12 @@ void cli_print_help(const cli_command *command, const cli_flag *flags)
     print_row("help", NULL, "this text");
 }
 
+void cli_print_stage(const char *stage)
+{
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cw_stage_option(stage, row)) != NULL; row++) print_option(info);
+}
+
 void cli_print_overview(FILE *out)
 {
     fprintf(out, "crosswise - recommenders free of popularity bias\n\n"

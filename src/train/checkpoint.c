@@ -22,7 +22,7 @@ static const char format[] = "crosswise-checkpoint";
 static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
 {
     int64_t *const list[N_COUNTERS] = {
-        &t->epoch,           &t->adam.step,           &t->tally.steps,    &t->tally.trained,
+        &t->epoch,           &t->adam.step,          &t->tally.steps,   &t->tally.trained,
         &t->steps_per_epoch, &t->stopper.best_epoch, &t->stopper.worse, &t->saved_epoch};
     memcpy(where, list, sizeof list);
 }
@@ -165,8 +165,9 @@ static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *
     json_t *value;
     const char *data = json_string_value(json_object_get(theirs, "data"));
     if (!data || strcmp(data, t->data_hash) != 0)
-        return cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with other data; train without --resume, "
-                                             "or remove it",
+        return cwi_fail(t->ctx, CW_BAD_DATA,
+                        "%s was made with other data; train without --resume, "
+                        "or remove it",
                         path);
     json_object_foreach(json_object_get(ours, "options"), name, value)
     {
@@ -239,7 +240,8 @@ cw_status cwi_checkpoint_load(cwi_trainer *t)
     if (path[0] == '\0')
         return cwi_fail(t->ctx, CW_BAD_ARG, "--resume needs --checkpoint, the file to go on from");
     if (!cwi_path_exists(path)) {
-        cwi_log(t->ctx, CW_LOG_INFO, "there is no %s yet; training starts from the beginning", path);
+        cwi_log(t->ctx, CW_LOG_INFO, "there is no %s yet; training starts from the beginning",
+                path);
         return CW_OK;
     }
     cw_status status = cwi_tensorfile_read(t->ctx, path, format, VERSION, &file);

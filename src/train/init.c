@@ -37,9 +37,9 @@ cw_status cwi_params_init(cw_context *ctx, const cw_options *options, int32_t n_
                                   : xavier(tensor->rows, tensor->columns);
             cwi_rng_init(&rng, seed, CWI_RNG_INIT, (uint64_t)t << 40 | (uint64_t)row);
             for (int64_t c = 0; c < tensor->columns; c++)
-                out[c] = (float)(t == 0 && kind == INIT_NORMAL
-                                     ? scale * cwi_rng_normal(&rng)
-                                     : bound * (2 * cwi_rng_real(&rng) - 1));
+                out[c] =
+                    (float)(t == 0 && kind == INIT_NORMAL ? scale * cwi_rng_normal(&rng)
+                                                          : bound * (2 * cwi_rng_real(&rng) - 1));
         }
     }
     return CW_OK;

@@ -43,8 +43,8 @@ static json_t *report_luck(const cwi_trainer *t)
         char key[16];
         if (luck->attempts[g] == 0) continue;
         snprintf(key, sizeof key, "k%d", t->batch.group[g].slots / 2);
-        json_object_set_new(
-            out, key, json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
+        json_object_set_new(out, key,
+                            json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
     }
     return out;
 }
@@ -54,11 +54,11 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
 {
     double steps = t->tally.trained > 0 ? (double)t->tally.trained : 1;
     double data_loss = t->tally.data_loss / steps, reg_loss = t->tally.reg_loss / steps;
-    json_t *out = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:o}", "epoch",
-                            (json_int_t)t->epoch, "train_s", train_s, "eval_s", eval_s, "loss",
-                            data_loss + reg_loss, "data_loss", data_loss, "reg_loss", reg_loss,
-                            "best_epoch", (json_int_t)t->stopper.best_epoch, "best",
-                            t->stopper.best, "accepted", report_luck(t));
+    json_t *out =
+        json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch,
+                  "train_s", train_s, "eval_s", eval_s, "loss", data_loss + reg_loss, "data_loss",
+                  data_loss, "reg_loss", reg_loss, "best_epoch", (json_int_t)t->stopper.best_epoch,
+                  "best", t->stopper.best, "accepted", report_luck(t));
     if (valid && json_object_set_new(out, "valid", cwi_record_metrics(valid)) != 0) {
         json_decref(out);
         return NULL;

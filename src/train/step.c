@@ -98,10 +98,11 @@ cw_status cwi_trainer_step(cwi_trainer *t)
     int64_t rows = cwi_batch_rows(&t->batch);
     double loss = take_loss(t, rows);
     if (!isfinite(loss)) {
-        status = cwi_fail(t->ctx, CW_BAD_DATA,
-                          "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
-                          "--lr than %g",
-                          (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
+        status =
+            cwi_fail(t->ctx, CW_BAD_DATA,
+                     "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
+                     "--lr than %g",
+                     (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
         goto done;
     }
     CW_TRY(t->backbone->gradient(t->ctx, t->scorer, &t->batch, t->slope, &gradient));

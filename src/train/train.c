@@ -44,8 +44,8 @@ static json_t *describe_data(const cwi_trainer *t)
 {
     const cw_dataset *d = t->dataset;
     return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users",
-                     d->n_users, "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
-                     (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+                     d->n_users, "items", d->n_items, "train", (json_int_t)d->part[0].count,
+                     "valid", (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
 }
 
 /* What the model says of itself: nothing that differs between two runs with the same seed. */
@@ -54,9 +54,8 @@ static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
     return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->method->name,
                      "backbone", t->backbone->name, "options", lasting_options(t), "seed",
                      (json_int_t)cwi_options_integer(t->options, "seed"), "data", describe_data(t),
-                     "best_epoch",
-                     (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch), "valid", valid,
-                     "test", test);
+                     "best_epoch", (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch),
+                     "valid", valid, "test", test);
 }
 
 /* The record of the run: the model's own words, every epoch, time and memory. */

@@ -22,8 +22,8 @@ typedef struct cwi_pace {
 
 /* Sums over the steps of the epoch that is under way. */
 typedef struct cwi_tally {
-    int64_t steps;      /* made in this epoch */
-    int64_t trained;    /* of them: not skipped for want of samples */
+    int64_t steps;   /* made in this epoch */
+    int64_t trained; /* of them: not skipped for want of samples */
     double data_loss, reg_loss;
     double reg_at_start;
     cwi_luck luck;
@@ -48,27 +48,27 @@ typedef struct cwi_trainer {
     cwi_shape shape;
     void *sampler, *scorer; /* states */
     cwi_batch batch;
-    float *score, *slope;   /* [max_slots] */
-    double *margin, *work;  /* [max rows] */
-    double reg;             /* lambda */
+    float *score, *slope;  /* [max_slots] */
+    double *margin, *work; /* [max rows] */
+    double reg;            /* lambda */
     bool reg_by_batch;
-    int32_t *count;         /* [table rows] scratch of the batch regulariser */
+    int32_t *count; /* [table rows] scratch of the batch regulariser */
 
     cwi_params params, best; /* best is empty until the first evaluation that counts */
     cwi_adam adam;
-    int64_t epoch;           /* finished epochs */
+    int64_t epoch; /* finished epochs */
     int64_t steps_per_epoch;
     cwi_tally tally;
     cwi_stopper stopper;
-    json_t *epochs;          /* one object per finished epoch */
+    json_t *epochs; /* one object per finished epoch */
     bool has_warned;
 
-    char metric[16];         /* what stopping looks at, such as "recall" */
+    char metric[16]; /* what stopping looks at, such as "recall" */
     int32_t metric_k;
     cwi_pace pace;
     int64_t saved_epoch;
     struct timespec saved_at, epoch_began;
-    double train_s;          /* of the epoch under way, before a resume */
+    double train_s; /* of the epoch under way, before a resume */
 } cwi_trainer;
 
 /* options.c: the given options with the method's defaults filled in. */

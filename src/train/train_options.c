@@ -31,12 +31,14 @@
 
 const cw_option_info cwi_train_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
-    TEXT("backbone", "", "what turns a user and an item into a score; the method's first when not "
-                         "given"),
+    TEXT("backbone", "",
+         "what turns a user and an item into a score; the method's first when not "
+         "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
-    REAL("reg", "", 0, 1e6, "L2 coefficient of the embeddings: reg times the mean squared row norm; "
-                            "tuned per method when not given"),
+    REAL("reg", "", 0, 1e6,
+         "L2 coefficient of the embeddings: reg times the mean squared row norm; "
+         "tuned per method when not given"),
     REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
@@ -52,16 +54,19 @@ const cw_option_info cwi_train_options[] = {
     WORD("distinct", "neighbours", "neighbours|all",
          "cpr: users and items of a sample differ between neighbours, which follows from the "
          "sampling, or all of them"),
-    FLAG("strict", "cpr: fail when a step does not find all its samples, as the authors' code does"),
+    FLAG("strict",
+         "cpr: fail when a step does not find all its samples, as the authors' code does"),
     WORD("pos", "interaction", "interaction|user",
          "bpr: draw an interaction, or a user and then one of his interactions"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
-    TEXT("metric", "recall@20", "what makes an evaluation the best: recall, precision, ndcg, "
-                                "hit_rate, mrr or map, @ a list length"),
-    WHOLE("seed", "0", 0, 4294967295.0, "same seed, same model, bit for bit, on any number of "
-                                        "threads"),
+    TEXT("metric", "recall@20",
+         "what makes an evaluation the best: recall, precision, ndcg, "
+         "hit_rate, mrr or map, @ a list length"),
+    WHOLE("seed", "0", 0, 4294967295.0,
+          "same seed, same model, bit for bit, on any number of "
+          "threads"),
     WORD("adam", "deferred", "dense|deferred|lazy",
          "rows outside the batch: moved at every step, made up for when next read (faster, nearly "
          "the same), or left alone (another optimizer)"),
@@ -71,8 +76,9 @@ const cw_option_info cwi_train_options[] = {
          "U(-1/sqrt(dim), 1/sqrt(dim))"),
     REAL("init-scale", "0.1", 1e-12, 1000, "standard deviation of init normal"),
     TEXT("checkpoint", "", "file to keep the state of training in"),
-    TEXT("checkpoint-every", "60s", "write it after so many epochs (10) or seconds (60s); 0 only "
-                                    "when interrupted"),
+    TEXT("checkpoint-every", "60s",
+         "write it after so many epochs (10) or seconds (60s); 0 only "
+         "when interrupted"),
     FLAG("resume", "go on from the checkpoint when there is one"),
     {0}};
 
@@ -145,8 +151,8 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
         status = cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",
                           cwi_options_text(*out, "beta"), (*method)->name);
     if (cwi_options_integer(*out, "k") == 1)
-        status = cwi_fail(ctx, CW_BAD_ARG, "--k is '1'; it must be 0 or a whole number from 2 to %d",
-                          CWI_MAX_K);
+        status = cwi_fail(ctx, CW_BAD_ARG,
+                          "--k is '1'; it must be 0 or a whole number from 2 to %d", CWI_MAX_K);
 done:
     if (status != CW_OK) {
         cw_options_free(*out);

@@ -88,8 +88,8 @@ static cw_status prepare_data(cwi_trainer *t)
     const cwi_pairs *train = &t->dataset->part[CW_PART_TRAIN];
     if (train->count == 0)
         return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
-    CW_TRY(cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train,
-                               &t->training));
+    CW_TRY(
+        cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
     t->shape = (cwi_shape){t->dataset->n_users, t->dataset->n_items, &t->training.by_user};
     CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));
     cwi_dataset_hash(t->dataset, t->data_hash);
@@ -161,9 +161,10 @@ static cw_status check_luck(cwi_trainer *t)
                 100 * rate, t->batch.group[g].slots);
     }
     if (accepted > 0) return CW_OK;
-    return cwi_fail(t->ctx, CW_BAD_DATA,
-                    "no valid sample was found in a whole epoch: nearly every user has nearly every "
-                    "item, so there is nothing to learn from");
+    return cwi_fail(
+        t->ctx, CW_BAD_DATA,
+        "no valid sample was found in a whole epoch: nearly every user has nearly every "
+        "item, so there is nothing to learn from");
 }
 
 static bool is_time_to_save(const cwi_trainer *t)
@@ -218,8 +219,9 @@ static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
     cwi_ranker ranker = {0};
     cw_status status = t->backbone->rank(t->ctx, &t->shape, t->options, &t->params, &ranker);
     if (status == CW_OK)
-        status = cwi_evaluate(t->ctx, &ranker, &t->training.by_user,
-                              &t->dataset->part[CW_PART_VALID], t->training.degree, t->metric_k, out);
+        status =
+            cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[CW_PART_VALID],
+                         t->training.degree, t->metric_k, out);
     cwi_ranker_close(&ranker);
     return status;
 }
