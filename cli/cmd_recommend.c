@@ -10,6 +10,12 @@ typedef struct wish {
     bool all;
 } wish;
 
+/* Where lists go. */
+typedef struct printer {
+    const char *key, *item; /* names of the first columns */
+    bool has_header;
+} printer;
+
 /* ---- lists for machines and people -------------------------------------------- */
 
 /* The shortest decimal that reads back as the same float. */
@@ -36,11 +42,17 @@ static void print_id(const char *id)
     }
 }
 
+static void print_header(printer *p)
+{
+    if (!p->has_header) printf("%s\t%s\tscore\n", p->key, p->item);
+    p->has_header = true;
+}
+
 static bool print_rows(void *user, const cw_recommendation *list)
 {
     char score[32];
-    (void)user;
     cli_clear_line();
+    print_header(user);
     for (size_t r = 0; r < list->count; r++) {
         print_id(list->user);
         putchar('\t');
@@ -71,13 +83,13 @@ static json_t *id_json(const char *id)
 
 static bool print_json(void *user, const cw_recommendation *list)
 {
-    const char *key = user;
+    const printer *p = user;
     char score[32];
     json_t *items = json_array();
     for (size_t r = 0; r < list->count; r++)
         json_array_append_new(items, json_pack("{s:o, s:f}", "item", id_json(list->items[r]),
                                                "score", atof(print_score(list->scores[r], score))));
-    json_t *root = json_pack("{s:o, s:o}", key, id_json(list->user), "items", items);
+    json_t *root = json_pack("{s:o, s:o}", p->key, id_json(list->user), "items", items);
     cli_clear_line();
     bool good = json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
     putchar('\n');
@@ -91,21 +103,21 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines)
 {
     cw_model *model = NULL;
     cw_recommendation_fn give = call->json ? print_json : print_rows;
-    char *key = w->similar ? "item" : "user";
+    printer p = {.key = w->similar ? "item" : "user", .item = w->similar ? "similar" : "item"};
     const cw_options *options = call->options[0];
 
     cw_status status = cw_model_load(call->ctx, call->inputs[0], &model);
-    if (status == CW_OK && !call->json) printf("%s\titem\tscore\n", key);
     if (status != CW_OK) return status;
     if (w->similar)
-        status = cw_similar_items(call->ctx, model, w->similar, options, give, key);
+        status = cw_similar_items(call->ctx, model, w->similar, options, give, &p);
     else if (w->history)
         status =
-            cw_recommend_history(call->ctx, model, lines->line, lines->count, options, give, key);
+            cw_recommend_history(call->ctx, model, lines->line, lines->count, options, give, &p);
     else
         status = cw_recommend(call->ctx, model, w->all ? NULL : lines->line, lines->count, options,
-                              give, key);
+                              give, &p);
     cw_model_free(model);
+    if (status == CW_OK && !call->json) print_header(&p);
     /* main says that standard output cannot be written to, and why */
     return status == CW_CANCELLED && ferror(stdout) ? CW_OK : status;
 }
