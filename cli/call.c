@@ -76,7 +76,7 @@ static int unknown_flag(const cli_call *call, const cli_flag *flags, const char 
 }
 
 /* Put a flag where it belongs.  *took_next says whether the next word was its value. */
-static int set_own_flag(const cli_call *call, const cli_flag *flag, const typed *flag_typed,
+static int set_own_flag(cli_call *call, const cli_flag *flag, const typed *flag_typed,
                         bool *took_next)
 {
     if (flag->on) {
@@ -88,6 +88,8 @@ static int set_own_flag(const cli_call *call, const cli_flag *flag, const typed 
     if (!flag_typed->value)
         return cli_misuse(call->command, "--%s needs a value: %s", flag->name, flag->value);
     *flag->text = flag_typed->value;
+    call->given[call->n_given].name = flag->name;
+    call->given[call->n_given++].value = flag_typed->value;
     *took_next = !flag_typed->is_joined;
     return -1;
 }
@@ -153,6 +155,14 @@ static int read_words(cli_call *call, const cli_flag *flags, int argc, char **ar
     return -1;
 }
 
+size_t cli_values(const cli_call *call, const char *name, const char **out)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < call->n_given; g++)
+        if (strcmp(call->given[g].name, name) == 0) out[n++] = call->given[g].value;
+    return n;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
@@ -182,10 +192,11 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
         return CLI_DONE;
     }
     call->inputs = calloc((size_t)argc + 1, sizeof *call->inputs);
+    call->given = calloc((size_t)argc + 1, sizeof *call->given);
     cw_status status = cw_context_create(&call->ctx);
     for (size_t s = 0; command->stages[s] && status == CW_OK; s++)
         status = cw_options_create(call->ctx, command->stages[s], &call->options[s]);
-    if (status != CW_OK || !call->inputs) {
+    if (status != CW_OK || !call->inputs || !call->given) {
         fprintf(stderr, "crosswise: out of memory\n");
         return CLI_FAILED;
     }
@@ -251,5 +262,6 @@ int cli_end(cli_call *call, int code, cw_status status)
     for (size_t s = 0; s < CLI_MAX_STAGES; s++) cw_options_free(call->options[s]);
     cw_context_free(call->ctx);
     free(call->inputs);
+    free(call->given);
     return code >= 0 ? code : exit_code(status);
 }
