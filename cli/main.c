@@ -5,10 +5,12 @@
 
 #include "cli.h"
 
-extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe, cmd_train, cmd_methods;
+extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe, cmd_train, cmd_methods,
+    cmd_evaluate;
 
 const cli_command *const cli_commands[] = {
-    &cmd_prepare, &cmd_skew, &cmd_simulate, &cmd_describe, &cmd_train, &cmd_methods, NULL,
+    &cmd_prepare, &cmd_skew,     &cmd_simulate, &cmd_describe,
+    &cmd_train,   &cmd_evaluate, &cmd_methods,  NULL,
 };
 
 static const cli_command *find(const char *name)
