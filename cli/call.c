@@ -1,10 +1,13 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
 #include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -212,11 +215,24 @@ static bool is_empty_folder(const char *path)
     return count == 2; /* itself and its parent */
 }
 
+static int check_parent(const char *out)
+{
+    char *copy = strdup(out);
+    int code = -1;
+    if (copy && access(dirname(copy), W_OK | X_OK) != 0) {
+        fprintf(stderr, "crosswise: cannot create folder %s: %s\n", out, strerror(errno));
+        code = CLI_FAILED;
+    }
+    free(copy);
+    return code;
+}
+
 int cli_check_out(const cli_command *command, const char *out, bool force)
 {
     struct stat info;
     if (!out || !out[0]) return cli_misuse(command, "--out DIR is missing");
-    if (lstat(out, &info) != 0 || force || is_empty_folder(out)) return -1;
+    if (lstat(out, &info) != 0) return errno == ENOENT ? check_parent(out) : -1;
+    if (force || is_empty_folder(out)) return -1;
     fprintf(stderr, "crosswise: %s exists%s\n", out,
             S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
     return CLI_FAILED;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "evaluate/evaluate.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "recommend/recommend.h"
@@ -14,7 +15,8 @@ static const struct {
 } stages[] = {
     {"import", cwi_import_options}, {"prepare", cwi_prepare_options},
     {"skew", cwi_skew_options},     {"simulate", cwi_simulate_options},
-    {"train", cwi_train_options},   {"recommend", cwi_recommend_options},
+    {"train", cwi_train_options},   {"evaluate", cwi_evaluate_options},
+    {"recommend", cwi_recommend_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };
