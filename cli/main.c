@@ -7,12 +7,20 @@
 
 #include "cli.h"
 
-extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe, cmd_train, cmd_methods,
-    cmd_recommend, cmd_info, cmd_export;
+/* In the order of the flow. */
+#define COMMANDS(X)                                                                                \
+    X(prepare)                                                                                     \
+    X(skew) X(simulate) X(describe) X(methods) X(train) X(evaluate) X(recommend) X(info) X(export)
+
+#define X(name) extern const cli_command cmd_##name;
+COMMANDS(X)
+#undef X
 
 const cli_command *const cli_commands[] = {
-    &cmd_prepare, &cmd_skew,      &cmd_simulate, &cmd_describe, &cmd_train,
-    &cmd_methods, &cmd_recommend, &cmd_info,     &cmd_export,   NULL,
+#define X(name) &cmd_##name,
+    COMMANDS(X)
+#undef X
+        NULL,
 };
 
 static const cli_command *find(const char *name)
