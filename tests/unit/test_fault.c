@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "core/mem.h"
+#include "model_sample.h"
 #include "testing.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -214,6 +215,48 @@ static cw_status from_arrays(cw_context *ctx, const char *folder)
     return status;
 }
 
+static bool receive(void *user, const cw_recommendation *list)
+{
+    (void)user;
+    return list->count > 0;
+}
+
+static cw_status use_model(cw_context *ctx, const char *folder)
+{
+    const char *items[] = {"i2", "i0"};
+    char path[128], out[128], *json = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    cw_status status = cw_model_load(ctx, paths_of(folder, "m.safetensors", path), &model);
+    if (status == CW_OK) status = cw_model_info(ctx, model, &json);
+    if (status == CW_OK) status = cw_model_save(ctx, model, paths_of(folder, "n", out));
+    if (status == CW_OK) status = cw_model_export(ctx, model, paths_of(folder, "e", out), true);
+    if (status == CW_OK) status = cw_options_create(ctx, "recommend", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "popularity", "0.5");
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "exclude", paths_of(folder, "exclude.txt", path));
+    if (status == CW_OK) status = cw_recommend(ctx, model, NULL, 0, options, receive, NULL);
+    if (status == CW_OK)
+        status = cw_recommend_history(ctx, model, items, 2, options, receive, NULL);
+    if (status == CW_OK) status = cw_similar_items(ctx, model, "i3", NULL, receive, NULL);
+    cw_options_free(options);
+    cw_text_free(json);
+    cw_model_free(model);
+    return status;
+}
+
+static void write_model(const char *folder)
+{
+    char path[128];
+    cw_context *ctx;
+    assert_int_equal(cw_context_create(&ctx), CW_OK);
+    cw_model *model = make_sample(ctx);
+    assert_int_equal(cw_model_save(ctx, model, paths_of(folder, "m.safetensors", path)), CW_OK);
+    cw_model_free(model);
+    cw_context_free(ctx);
+    write_file(folder, "exclude.txt", "i1\n");
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -237,11 +280,12 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {from_arrays, import_each_format, prepare_each_way,
-                                         save_load_describe, simulate};
+    static const scenario scenarios[] = {from_arrays,        import_each_format, prepare_each_way,
+                                         save_load_describe, simulate,           use_model};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
+    write_model(folder);
     for (size_t s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++)
         exhaust(scenarios[s], folder);
     remove_scratch(folder);
