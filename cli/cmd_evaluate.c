@@ -184,7 +184,7 @@ static void print_truth(const json_t *truth)
 
 static void print_sweep(const json_t *sweep)
 {
-    static const column columns[] = {{"popularity", "popularity", 13, 4, 1},
+    static const column columns[] = {{"popularity", "popularity", 13, 6, 1},
                                      {"Recall", "recall", 10, 4, 1},
                                      {"NDCG", "ndcg", 10, 4, 1},
                                      {"ARP", "arp", 10, 1, 1},

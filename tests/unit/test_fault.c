@@ -203,6 +203,31 @@ static cw_status simulate(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* What everybody likes, measured in every way. */
+static cw_status evaluate(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"k", "3,5"}, {"bootstrap", "5"}, {"popularity-sweep", "auto"}, {"mask-valid", "on"}};
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *train = NULL, *options = NULL;
+    char path[128], *json = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "sim", path), &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &train);
+    if (status == CW_OK) status = cw_options_set(ctx, train, "method", "pop");
+    if (status == CW_OK) status = cw_train(ctx, d, train, &model, NULL);
+    if (status == CW_OK) status = cw_options_create(ctx, "evaluate", &options);
+    for (size_t s = 0; s < 4 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_evaluate(ctx, d, model, options, &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    cw_model_free(model);
+    cw_options_free(train);
+    cw_dataset_free(d);
+    return status;
+}
+
 static cw_status from_arrays(cw_context *ctx, const char *folder)
 {
     const int64_t id[] = {1, 2, 3, 1};
@@ -237,8 +262,8 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {from_arrays, import_each_format, prepare_each_way,
-                                         save_load_describe, simulate};
+    static const scenario scenarios[] = {from_arrays,        import_each_format, prepare_each_way,
+                                         save_load_describe, simulate,           evaluate};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
