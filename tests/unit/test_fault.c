@@ -6,6 +6,7 @@
  */
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "core/mem.h"
@@ -20,10 +21,10 @@
 #define OWN_MALLOC 1
 #endif
 
+#if OWN_MALLOC
 static atomic_long left; /* allocations until one fails; 0 is never */
 static atomic_bool has_failed;
 
-#if OWN_MALLOC
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t bytes);
@@ -204,6 +205,31 @@ static cw_status simulate(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* What everybody likes, measured in every way. */
+static cw_status evaluate(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"k", "3,5"}, {"bootstrap", "5"}, {"popularity-sweep", "auto"}, {"mask-valid", "on"}};
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *train = NULL, *options = NULL;
+    char path[128], *json = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "sim", path), &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &train);
+    if (status == CW_OK) status = cw_options_set(ctx, train, "method", "pop");
+    if (status == CW_OK) status = cw_train(ctx, d, train, &model, NULL);
+    if (status == CW_OK) status = cw_options_create(ctx, "evaluate", &options);
+    for (size_t s = 0; s < 4 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_evaluate(ctx, d, model, options, &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    cw_model_free(model);
+    cw_options_free(train);
+    cw_dataset_free(d);
+    return status;
+}
+
 static cw_status from_arrays(cw_context *ctx, const char *folder)
 {
     const int64_t id[] = {1, 2, 3, 1};
@@ -257,6 +283,36 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
+/* Two epochs with a checkpoint after each, then on from it. */
+static cw_status train(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {{"dim", "4"},
+                                              {"batch", "2"},
+                                              {"epochs", "2"},
+                                              {"eval-every", "1"},
+                                              {"checkpoint-every", "1"}};
+    char input[128], checkpoint[128], *run = NULL;
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    (void)unlink(paths_of(folder, "checkpoint", checkpoint));
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < 5 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "checkpoint", checkpoint);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "on");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, &run);
+    cw_text_free(run);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -280,8 +336,9 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {from_arrays,        import_each_format, prepare_each_way,
-                                         save_load_describe, simulate,           use_model};
+    static const scenario scenarios[] = {
+        from_arrays, import_each_format, prepare_each_way, save_load_describe,
+        simulate,    use_model,          evaluate,         train};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
