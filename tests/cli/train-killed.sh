@@ -5,7 +5,7 @@ crosswise train $flags --out whole.safetensors
 RANDOM=${KILL_SEED:-7}
 kills=0
 while [ $kills -lt "${KILLS:-12}" ]; do
-    crosswise train $flags --out part.safetensors --resume 2>/dev/null &
+    "$CROSSWISE" train $flags --out part.safetensors --resume 2>/dev/null & # the process itself
     sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
     kill -KILL $! 2>/dev/null || true
     wait $! 2>/dev/null || true
