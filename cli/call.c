@@ -1,10 +1,13 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
 #include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -73,7 +76,7 @@ static int unknown_flag(const cli_call *call, const cli_flag *flags, const char 
 }
 
 /* Put a flag where it belongs.  *took_next says whether the next word was its value. */
-static int set_own_flag(const cli_call *call, const cli_flag *flag, const typed *flag_typed,
+static int set_own_flag(cli_call *call, const cli_flag *flag, const typed *flag_typed,
                         bool *took_next)
 {
     if (flag->on) {
@@ -85,6 +88,8 @@ static int set_own_flag(const cli_call *call, const cli_flag *flag, const typed 
     if (!flag_typed->value)
         return cli_misuse(call->command, "--%s needs a value: %s", flag->name, flag->value);
     *flag->text = flag_typed->value;
+    call->given[call->n_given].name = flag->name;
+    call->given[call->n_given++].value = flag_typed->value;
     *took_next = !flag_typed->is_joined;
     return -1;
 }
@@ -150,6 +155,14 @@ static int read_words(cli_call *call, const cli_flag *flags, int argc, char **ar
     return -1;
 }
 
+size_t cli_values(const cli_call *call, const char *name, const char **out)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < call->n_given; g++)
+        if (strcmp(call->given[g].name, name) == 0) out[n++] = call->given[g].value;
+    return n;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
@@ -179,10 +192,11 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
         return CLI_DONE;
     }
     call->inputs = calloc((size_t)argc + 1, sizeof *call->inputs);
+    call->given = calloc((size_t)argc + 1, sizeof *call->given);
     cw_status status = cw_context_create(&call->ctx);
     for (size_t s = 0; command->stages[s] && status == CW_OK; s++)
         status = cw_options_create(call->ctx, command->stages[s], &call->options[s]);
-    if (status != CW_OK || !call->inputs) {
+    if (status != CW_OK || !call->inputs || !call->given) {
         fprintf(stderr, "crosswise: out of memory\n");
         return CLI_FAILED;
     }
@@ -201,11 +215,24 @@ static bool is_empty_folder(const char *path)
     return count == 2; /* itself and its parent */
 }
 
+static int check_parent(const char *out)
+{
+    char *copy = strdup(out);
+    int code = -1;
+    if (copy && access(dirname(copy), W_OK | X_OK) != 0) {
+        fprintf(stderr, "crosswise: cannot create folder %s: %s\n", out, strerror(errno));
+        code = CLI_FAILED;
+    }
+    free(copy);
+    return code;
+}
+
 int cli_check_out(const cli_command *command, const char *out, bool force)
 {
     struct stat info;
     if (!out || !out[0]) return cli_misuse(command, "--out DIR is missing");
-    if (lstat(out, &info) != 0 || force || is_empty_folder(out)) return -1;
+    if (lstat(out, &info) != 0) return errno == ENOENT ? check_parent(out) : -1;
+    if (force || is_empty_folder(out)) return -1;
     fprintf(stderr, "crosswise: %s exists%s\n", out,
             S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
     return CLI_FAILED;
@@ -235,5 +262,6 @@ int cli_end(cli_call *call, int code, cw_status status)
     for (size_t s = 0; s < CLI_MAX_STAGES; s++) cw_options_free(call->options[s]);
     cw_context_free(call->ctx);
     free(call->inputs);
+    free(call->given);
     return code >= 0 ? code : exit_code(status);
 }

@@ -41,6 +41,11 @@ typedef struct cli_call {
     size_t n_inputs;
     bool json, quiet;
     const char *threads; /* as typed, NULL when not given */
+    /* Every flag of the command itself that came with a value, in order, [n_given]. */
+    struct {
+        const char *name, *value;
+    } * given;
+    size_t n_given;
 } cli_call;
 
 /* The flags that every command takes, ending with a row of zeros. */
@@ -57,6 +62,10 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
 /* Release everything and return the exit code: that of cli_begin when it was one, else that of
  * status, whose reason is printed when it is no success. */
 int cli_end(cli_call *call, int code, cw_status status);
+
+/* All values of a flag that may be given several times, into out, which has room for
+ * call->n_given; returns how many.  (The flag's own `text` holds the last one.) */
+size_t cli_values(const cli_call *call, const char *name, const char **out);
 
 /* Can a dataset go to folder out?  Asked before the long work; cw_dataset_save decides.  Returns -1
  * to go on, or an exit code after an error was printed. */
@@ -79,6 +88,19 @@ void cli_print_stage(const char *stage);
 void cli_print_overview(FILE *out);
 /* The known word nearest to a mistyped one, or NULL. */
 const char *cli_nearest(const char *typed, const char *const *words, size_t n_words);
+
+/* ---- lines.c ---------------------------------------------------------------- */
+
+/* The lines of a text file ("-": standard input) without their ends; empty ones are left out. */
+typedef struct cli_lines {
+    char *text;
+    const char **line; /* [count] */
+    size_t count;
+} cli_lines;
+
+/* Says on standard error why it failed; returns -1 to go on, or an exit code. */
+int cli_read_lines(const char *path, cli_lines *out);
+void cli_free_lines(cli_lines *lines); /* a zeroed one is fine */
 
 /* ---- table.c ---------------------------------------------------------------- */
 

@@ -1,14 +1,26 @@
 /* main.c - crosswise: finds the command and runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
-extern const cli_command cmd_prepare, cmd_skew, cmd_simulate, cmd_describe, cmd_train, cmd_methods;
+/* In the order of the flow. */
+#define COMMANDS(X)                                                                                \
+    X(prepare)                                                                                     \
+    X(skew) X(simulate) X(describe) X(methods) X(train) X(evaluate) X(recommend) X(info) X(export)
+
+#define X(name) extern const cli_command cmd_##name;
+COMMANDS(X)
+#undef X
 
 const cli_command *const cli_commands[] = {
-    &cmd_prepare, &cmd_skew, &cmd_simulate, &cmd_describe, &cmd_train, &cmd_methods, NULL,
+#define X(name) &cmd_##name,
+    COMMANDS(X)
+#undef X
+        NULL,
 };
 
 static const cli_command *find(const char *name)
@@ -58,8 +70,18 @@ static int dispatch(int argc, char **argv)
     return command ? command->run(command, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
+/* A data file must not get the number of a standard stream that was closed, or messages would go
+ * into it.  What takes the place cannot be used either, so that errors are still noticed. */
+static void occupy_standard_streams(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0)
+            (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_streams();
     /* A closed pipe or a file-size limit is an error to report, not a reason to die silently. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -6,6 +6,7 @@
 #include "evaluate/evaluate.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
+#include "recommend/recommend.h"
 #include "train/train.h"
 
 static const struct {
@@ -15,6 +16,7 @@ static const struct {
     {"import", cwi_import_options}, {"prepare", cwi_prepare_options},
     {"skew", cwi_skew_options},     {"simulate", cwi_simulate_options},
     {"train", cwi_train_options},   {"evaluate", cwi_evaluate_options},
+    {"recommend", cwi_recommend_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };

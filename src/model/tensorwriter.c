@@ -143,7 +143,7 @@ static cw_status publish(cw_context *ctx, const char *path, const cwi_tensorfile
 {
     if (cwi_path_is_folder(path))
         return cwi_fail(ctx, CW_IO, "cannot create %s: it is a folder", path);
-    char *temporary = cwi_format(ctx, "%s.partial-%lld", path, (long long)getpid());
+    char *temporary = cwi_file_work_path(ctx, path);
     if (!temporary) return CW_NO_MEMORY;
     cw_status status = write_parts(ctx, temporary, file, order, header, length);
     if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);

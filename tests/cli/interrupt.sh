@@ -5,7 +5,7 @@ for signal in INT TERM; do
     process=$!
     exec 3>pipe # opened for reading by then
     kill -$signal $process
-    make_log >&3
+    make_log >&3 2>/dev/null || true # it may be gone already
     yes 'u1,i1,1,1' 2>/dev/null | head -n 3000000 >&3 2>/dev/null || true
     exec 3>&-
     wait $process || echo "exit code $?"
