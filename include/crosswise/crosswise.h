@@ -230,6 +230,12 @@ CW_API const int32_t *cw_dataset_part_items(const cw_dataset *dataset, cw_part p
 CW_API const char *cw_dataset_user_id(const cw_dataset *dataset, int32_t user);
 CW_API const char *cw_dataset_item_id(const cw_dataset *dataset, int32_t item);
 
+/* How relevant every item truly is to a user of a simulated dataset.
+ *   relevance  [cw_dataset_items] receives the probabilities
+ * CW_BAD_ARG when the dataset is not simulated, for its truth is not known. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_relevance(cw_context *ctx, const cw_dataset *dataset,
+                                                    int32_t user, double *relevance);
+
 /*
  * Draw a training set of another bias from the train part of a dataset folder and write
  * it there as train_<theta>.csv, in one step.

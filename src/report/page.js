@@ -43,6 +43,17 @@
              pointStyle: points[s % points.length], pointRadius: 3.5, pointBackgroundColor: hue };
   };
 
+  /* Long labels in lines of a few words, so that they need not be tilted. */
+  const wrap = (label) => {
+    const lines = [""];
+    for (const word of String(label).split(" ")) {
+      const last = lines.length - 1;
+      if (lines[last] && lines[last].length + 1 + word.length > 14) lines.push(word);
+      else lines[last] += (lines[last] ? " " : "") + word;
+    }
+    return lines.length > 1 ? lines : label;
+  };
+
   const axis = (title, theme, grid) => ({
     title: { display: Boolean(title), text: title, color: theme.ink },
     ticks: { color: theme.ink, maxRotation: 45, autoSkipPadding: 12 },
@@ -55,7 +66,7 @@
     return new Chart(canvas, {
       type: chart.kind,
       data: {
-        labels: chart.x,
+        labels: chart.x.map(wrap),
         datasets: chart.series.map((series, s) =>
           ({ label: series.name, data: series.values, ...style(chart.kind, s, theme) })),
       },
@@ -66,8 +77,7 @@
                   y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
         plugins: {
           legend: { position: "bottom",
-                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind === "line",
-                              pointStyleWidth: 36 } },
+                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind === "line" } },
         },
       },
     });
