@@ -54,6 +54,19 @@ static void note(const demo *d, const struct timespec *start, const char *what, 
 
 /* ---- the steps ------------------------------------------------------------------ */
 
+static cw_status find_top_share(demo *d)
+{
+    char *text = NULL;
+    cw_status status = cw_dataset_describe(d->call->ctx, d->data[DEMO_USUAL], &text);
+    if (status != CW_OK) return status;
+    json_t *root = json_loads(text, 0, NULL);
+    d->top_share =
+        json_number_value(json_object_get(json_object_get(root, "item_degrees"), "top_10_percent"));
+    json_decref(root);
+    cw_text_free(text);
+    return CW_OK;
+}
+
 static cw_status simulate(demo *d, const settings *s, int split)
 {
     const char *const simulated[][2] = {
@@ -308,6 +321,18 @@ static cw_status show(demo *d)
     return status;
 }
 
+static cw_status run_all(demo *d, settings *s)
+{
+    bool is_usual = s->users == usual_users && s->items == usual_items;
+    if (!s->interactions && is_usual) s->interactions = usual_interactions;
+    cw_status status = run_split(d, s, DEMO_USUAL);
+    if (status == CW_OK) status = run_split(d, s, DEMO_DEBIASED);
+    if (status == CW_OK) status = find_top_share(d);
+    if (status == CW_OK) status = recommend(d);
+    if (status == CW_OK) status = show(d);
+    return status;
+}
+
 static void clear(demo *d)
 {
     for (int s = 0; s < DEMO_N_SPLITS; s++) {
@@ -360,16 +385,11 @@ static int run(const cli_command *command, int argc, char **argv)
 
     int code = cli_begin(&call, command, argc, argv, flags);
     d.out = out;
-    if (!s.interactions && s.users == usual_users && s.items == usual_items)
-        s.interactions = usual_interactions;
     if (code < 0 && call.n_inputs > 0)
         code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
     if (code < 0) code = cli_check_out(command, out, force);
     if (code < 0) code = make_folder(out);
-    if (code < 0) status = run_split(&d, &s, DEMO_USUAL);
-    if (code < 0 && status == CW_OK) status = run_split(&d, &s, DEMO_DEBIASED);
-    if (code < 0 && status == CW_OK) status = recommend(&d);
-    if (code < 0 && status == CW_OK) status = show(&d);
+    if (code < 0) status = run_all(&d, &s);
     if (status != CW_OK) (void)rmdir(out); /* when nothing is in it yet */
     clear(&d);
     return cli_end(&call, code, status);

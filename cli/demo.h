@@ -38,6 +38,7 @@ typedef struct demo {
     cw_dataset *data[DEMO_N_SPLITS];
     cw_model *model[DEMO_N_SPLITS][DEMO_N_METHODS];
     demo_result result[DEMO_N_SPLITS][DEMO_N_METHODS];
+    double top_share; /* of the train rows, with the most popular tenth of the items */
     double random_relevance, best_relevance; /* of lists drawn at random, and of perfect ones */
     int32_t user;                            /* the one user, */
     char user_id[32];                        /* his raw id, */

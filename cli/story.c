@@ -89,34 +89,35 @@ static void tell_popularity(FILE *out, const demo *d)
                 demo_method_title[other(first)]);
 }
 
-/* Would a test choose the recommender that users like more? */
-static void judge_test(FILE *out, const char *test, int chosen, int better)
+static void tell_choice(FILE *out, const char *test, int chosen)
 {
     if (chosen == 0)
         fprintf(out, "the %s test cannot tell the two apart", test);
-    else if (chosen == better)
-        fprintf(out, "the %s test would choose it", test);
     else
-        fprintf(out, "the %s test would choose the other one", test);
+        fprintf(out, "the %s test would choose %s", test, demo_method_title[chosen]);
 }
 
+/* Would the tests choose the recommender that users like more? */
 static void tell_moral(FILE *out, const demo *d)
 {
-    int usual = LEADER(d, DEMO_USUAL, recall), debiased = LEADER(d, DEMO_DEBIASED, recall);
     int truth_usual = LEADER(d, DEMO_USUAL, relevance);
     int truth = LEADER(d, DEMO_DEBIASED, relevance);
 
-    fprintf(out, "\n\n");
-    if (truth == 0 || truth_usual == other(truth)) {
-        fprintf(out, "Which of the two users like more is not clear from these data.");
-        return;
-    }
-    fprintf(out, "In short: users like the recommendations of %s more%s; ",
-            demo_method_title[truth], truth_usual == truth ? " on either split" : "");
-    judge_test(out, "usual", usual, truth);
-    fprintf(out, ", %s ", usual != 0 && usual == debiased ? "and" : "while");
-    judge_test(out, "debiased", debiased, truth);
-    fprintf(out, ".");
+    fprintf(out, "\n\nIn short: ");
+    tell_choice(out, "usual", LEADER(d, DEMO_USUAL, recall));
+    fprintf(out, ", ");
+    tell_choice(out, "debiased", LEADER(d, DEMO_DEBIASED, recall));
+    if (truth == 0)
+        fprintf(out, ", and by the truth neither is clearly better.");
+    else if (truth_usual == other(truth))
+        fprintf(out,
+                ", and by the truth it depends on what they train on: %s is better trained on the "
+                "usual split, %s on the debiased one.",
+                demo_method_title[truth_usual], demo_method_title[truth]);
+    else
+        fprintf(out, ", and by the truth users like what %s recommends more%s.",
+                demo_method_title[truth],
+                truth_usual == truth ? ", whichever split it trains on" : "");
 }
 
 char *demo_story(const demo *d)
@@ -146,12 +147,14 @@ char *demo_setting(const demo *d)
     for (int part = CW_PART_TRAIN; part <= CW_PART_TEST; part++)
         count += cw_dataset_count(data, (cw_part)part);
     fprintf(out,
-            "%s simulated users were shown some of %s items, popular ones far more often than "
-            "others, and left %s interactions. The log is split twice: the usual way, at random, "
-            "and debiased, so that items are tested more evenly. BPR, the usual pairwise method, "
-            "and CPR, cross pairwise ranking, train on either with the same settings.",
+            "%s simulated users were shown some of %s items and left %s interactions, %.0f %% of "
+            "them with the most popular tenth of the items. The log is split twice: the usual way, "
+            "at random, and debiased, so that items are tested more evenly. BPR, the usual "
+            "pairwise method, and CPR, cross pairwise ranking, train on either with the same "
+            "settings.",
             cli_thousands(cw_dataset_users(data), users),
-            cli_thousands(cw_dataset_items(data), items), cli_thousands(count, rows));
+            cli_thousands(cw_dataset_items(data), items), cli_thousands(count, rows),
+            100 * d->top_share);
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;

@@ -43,20 +43,25 @@
              pointStyle: points[s % points.length], pointRadius: 3.5, pointBackgroundColor: hue };
   };
 
-  /* Long labels in lines of a few words, so that they need not be tilted. */
-  const wrap = (label) => {
+  /* A label in lines of at most `room` characters, where its words allow it. */
+  const wrap = (label, room) => {
     const lines = [""];
     for (const word of String(label).split(" ")) {
       const last = lines.length - 1;
-      if (lines[last] && lines[last].length + 1 + word.length > 14) lines.push(word);
+      if (lines[last] && lines[last].length + 1 + word.length > room) lines.push(word);
       else lines[last] += (lines[last] ? " " : "") + word;
     }
     return lines.length > 1 ? lines : label;
   };
 
-  const axis = (title, theme, grid) => ({
+  /* Labels of x are broken so that each fits under its bar or point, and never tilted. */
+  function label(value) {
+    return wrap(this.getLabelForValue(value), this.chart.width / this.chart.data.labels.length / 7);
+  }
+
+  const axis = (title, theme, grid, more) => ({
     title: { display: Boolean(title), text: title, color: theme.ink },
-    ticks: { color: theme.ink, maxRotation: 45, autoSkipPadding: 12 },
+    ticks: { color: theme.ink, maxRotation: 0, autoSkipPadding: 8, ...more },
     grid: { display: grid, color: theme.line, borderColor: theme.line },
   });
 
@@ -66,14 +71,14 @@
     return new Chart(canvas, {
       type: chart.kind,
       data: {
-        labels: chart.x.map(wrap),
+        labels: chart.x,
         datasets: chart.series.map((series, s) =>
           ({ label: series.name, data: series.values, ...style(chart.kind, s, theme) })),
       },
       options: {
         animation: false, responsive: true, maintainAspectRatio: false,
         interaction: { mode: "index", intersect: false },
-        scales: { x: axis(chart.x_title, theme, false),
+        scales: { x: axis(chart.x_title, theme, false, { callback: label }),
                   y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
         plugins: {
           legend: { position: "bottom",
