@@ -56,7 +56,7 @@
 
   /* Labels of x are broken so that each fits under its bar or point, and never tilted. */
   function label(value) {
-    return wrap(this.getLabelForValue(value), this.chart.width / this.chart.data.labels.length / 7);
+    return wrap(this.getLabelForValue(value), this.chart.width / this.chart.data.labels.length / 8);
   }
 
   const axis = (title, theme, grid, more) => ({
@@ -78,7 +78,7 @@
       options: {
         animation: false, responsive: true, maintainAspectRatio: false,
         interaction: { mode: "index", intersect: false },
-        scales: { x: axis(chart.x_title, theme, false, { callback: label }),
+        scales: { x: axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 }),
                   y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
         plugins: {
           legend: { position: "bottom",
