@@ -241,6 +241,16 @@ static cw_status from_arrays(cw_context *ctx, const char *folder)
     return status;
 }
 
+static cw_status report_page(cw_context *ctx, const char *folder)
+{
+    static const char json[] =
+        "{\"title\": \"t\", \"lead\": \"l\", \"sections\": [{\"heading\": \"h\", \"table\":"
+        " {\"columns\": [\"a\"], \"rows\": [[1]]}, \"chart\": {\"kind\": \"bar\", \"x\": [1],"
+        " \"series\": [{\"name\": \"s\", \"values\": [0.5]}]}}]}";
+    char out[128];
+    return cw_report_page(ctx, json, paths_of(folder, "page.html", out));
+}
+
 static bool receive(void *user, const cw_recommendation *list)
 {
     (void)user;
@@ -338,7 +348,8 @@ static void every_call_survives_each_failing_allocation(void **state)
     (void)state;
     static const scenario scenarios[] = {
         from_arrays, import_each_format, prepare_each_way, save_load_describe,
-        simulate,    use_model,          evaluate,         train};
+        simulate,    use_model,          evaluate,         train,
+        report_page};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
