@@ -404,7 +404,12 @@ const cli_command cmd_demo = {
         "debiased, trains BPR and CPR on either, and compares them on both tests and with what\n"
         "users truly like.  Leaves a page with charts, the datasets and the models in DIR.\n"
         "\n"
+        "The popularity bias is strong by default, where the methods differ most; with less of "
+        "it,\n"
+        "or where users differ in following popularity, BPR can come out ahead.\n"
+        "\n"
         "  crosswise demo\n"
-        "  crosswise demo --violation 1 --out other     (where the assumption of CPR fails)",
+        "  crosswise demo --popularity 1 --items 2000 --out milder\n"
+        "  crosswise demo --violation 1 --out violated",
     .run = run,
 };
