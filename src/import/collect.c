@@ -97,9 +97,11 @@ static bool is_good_id(cwi_text id)
 /* The raw id behind a number of a split folder; at is NULL when there is none. */
 static cwi_text translate(const cwi_translation *names, cwi_text id)
 {
-    int32_t index = cwi_idmap_find(&names->number, id.at, id.length);
-    if (index < 0) return (cwi_text){NULL, 0};
-    const char *raw = cwi_idmap_text(&names->raw, index);
+    int64_t number;
+    bool known =
+        cwi_parse_int(id.at, id.length, &number) && number >= 0 && number < names->raw.count;
+    if (!known) return (cwi_text){NULL, 0};
+    const char *raw = cwi_idmap_text(&names->raw, (int32_t)number);
     return (cwi_text){raw, strlen(raw)};
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/mem.h"
 #include "core/text.h"
-#include "import/fields.h"
+#include "import/idfile.h"
 #include "import/import.h"
 
 enum { N_PARTS = 3 };
@@ -111,61 +111,10 @@ static cw_status import_one(cwi_import *import, const char *folder, const char *
     return status;
 }
 
-static bool is_word(cwi_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
-static bool is_good_id(cwi_text id)
-{
-    return id.length > 0 && id.length <= CWI_MAX_ID_BYTES;
-}
-
-static cw_status add_pair(cw_context *ctx, const cwi_source *source, cwi_text id, cwi_text idx,
-                          cwi_translation *out)
-{
-    int32_t expected = out->raw.count, raw, number;
-    cw_status status;
-
-    CW_TRY(cwi_idmap_add(ctx, &out->raw, id.at, id.length, &raw));
-    CW_TRY(cwi_idmap_add(ctx, &out->number, idx.at, idx.length, &number));
-    if (raw != expected || number != expected)
-        status = cwi_source_fail(ctx, source, CW_BAD_DATA, "this %s occurred before",
-                                 raw != expected ? "id" : "idx");
-done:
-    return status;
-}
-
-/* A header "id,idx", then one such line after the other. */
-static cw_status read_pairs(cw_context *ctx, cwi_source *source, cwi_records *records,
-                            cwi_translation *out)
-{
-    const cwi_text *field = records->field;
-    const char *wrong;
-    size_t count;
-    cw_status status;
-
-    CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
-    if (count != 2 || !is_word(field[0], "id") || !is_word(field[1], "idx"))
-        return cwi_source_fail(ctx, source, CW_BAD_DATA, "the header must be 'id,idx'");
-    for (;;) {
-        CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
-        if (count == 0) break;
-        if (wrong || count != 2 || !is_good_id(field[0]) || !is_good_id(field[1]))
-            return cwi_source_fail(ctx, source, CW_BAD_DATA, "the line is not 'id,idx'");
-        CW_TRY(add_pair(ctx, source, field[0], field[1], out));
-    }
-done:
-    return status;
-}
-
 static cw_status read_translation(cw_context *ctx, const char *folder, const listing *list,
                                   const char *stem, cwi_translation *out)
 {
-    static const cwi_layout layout = {
-        .delimiter = CWI_DELIMITER_COMMA, .has_quotes = true, .n_columns = 2};
     cwi_source *source = NULL;
-    cwi_records records = {0};
     char *path = NULL;
     cw_status status;
 
@@ -175,19 +124,11 @@ static cw_status read_translation(cw_context *ctx, const char *folder, const lis
     status = CW_NO_MEMORY;
     if (!path) goto done;
     CW_TRY(cwi_source_open(ctx, path, &source));
-    CW_TRY(cwi_records_init(ctx, &layout, &records));
-    CW_TRY(read_pairs(ctx, source, &records, out));
+    CW_TRY(cwi_idfile_read(ctx, source, &out->raw));
 done:
-    cwi_records_clear(&records);
     cwi_source_close(source);
     cwi_free(path);
     return status;
-}
-
-static void clear_translation(cwi_translation *names)
-{
-    cwi_idmap_clear(&names->number);
-    cwi_idmap_clear(&names->raw);
 }
 
 static cw_status import_split(cwi_import *import, const char *folder, const listing *list,
@@ -212,8 +153,8 @@ static cw_status import_split(cwi_import *import, const char *folder, const list
     }
 done:
     import->user_names = import->item_names = NULL;
-    clear_translation(&users);
-    clear_translation(&items);
+    cwi_idmap_clear(&users.raw);
+    cwi_idmap_clear(&items.raw);
     return status;
 }
 

@@ -5,79 +5,40 @@
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "import/fields.h"
 
 static const char header[] = "id,idx";
 
-static bool is_odd_quoted(const char *line, size_t length)
+static bool is_word(cwi_text text, const char *word)
 {
-    bool odd = false;
-    for (size_t at = 0; at < length; at++) odd ^= line[at] == '"';
-    return odd;
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
 }
 
-/* One record; a quoted id may go on over several lines. */
-static cw_status next_record(cw_context *ctx, cwi_source *source, const char **line, size_t *length)
+static cw_status check_header(cw_context *ctx, cwi_source *source, cwi_records *records)
 {
-    cw_status status = cwi_source_line(ctx, source, line, length);
-    while (status == CW_OK && *line && *length > 0 && (*line)[0] == '"' &&
-           is_odd_quoted(*line, *length)) {
-        const char *longer;
-        status = cwi_source_extend(ctx, source, &longer, length);
-        if (status == CW_OK && !longer)
-            return cwi_source_fail(ctx, source, CW_BAD_DATA, "a quote is never closed");
-        *line = longer;
-    }
-    return status;
+    size_t count;
+    const char *wrong;
+    cw_status status = cwi_records_next(ctx, records, source, &count, &wrong);
+    if (status != CW_OK) return status;
+    if (count == 0) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
+    if (count == 2 && is_word(records->field[0], "id") && is_word(records->field[1], "idx"))
+        return CW_OK;
+    return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header id,idx");
 }
 
-/* Take the quotes off an id: "a ""b""" is a "b".  text has room for length bytes. */
-static size_t unquote(const char *id, size_t length, char *text)
+static cw_status add_record(cw_context *ctx, const cwi_source *source, cwi_text id, cwi_text idx,
+                            cwi_idmap *map, int64_t *index)
 {
-    size_t used = 0;
-    for (size_t at = 1; at + 1 < length; at++) {
-        text[used++] = id[at];
-        if (id[at] == '"') at++;
-    }
-    return used;
-}
-
-static cw_status add_record(cw_context *ctx, cwi_source *source, cwi_idmap *map, const char *line,
-                            size_t length, int64_t *index)
-{
-    const char *comma = memrchr(line, ',', length);
-    size_t id_length = comma ? (size_t)(comma - line) : 0;
-    int32_t number = -1, before = map->count;
-    char *plain = NULL;
-    cw_status status;
-
-    if (id_length == 0 || !cwi_parse_int(comma + 1, length - id_length - 1, index) || *index < 0)
+    int32_t number, before = map->count;
+    if (id.length == 0 || !cwi_parse_int(idx.at, idx.length, index) || *index < 0)
         return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected id,idx with idx from 0 on");
-    if (line[0] == '"' && id_length >= 2 && line[id_length - 1] == '"') {
-        plain = cwi_alloc(ctx, id_length, 1);
-        if (!plain) return CW_NO_MEMORY;
-        id_length = unquote(line, id_length, plain);
-        line = plain;
-    }
-    if (id_length == 0 || id_length > CWI_MAX_ID_BYTES)
-        status = cwi_source_fail(ctx, source, CW_BAD_DATA, "the id has %zu bytes; 1 to %d may be",
-                                 id_length, CWI_MAX_ID_BYTES);
-    else
-        status = cwi_idmap_add(ctx, map, line, id_length, &number);
+    if (id.length > CWI_MAX_ID_BYTES)
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "the id has %zu bytes; 1 to %d may be",
+                               id.length, CWI_MAX_ID_BYTES);
+    cw_status status = cwi_idmap_add(ctx, map, id.at, id.length, &number);
     if (status == CW_OK && number != before)
         status = cwi_source_fail(ctx, source, CW_BAD_DATA, "this id occurs twice");
-    cwi_free(plain);
     return status;
-}
-
-static cw_status check_header(cw_context *ctx, cwi_source *source)
-{
-    const char *line;
-    size_t length;
-    cw_status status = cwi_source_line(ctx, source, &line, &length);
-    if (status != CW_OK) return status;
-    if (!line) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
-    if (length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
-    return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header id,idx");
 }
 
 /* Bring ids into the order of their numbers, which must be 0..n-1. */
@@ -103,27 +64,45 @@ static cw_status put_in_order(cw_context *ctx, const cwi_source *source, const c
     return status;
 }
 
-cw_status cwi_idfile_read(cw_context *ctx, cwi_source *source, cwi_idmap *out)
+/* All records, ids in the order of the file. */
+static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *records,
+                              cwi_idmap *read, int64_t **index)
 {
     cw_status status;
+    size_t room = 0, count;
+    const char *wrong;
+
+    CW_TRY(check_header(ctx, source, records));
+    for (;;) {
+        CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
+        if (count == 0) break;
+        if (wrong || count != 2)
+            return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s",
+                                   wrong ? wrong : "expected id,idx with idx from 0 on");
+        CW_TRY(cwi_grow(ctx, index, &room, (size_t)read->count + 1, sizeof **index));
+        CW_TRY(add_record(ctx, source, records->field[0], records->field[1], read,
+                          &(*index)[read->count]));
+    }
+done:
+    return status;
+}
+
+cw_status cwi_idfile_read(cw_context *ctx, cwi_source *source, cwi_idmap *out)
+{
+    static const cwi_layout layout = {
+        .delimiter = CWI_DELIMITER_COMMA, .has_quotes = true, .n_columns = 2};
+    cw_status status;
     cwi_idmap read;
+    cwi_records records = {0};
     int64_t *index = NULL;
-    size_t room = 0, length;
-    const char *line;
 
     cwi_idmap_init(out);
     cwi_idmap_init(&read);
-    CW_TRY(check_header(ctx, source));
-    for (;;) {
-        CW_TRY(next_record(ctx, source, &line, &length));
-        if (!line) break;
-        if (length == 0) continue;
-        CW_TRY(cwi_grow(ctx, &index, &room, (size_t)read.count + 1, sizeof *index));
-        int64_t *place = &index[read.count];
-        CW_TRY(add_record(ctx, source, &read, line, length, place));
-    }
+    CW_TRY(cwi_records_init(ctx, &layout, &records));
+    CW_TRY(read_records(ctx, source, &records, &read, &index));
     CW_TRY(put_in_order(ctx, source, &read, index, out));
 done:
+    cwi_records_clear(&records);
     cwi_idmap_clear(&read);
     cwi_free(index);
     return status;

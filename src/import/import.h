@@ -45,8 +45,8 @@ typedef struct cwi_settings {
 
 /* Numbers in the files of a split folder and the raw ids they stand for (id2idx_*.csv). */
 typedef struct cwi_translation {
-    cwi_idmap number, raw; /* entry k of the one belongs to entry k of the other */
-    const char *file;      /* NULL: there is no such file, ids are raw already */
+    cwi_idmap raw;    /* the raw id of number k is entry k */
+    const char *file; /* NULL: there is no such file, ids are raw already */
 } cwi_translation;
 
 /* How the columns of a file are to be read. */

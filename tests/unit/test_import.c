@@ -400,13 +400,13 @@ static void split_folder_gives_parts_and_raw_ids(void **state)
     expect_error(b, CW_BAD_DATA, "d/test.csv:2: user 5 is not in id2idx_u.csv");
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\n1\n");
     (void)import_names(b, PAIRS("d"), NULL);
-    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: the line is not 'id,idx'");
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: expected id,idx with idx from 0 on");
     write_text(b, "d/id2idx_i.csv", "id,idx\npie,0\npie,1\n");
     (void)import_names(b, PAIRS("d"), NULL);
-    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: this id occurred before");
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:3: this id occurs twice");
     write_text(b, "d/id2idx_i.csv", "pie,0\n");
     (void)import_names(b, PAIRS("d"), NULL);
-    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:1: the header must be 'id,idx'");
+    expect_error(b, CW_BAD_DATA, "d/id2idx_i.csv:1: expected the header id,idx");
     write_text(b, "d/train.txt", "0 1\n");
     (void)import_names(b, PAIRS("d"), NULL);
     expect_error(b, CW_BAD_DATA,

@@ -222,7 +222,7 @@ static void bad_id_maps_are_refused(void **state)
                           "0 to 0"},
         {"id,idx\na\n", "/id2idx_u.csv:2: expected id,idx with idx from 0 on"},
         {"id,idx\n,0\n", "/id2idx_u.csv:2: expected id,idx with idx from 0 on"},
-        {"id,idx\n\"a,0\n", "/id2idx_u.csv:2: a quote is never closed"},
+        {"id,idx\n\"a,0\n", "/id2idx_u.csv:2: a quote is opened and never closed"},
         {"id;idx\na,0\n", "/id2idx_u.csv:1: expected the header id,idx"},
     };
     assert_int_equal(mkdir(f->set, 0777), 0);
