@@ -74,7 +74,6 @@ static double compare(const char *world)
     double difference[N_SEEDS], mean = 0, squares = 0;
 
     listener_init(&l);
-    assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
     for (int s = 0; s < N_SEEDS; s++) {
         cw_dataset *dataset = simulate(l.ctx, world, s + 1);
         double of_bpr = agreement_of(l.ctx, dataset, bpr, s + 1);
