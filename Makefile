@@ -18,9 +18,9 @@ release: deps-build
 	@$(call build,release)
 
 .PHONY: demo
-demo: deps-build ## a short tour on simulated data
+demo: deps-build ## the whole story on simulated data, in about a minute; leaves build/demo/demo.html
 	@$(call build,release,crosswise)
-	@tools/demo build/release/crosswise
+	@build/release/crosswise demo --out build/demo --force
 
 .PHONY: check
 check: deps-check ## every check and test; ends with a line of counts

@@ -215,12 +215,12 @@ static bool is_empty_folder(const char *path)
     return count == 2; /* itself and its parent */
 }
 
-static int check_parent(const char *out)
+static int check_parent(const char *what, const char *out)
 {
     char *copy = strdup(out);
     int code = -1;
     if (copy && access(dirname(copy), W_OK | X_OK) != 0) {
-        fprintf(stderr, "crosswise: cannot create folder %s: %s\n", out, strerror(errno));
+        fprintf(stderr, "crosswise: cannot create %s%s: %s\n", what, out, strerror(errno));
         code = CLI_FAILED;
     }
     free(copy);
@@ -231,10 +231,19 @@ int cli_check_out(const cli_command *command, const char *out, bool force)
 {
     struct stat info;
     if (!out || !out[0]) return cli_misuse(command, "--out DIR is missing");
-    if (lstat(out, &info) != 0) return errno == ENOENT ? check_parent(out) : -1;
+    if (lstat(out, &info) != 0) return errno == ENOENT ? check_parent("folder ", out) : -1;
     if (force || is_empty_folder(out)) return -1;
     fprintf(stderr, "crosswise: %s exists%s\n", out,
             S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
+    return CLI_FAILED;
+}
+
+int cli_check_file(const char *out)
+{
+    struct stat info;
+    if (!out) return -1;
+    if (stat(out, &info) != 0 || !S_ISDIR(info.st_mode)) return check_parent("", out);
+    fprintf(stderr, "crosswise: cannot create %s: it is a folder\n", out);
     return CLI_FAILED;
 }
 

@@ -40,6 +40,7 @@ typedef struct cli_call {
     char **inputs;                       /* what is not a flag, [n_inputs] */
     size_t n_inputs;
     bool json, quiet;
+    char note[96];       /* what the live line shows beside its bar */
     const char *threads; /* as typed, NULL when not given */
     /* Every flag of the command itself that came with a value, in order, [n_given]. */
     struct {
@@ -70,6 +71,8 @@ size_t cli_values(const cli_call *call, const char *name, const char **out);
 /* Can a dataset go to folder out?  Asked before the long work; cw_dataset_save decides.  Returns -1
  * to go on, or an exit code after an error was printed. */
 int cli_check_out(const cli_command *command, const char *out, bool force);
+/* The same for a file that is to be written, which may exist; NULL is fine. */
+int cli_check_file(const char *out);
 
 /* Print a usage error and how to get help; returns the exit code. */
 int cli_misuse(const cli_command *command, const char *format, ...)

@@ -177,14 +177,13 @@ static void print_truth(const json_t *truth)
         print_real(json_object_get(value, "error"), 10, 4);
         printf("\n");
     }
-    printf("Correlation of how often an item is recommended with its exposure:");
-    print_real(json_object_get(truth, "propensity_correlation"), 0, 3);
-    printf("\n");
+    printf("Recommended items are more exposed than %.1f %% of the catalogue.\n",
+           100 * real(truth, "propensity_percentile"));
 }
 
 static void print_sweep(const json_t *sweep)
 {
-    static const column columns[] = {{"popularity", "popularity", 13, 4, 1},
+    static const column columns[] = {{"popularity", "popularity", 13, 6, 1},
                                      {"Recall", "recall", 10, 4, 1},
                                      {"NDCG", "ndcg", 10, 4, 1},
                                      {"ARP", "arp", 10, 1, 1},

@@ -56,7 +56,9 @@ static cw_status print_info(const char *json)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         print_value(keys[k], json_object_get(root, keys[k]));
     print_tensors(json_object_get(root, "tensors"));
-    print_tree("", json_object_get(root, "about"));
+    json_t *about = json_object_get(root, "about");
+    for (size_t k = 0; k < 2; k++) json_object_del(about, keys[k]); /* said above */
+    print_tree("", about);
     json_decref(root);
     return CW_OK;
 }

@@ -24,16 +24,46 @@ static double number(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/* The value of the metric that decides, whatever its name. */
-static void print_valid(const job *j, const json_t *event)
+static const char *metric_of(const job *j)
 {
-    const char *metric = cw_options_get(j->call->options[0], "metric");
-    const json_t *valid = json_object_get(event, "valid");
-    if (!valid) return;
-    fprintf(stderr, "  %s %.4f", metric, number(valid, metric));
+    return cw_options_get(j->call->options[0], "metric");
+}
+
+/* Seconds until the run may stop at the earliest: no new best, or the last epoch. */
+static double seconds_left(const job *j, const json_t *event)
+{
+    double every = strtod(cw_options_get(j->call->options[0], "eval-every"), NULL);
+    double patience = strtod(cw_options_get(j->call->options[0], "patience"), NULL);
+    double last = number(event, "epochs"), epoch = number(event, "epoch");
+    double stop = every > 0 ? number(event, "best_epoch") + patience * every : last;
+    return ((stop < last ? stop : last) - epoch) * j->seconds /
+           (j->epochs > 0 ? (double)j->epochs : 1);
+}
+
+/* What the live line says until the next epoch is done. */
+static void write_note(job *j, const json_t *event)
+{
+    char *note = j->call->note;
+    size_t room = sizeof j->call->note;
+    double left = seconds_left(j, event);
+    int used = snprintf(note, room, "  loss %.4f", number(event, "loss"));
     if (number(event, "best_epoch") > 0)
+        used += snprintf(note + used, room - (size_t)used, "  best %s %.4f (epoch %.0f)",
+                         metric_of(j), number(event, "best"), number(event, "best_epoch"));
+    if (left > 0)
+        snprintf(note + used, room - (size_t)used, "  %d:%02d or more left", (int)left / 60,
+                 (int)left % 60);
+}
+
+static void print_epoch(const job *j, const json_t *event)
+{
+    const json_t *valid = json_object_get(event, "valid");
+    fprintf(stderr, "epoch %4.0f  loss %.5f", number(event, "epoch"), number(event, "loss"));
+    if (valid) fprintf(stderr, "  %s %.4f", metric_of(j), number(valid, metric_of(j)));
+    if (valid && number(event, "best_epoch") > 0)
         fprintf(stderr, "  best %.4f (epoch %.0f)", number(event, "best"),
                 number(event, "best_epoch"));
+    fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
 }
 
 /* One line per epoch; on a terminal only those with an evaluation stay. */
@@ -42,14 +72,16 @@ static void on_event(void *user, const char *text)
     job *j = user;
     json_t *event = json_loads(text, 0, NULL);
     cli_clear_line();
+    if (number(event, "epoch") > 0) {
+        j->seconds += number(event, "train_s") + number(event, "eval_s");
+        j->epochs++;
+        write_note(j, event);
+    }
     if (j->call->json) {
         printf("%s\n", text);
         fflush(stdout);
     } else if (!j->call->quiet && (json_object_get(event, "valid") || !j->is_live)) {
-        j->seconds += number(event, "train_s") + number(event, "eval_s");
-        fprintf(stderr, "epoch %4.0f  loss %.5f", number(event, "epoch"), number(event, "loss"));
-        print_valid(j, event);
-        fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
+        print_epoch(j, event);
     }
     json_decref(event);
 }
@@ -194,6 +226,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one dataset folder or file, not %zu", call.n_inputs);
+    if (code < 0) code = cli_check_file(out);
     if (code < 0) {
         job j = {.call = &call, .out = out, .is_live = isatty(STDERR_FILENO)};
         cw_context_set_event(call.ctx, on_event, &j);

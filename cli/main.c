@@ -10,7 +10,8 @@
 /* In the order of the flow. */
 #define COMMANDS(X)                                                                                \
     X(prepare)                                                                                     \
-    X(skew) X(simulate) X(describe) X(methods) X(train) X(evaluate) X(recommend) X(info) X(export)
+    X(skew)                                                                                        \
+    X(simulate) X(describe) X(methods) X(train) X(evaluate) X(recommend) X(info) X(export) X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

@@ -32,17 +32,17 @@ static double seconds_since(const struct timespec *then)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-static void draw(const char *stage, int64_t done, int64_t total)
+static void draw(const cli_call *call, const char *stage, int64_t done, int64_t total)
 {
     enum { WIDTH = 30 };
     static const char full[] = "##############################";
     if (total > 0) {
         double share = done < total ? (double)done / (double)total : 1;
         int filled = (int)(share * WIDTH);
-        fprintf(stderr, "\r\033[K%s [%.*s%*s] %3d %%", stage, filled, full, WIDTH - filled, "",
-                (int)(share * 100));
+        fprintf(stderr, "\r\033[K%s [%.*s%*s] %3d %%%s", stage, filled, full, WIDTH - filled, "",
+                (int)(share * 100), call->note);
     } else {
-        fprintf(stderr, "\r\033[K%s ...", stage);
+        fprintf(stderr, "\r\033[K%s ...%s", stage, call->note);
     }
     fflush(stderr);
     has_live_line = true;
@@ -52,7 +52,7 @@ static bool on_progress(void *user, const char *stage, int64_t done, int64_t tot
 {
     const cli_call *call = user;
     if (!call->quiet && isatty(STDERR_FILENO) && seconds_since(&last_drawn) > 0.1) {
-        draw(stage, done, total);
+        draw(call, stage, done, total);
         clock_gettime(CLOCK_MONOTONIC, &last_drawn);
     }
     return !is_interrupted;

@@ -1,4 +1,4 @@
-/* fuzz_model.c - any bytes as a model file: what is accepted can be ranked by, or is refused then. */
+/* fuzz_model.c - any bytes as a model file: what is accepted can be ranked by. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,9 +13,9 @@ static const struct {
     const char *name;
     const cw_option_info *options;
 } stages[] = {
-    {"import", cwi_import_options}, {"prepare", cwi_prepare_options},
-    {"skew", cwi_skew_options},     {"simulate", cwi_simulate_options},
-    {"train", cwi_train_options},   {"evaluate", cwi_evaluate_options},
+    {"import", cwi_import_options},       {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},           {"simulate", cwi_simulate_options},
+    {"train", cwi_train_options},         {"evaluate", cwi_evaluate_options},
     {"recommend", cwi_recommend_options},
 };
 

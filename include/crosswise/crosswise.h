@@ -230,6 +230,12 @@ CW_API const int32_t *cw_dataset_part_items(const cw_dataset *dataset, cw_part p
 CW_API const char *cw_dataset_user_id(const cw_dataset *dataset, int32_t user);
 CW_API const char *cw_dataset_item_id(const cw_dataset *dataset, int32_t item);
 
+/* How relevant every item truly is to a user of a simulated dataset.
+ *   relevance  [cw_dataset_items] receives the probabilities
+ * CW_BAD_ARG when the dataset is not simulated, for its truth is not known. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_relevance(cw_context *ctx, const cw_dataset *dataset,
+                                                    int32_t user, double *relevance);
+
 /*
  * Draw a training set of another bias from the train part of a dataset folder and write
  * it there as train_<theta>.csv, in one step.
@@ -337,6 +343,23 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx, const cw_mo
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_model *model,
                                                 const char *item, const cw_options *options,
                                                 cw_recommendation_fn give, void *user);
+
+/* ---- reports ----------------------------------------------------------------- */
+
+/*
+ * Write one HTML file that needs nothing but itself: text, tables and charts, readable on paper, on
+ * a phone, in the dark and by a screen reader.  It replaces what was at path, in one step.
+ *   json  {"title": TEXT, "lead": TEXT, "sections": [{
+ *             "heading": TEXT, "text": TEXT,
+ *             "table": {"columns": [TEXT, ...], "rows": [[TEXT, NUMBER or null, ...], ...]},
+ *             "chart": {"kind": "line" or "bar", "x": [TEXT or NUMBER, ...],
+ *                       "x_title": TEXT, "y_title": TEXT,
+ *                       "series": [{"name": TEXT, "values": [NUMBER or null, ...]}, ...]}}, ...]}
+ * Only title is required, of a table columns and rows, of a chart kind, x and series.  Blank lines
+ * part paragraphs; there is no markup.  null is a gap.  Numbers are shown to four digits.
+ * CW_BAD_DATA names the place that is wrong, such as sections[2].chart.kind.
+ */
+CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json, const char *path);
 
 /* Release text that a call returned. */
 CW_API void cw_text_free(char *text);

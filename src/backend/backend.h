@@ -11,16 +11,6 @@ typedef struct cwi_adam_step {
     float rate, beta1, beta2, epsilon, decay;
 } cwi_adam_step;
 
-/* Steps without a gradient that a row has missed, added up (see optim/adam.c). */
-typedef struct cwi_adam_gap {
-    cwi_adam_step step; /* its rate is the weighted mean rate of the gap */
-    float m_left;       /* beta1^s: what is left of m after s steps */
-    float v_left;       /* beta2^s */
-    float v_middle;     /* beta2^(mean step, weighted by what is left of m) */
-    float m_sum;        /* sum of beta1^j, j = 1..s */
-    float steps;        /* s */
-} cwi_adam_gap;
-
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
@@ -41,8 +31,10 @@ typedef struct cwi_ops {
     double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
                    const cwi_adam_step *step);
 
-    /* many Adam steps without a gradient at once */
-    void (*adam_gap)(float *theta, float *m, float *v, int64_t n, const cwi_adam_gap *gap);
+    /* the same as `steps` calls of adam without a gradient, with rate[0], rate[1], ... and
+     * epsilon[0], ... in place of the step's own */
+    void (*adam_missed)(float *theta, float *m, float *v, int64_t n, const cwi_adam_step *step,
+                        const float *rate, const float *epsilon, int64_t steps);
 
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
     void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,

@@ -324,7 +324,8 @@ static cw_status check_place(cw_context *ctx, const char *path, bool replace,
     if (folder_is_empty(path)) return CW_OK;
     if (!replace) return cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
     if (!holds_a_marker(ctx, path, markers))
-        return cwi_fail(ctx, CW_IO, "%s exists and is not a dataset, so it is not replaced", path);
+        return cwi_fail(ctx, CW_IO, "%s exists and has no %s, so it is not replaced", path,
+                        markers[0]);
     return CW_OK;
 }
 

@@ -139,3 +139,11 @@ const char *cwi_excerpt(const char *text, size_t length, char out[48])
     memcpy(out + kept, length > kept ? "..." : "", length > kept ? 4 : 1);
     return out;
 }
+
+void cwi_copy_text(char *out, size_t bytes, const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= bytes) length = bytes - 1;
+    memcpy(out, text, length);
+    out[length] = '\0';
+}

@@ -24,6 +24,9 @@ size_t cwi_print_real(double value, char out[CWI_NUMBER_BYTES]);
 /* Is text one of the words of "a|b|c"?  Its index, or -1. */
 int cwi_word_index(const char *words, const char *text);
 
+/* Copy text into room for `bytes` bytes, cut where it does not fit. */
+void cwi_copy_text(char *out, size_t bytes, const char *text);
+
 /* Text for a message: at most 40 bytes of it, unprintable bytes replaced by '?'. */
 const char *cwi_excerpt(const char *text, size_t length, char out[48]);
 

@@ -112,12 +112,12 @@ static double sum_candidates(const comparison *c, int32_t user, const float *rel
     int64_t at = mask->start[user], end = mask->start[user + 1];
     double sum = 0;
 
-    *count = n_items - (end - at);
+    *count = 0;
     for (int32_t i = 0; i < n_items; i++) {
-        if (at < end && mask->value[at] == i)
-            at++;
-        else
-            sum += (double)relevance[i];
+        while (at < end && mask->value[at] < i) at++;
+        if (at < end && mask->value[at] == i) continue;
+        sum += (double)relevance[i];
+        ++*count;
     }
     return sum;
 }

@@ -62,7 +62,7 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
 }
 
 /* Does exposure decide what is recommended? */
-static cw_status correlate_propensity(cw_context *ctx, const cwi_subject *subject, cwi_findings *f)
+static cw_status compare_propensity(cw_context *ctx, const cwi_subject *subject, cwi_findings *f)
 {
     int32_t n_items = subject->ranker->n_items;
     double *times = cwi_alloc(ctx, (size_t)n_items, sizeof *times);
@@ -74,6 +74,8 @@ static cw_status correlate_propensity(cw_context *ctx, const cwi_subject *subjec
         times[i] = (double)f->recommended[i];
         propensity[i] = (double)subject->truth->item_propensity[i];
     }
+    CW_TRY(
+        cwi_mean_percentile(ctx, f->recommended, propensity, n_items, &f->propensity_percentile));
     CW_TRY(cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation));
 done:
     cwi_free(times);
@@ -95,7 +97,7 @@ static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
     if (subject->truth) {
         CW_TRY(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
-        CW_TRY(correlate_propensity(ctx, subject, f));
+        CW_TRY(compare_propensity(ctx, subject, f));
     }
     if (request->sweeps)
         CW_TRY(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));

@@ -33,7 +33,8 @@ typedef struct cwi_findings {
     cwi_beyond beyond;
     cwi_interval interval[CWI_MAX_KS * CWI_N_METRICS];
     cwi_agreement agreement;
-    double propensity_correlation; /* of times recommended with true item propensity */
+    double propensity_percentile;  /* of the recommended items, by true item propensity */
+    double propensity_correlation; /* of times recommended with the same */
     cwi_sweep sweep;
 } cwi_findings;
 

@@ -95,30 +95,44 @@ static cw_status measure_spread(cw_context *ctx, const int64_t *times, int32_t n
     return CW_OK;
 }
 
-/* What depends on how popular the recommended items are.  Percentile: the share of the items that
- * are less popular, those equally popular (itself among them) counting half. */
+cw_status cwi_mean_percentile(cw_context *ctx, const int64_t *times, const double *value, int32_t n,
+                              double *out)
+{
+    double *rank = cwi_alloc(ctx, (size_t)n, sizeof *rank), sum = 0, total = 0;
+    cw_status status = rank ? mean_ranks(ctx, value, n, rank) : CW_NO_MEMORY;
+
+    for (int32_t i = 0; i < n && status == CW_OK; i++) {
+        sum += (double)times[i] * (rank[i] - 0.5) / n;
+        total += (double)times[i];
+    }
+    *out = total > 0 ? sum / total : (double)NAN;
+    cwi_free(rank);
+    return status;
+}
+
+/* What depends on how popular the recommended items are. */
 static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const int64_t *degree,
                                     int32_t n, double total, cwi_beyond *out)
 {
+    cw_status status = CW_NO_MEMORY;
     ranked_value *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    double *popularity = cwi_alloc(ctx, (size_t)n, sizeof *popularity);
     int32_t head = (int32_t)ceil(0.2 * n);
-    double percentiles = 0, in_head = 0;
+    double in_head = 0;
 
-    if (!order) return CW_NO_MEMORY;
-    for (int32_t i = 0; i < n; i++) order[i] = (ranked_value){-(double)degree[i], i};
-    qsort(order, (size_t)n, sizeof *order, by_value); /* most popular first, ties by id */
-    for (int32_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && order[end].value == order[begin].value;) end++;
-        for (int32_t r = begin; r < end; r++) {
-            double recommended = (double)times[order[r].id];
-            percentiles += recommended * (1 - (begin + end) / 2.0 / n);
-            if (r < head) in_head += recommended;
-        }
+    if (!order || !popularity) goto done;
+    for (int32_t i = 0; i < n; i++) {
+        popularity[i] = (double)degree[i];
+        order[i] = (ranked_value){-popularity[i], i};
     }
-    cwi_free(order);
-    out->popularity_percentile = percentiles / total;
+    CW_TRY(cwi_mean_percentile(ctx, times, popularity, n, &out->popularity_percentile));
+    qsort(order, (size_t)n, sizeof *order, by_value); /* most popular first, ties by id */
+    for (int32_t r = 0; r < head; r++) in_head += (double)times[order[r].id];
     out->tail_share = 1 - in_head / total;
-    return CW_OK;
+done:
+    cwi_free(order);
+    cwi_free(popularity);
+    return status;
 }
 
 cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,

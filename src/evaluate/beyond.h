@@ -21,6 +21,11 @@ typedef struct cwi_beyond {
 cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,
                              int32_t n_items, cwi_beyond *out);
 
+/* Mean over the recommendations of the item's percentile by value: the share of the items with a
+ * smaller value, equal ones (itself among them) counting half. */
+cw_status cwi_mean_percentile(cw_context *ctx, const int64_t *times, const double *value, int32_t n,
+                              double *out);
+
 /* Spearman's correlation with mean ranks for ties; NaN when one side is constant. */
 cw_status cwi_spearman(cw_context *ctx, const double *x, const double *y, int32_t n, double *out);
 

@@ -195,6 +195,7 @@ static int put_truth(json_t *root, const cwi_findings *f)
         bad |= put(object, cwi_agreement_name[what],
                    json_pack("{s:o, s:o}", "mean", number(agreement->mean[what]), "error",
                              number(agreement->error[what])));
+    bad |= put_number(object, "propensity_percentile", f->propensity_percentile);
     bad |= put_number(object, "propensity_correlation", f->propensity_correlation);
     return bad;
 }

@@ -154,6 +154,7 @@ cw_status cwi_import_finish(cwi_import *import)
     cw_status status;
 
     CW_TRY(check_not_empty(import));
+    import->rows->keeps_repeats = import->settings.keep_duplicates;
     if (!import->settings.keep_duplicates)
         CW_TRY(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));
     CW_TRY(trim(ctx, &rows->user, rows->count, sizeof *rows->user));

@@ -7,10 +7,11 @@
 
 struct cw_interactions {
     int64_t count;
-    int32_t *user; /* [count] */
-    int32_t *item; /* [count] */
-    double *time;  /* [count], or NULL when no time was read */
-    uint8_t *part; /* [count] cw_part of a given split, or NULL */
+    int32_t *user;      /* [count] */
+    int32_t *item;      /* [count] */
+    double *time;       /* [count], or NULL when no time was read */
+    uint8_t *part;      /* [count] cw_part of a given split, or NULL */
+    bool keeps_repeats; /* a pair may occur more than once */
     cwi_idmap users, items;
     char *source; /* what was read, as JSON text: how the counts below came about, files */
 };

@@ -147,7 +147,10 @@ static cw_status publish(cw_context *ctx, const char *path, const cwi_tensorfile
     if (!temporary) return CW_NO_MEMORY;
     cw_status status = write_parts(ctx, temporary, file, order, header, length);
     if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);
-    if (status != CW_OK) (void)unlink(temporary);
+    if (status != CW_OK) {
+        cwi_fail_rename(ctx, temporary, path);
+        (void)unlink(temporary);
+    }
     cwi_free(temporary);
     return status;
 }

@@ -8,7 +8,7 @@
 
 typedef enum cwi_adam_mode {
     CWI_ADAM_DENSE,    /* every row at every step: the reference */
-    CWI_ADAM_DEFERRED, /* rows outside the batch make up for missed steps when next read */
+    CWI_ADAM_DEFERRED, /* the same bits: rows outside the batch make up when they are next read */
     CWI_ADAM_LAZY      /* rows outside the batch stand still: another optimizer */
 } cwi_adam_mode;
 
@@ -24,7 +24,8 @@ typedef struct cwi_adam {
     int32_t *place;     /* [rows of tensor 0] scratch */
     int32_t *stale;     /* [rows of tensor 0] scratch: rows to bring up to date */
     float *rate;        /* [step + 1] learning rate of every step so far */
-    size_t rate_room;
+    float *epsilon;     /* [step + 1] its epsilon */
+    size_t rate_room, epsilon_room;
     double *partial; /* scratch for sums */
 } cwi_adam;
 

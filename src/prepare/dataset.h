@@ -34,6 +34,7 @@ enum { CWI_PARTS = 3 };
 struct cw_dataset {
     int32_t n_users, n_items;
     cwi_pairs part[CWI_PARTS]; /* by cw_part */
+    bool keeps_repeats;        /* a pair may occur more than once, as was asked for */
     bool has_part[CWI_PARTS];  /* false: the file was not there */
     cwi_idmap users, items;    /* raw ids, [n_users] and [n_items] */
     char *origin;              /* how it was made, a JSON object as text; NULL when not known */

@@ -169,6 +169,7 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
     dataset->n_users = users.count;
     dataset->n_items = items.count;
+    dataset->keeps_repeats = from->keeps_repeats;
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
 done:

@@ -172,6 +172,7 @@ static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dat
     if (!cwi_path_exists(path)) goto done;
     CW_TRY(read_about(ctx, path, &about));
     CW_TRY(check_hashes(ctx, folder, about));
+    dataset->keeps_repeats = json_is_true(json_object_get(about, "keeps_repeats"));
     json_t *origin = json_object_get(about, "origin");
     if (origin) CW_TRY(cwi_report_text(ctx, json_incref(origin), &dataset->origin));
 done:
@@ -226,9 +227,9 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out)
     CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
     CW_TRY(load_parts(ctx, folder, dataset));
     CW_TRY(settle_ids(ctx, folder, dataset));
-    for (int p = 0; p < CWI_PARTS; p++)
-        CW_TRY(drop_repeats(ctx, part_file[p], dataset, &dataset->part[p]));
     CW_TRY(load_about(ctx, folder, dataset));
+    for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
+        CW_TRY(drop_repeats(ctx, part_file[p], dataset, &dataset->part[p]));
     CW_TRY(load_truth(ctx, folder, dataset));
     *out = dataset;
 done:
@@ -308,9 +309,10 @@ static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *parts = json_object(), *made;
 
+    CW_TRY(put(ctx, about, "parts", parts));
     CW_TRY(put(ctx, about, "users", json_integer(dataset->n_users)));
     CW_TRY(put(ctx, about, "items", json_integer(dataset->n_items)));
-    CW_TRY(put(ctx, about, "parts", parts));
+    if (dataset->keeps_repeats) CW_TRY(put(ctx, about, "keeps_repeats", json_true()));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));

@@ -123,6 +123,21 @@ double cwi_truth_exposure(const cwi_truth *truth, int32_t user, int32_t item)
     return propensity * pow(cwi_truth_relevance(truth, user, item), truth->alpha);
 }
 
+cw_status cw_dataset_relevance(cw_context *ctx, const cw_dataset *dataset, int32_t user,
+                               double *relevance)
+{
+    cwi_begin(ctx);
+    if (!dataset->truth)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "the dataset is not simulated, so what is relevant is not known");
+    if (user < 0 || user >= dataset->n_users)
+        return cwi_fail(ctx, CW_BAD_ARG, "there is no user %d; there are 0 to %d", user,
+                        dataset->n_users - 1);
+    for (int32_t i = 0; i < dataset->n_items; i++)
+        relevance[i] = cwi_truth_relevance(dataset->truth, user, i);
+    return CW_OK;
+}
+
 /* ---- files ----------------------------------------------------------------- */
 
 static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const char *folder)

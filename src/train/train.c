@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/text.h"
 #include "model/model.h"
 #include "train/train.h"
 
@@ -85,8 +86,8 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
 
     model->n_users = t->shape.n_users;
     model->n_items = t->shape.n_items;
-    strcpy(model->method, t->method->name);
-    strcpy(model->backbone, t->backbone->name);
+    cwi_copy_text(model->method, sizeof model->method, t->method->name);
+    cwi_copy_text(model->backbone, sizeof model->backbone, t->backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
     model->params = *final;

@@ -67,9 +67,10 @@ const cw_option_info cwi_train_options[] = {
     WHOLE("seed", "0", 0, 4294967295.0,
           "same seed, same model, bit for bit, on any number of "
           "threads"),
-    WORD("adam", "deferred", "dense|deferred|lazy",
-         "rows outside the batch: moved at every step, made up for when next read (faster, nearly "
-         "the same), or left alone (another optimizer)"),
+    WORD("adam", "dense", "dense|deferred|lazy",
+         "rows outside the batch: moved at every step, made up for when they are next read (the "
+         "same "
+         "bits with less memory traffic), or left alone (another optimizer)"),
     WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "

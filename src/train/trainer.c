@@ -157,8 +157,8 @@ static cw_status check_luck(cwi_trainer *t)
         if (rate >= 0.5 || t->has_warned) continue;
         t->has_warned = true;
         cwi_log(t->ctx, CW_LOG_WARNING,
-                "only %.1f %% of the samples of %d slots were accepted: the data are dense",
-                100 * rate, t->batch.group[g].slots);
+                "only %.1f %% of the samples drawn for k = %d were accepted: the data are dense",
+                100 * rate, t->batch.group[g].slots / 2);
     }
     if (accepted > 0) return CW_OK;
     return cwi_fail(

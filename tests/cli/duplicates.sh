@@ -3,3 +3,4 @@
 crosswise prepare log.csv --quiet --out set
 crosswise prepare log.csv --keep-duplicates --quiet --out all
 tail -q -n +2 set/*t*.csv set/valid.csv | wc -l | tr -d ' '
+crosswise describe all --json | grep -o '"interactions": [0-9]*'

@@ -288,16 +288,18 @@ static void popularity_dial_moves_arp_steadily(void **state)
     for (size_t s = 0; s < 2; s++) {
         json_t *report = assess_world(&w, (const char *const[]){"k=5", lists[s], NULL});
         const json_t *sweep = json_object_get(report, "sweep");
-        double before = -1, centre = -1;
+        double before = -1, least = HUGE_VAL, centre = -1;
         assert_int_equal(json_array_size(sweep), 9);
         for (size_t g = 0; g < 9; g++) {
             const json_t *point = json_array_get(sweep, g);
             double arp = json_number_value(json_object_get(point, "arp"));
             assert_true(arp >= before);
             before = arp;
+            least = fmin(least, arp);
             if (json_number_value(json_object_get(point, "popularity")) == 0)
                 centre = json_number_value(json_object_get(point, "recall"));
         }
+        assert_true(before > 2 * least); /* from one end to the other it is no small change */
         assert_true(centre == metric(report, "metrics", "recall@5"));
         json_decref(report);
     }

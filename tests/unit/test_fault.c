@@ -6,9 +6,11 @@
  */
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "core/mem.h"
+#include "model_sample.h"
 #include "testing.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -19,10 +21,10 @@
 #define OWN_MALLOC 1
 #endif
 
+#if OWN_MALLOC
 static atomic_long left; /* allocations until one fails; 0 is never */
 static atomic_bool has_failed;
 
-#if OWN_MALLOC
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t bytes);
@@ -203,6 +205,31 @@ static cw_status simulate(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* What everybody likes, measured in every way. */
+static cw_status evaluate(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"k", "3,5"}, {"bootstrap", "5"}, {"popularity-sweep", "auto"}, {"mask-valid", "on"}};
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *train = NULL, *options = NULL;
+    char path[128], *json = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "sim", path), &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &train);
+    if (status == CW_OK) status = cw_options_set(ctx, train, "method", "pop");
+    if (status == CW_OK) status = cw_train(ctx, d, train, &model, NULL);
+    if (status == CW_OK) status = cw_options_create(ctx, "evaluate", &options);
+    for (size_t s = 0; s < 4 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_evaluate(ctx, d, model, options, &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    cw_model_free(model);
+    cw_options_free(train);
+    cw_dataset_free(d);
+    return status;
+}
+
 static cw_status from_arrays(cw_context *ctx, const char *folder)
 {
     const int64_t id[] = {1, 2, 3, 1};
@@ -211,6 +238,88 @@ static cw_status from_arrays(cw_context *ctx, const char *folder)
     (void)folder;
     cw_status status = cw_interactions_create(ctx, id, id, time, 4, &rows);
     cw_interactions_free(rows);
+    return status;
+}
+
+static cw_status report_page(cw_context *ctx, const char *folder)
+{
+    static const char json[] =
+        "{\"title\": \"t\", \"lead\": \"l\", \"sections\": [{\"heading\": \"h\", \"table\":"
+        " {\"columns\": [\"a\"], \"rows\": [[1]]}, \"chart\": {\"kind\": \"bar\", \"x\": [1],"
+        " \"series\": [{\"name\": \"s\", \"values\": [0.5]}]}}]}";
+    char out[128];
+    return cw_report_page(ctx, json, paths_of(folder, "page.html", out));
+}
+
+static bool receive(void *user, const cw_recommendation *list)
+{
+    (void)user;
+    return list->count > 0;
+}
+
+static cw_status use_model(cw_context *ctx, const char *folder)
+{
+    const char *items[] = {"i2", "i0"};
+    char path[128], out[128], *json = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    cw_status status = cw_model_load(ctx, paths_of(folder, "m.safetensors", path), &model);
+    if (status == CW_OK) status = cw_model_info(ctx, model, &json);
+    if (status == CW_OK) status = cw_model_save(ctx, model, paths_of(folder, "n", out));
+    if (status == CW_OK) status = cw_model_export(ctx, model, paths_of(folder, "e", out), true);
+    if (status == CW_OK) status = cw_options_create(ctx, "recommend", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "popularity", "0.5");
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "exclude", paths_of(folder, "exclude.txt", path));
+    if (status == CW_OK) status = cw_recommend(ctx, model, NULL, 0, options, receive, NULL);
+    if (status == CW_OK)
+        status = cw_recommend_history(ctx, model, items, 2, options, receive, NULL);
+    if (status == CW_OK) status = cw_similar_items(ctx, model, "i3", NULL, receive, NULL);
+    cw_options_free(options);
+    cw_text_free(json);
+    cw_model_free(model);
+    return status;
+}
+
+static void write_model(const char *folder)
+{
+    char path[128];
+    cw_context *ctx;
+    assert_int_equal(cw_context_create(&ctx), CW_OK);
+    cw_model *model = make_sample(ctx);
+    assert_int_equal(cw_model_save(ctx, model, paths_of(folder, "m.safetensors", path)), CW_OK);
+    cw_model_free(model);
+    cw_context_free(ctx);
+    write_file(folder, "exclude.txt", "i1\n");
+}
+
+/* Two epochs with a checkpoint after each, then on from it. */
+static cw_status train(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {{"dim", "4"},
+                                              {"batch", "2"},
+                                              {"epochs", "2"},
+                                              {"eval-every", "1"},
+                                              {"checkpoint-every", "1"}};
+    char input[128], checkpoint[128], *run = NULL;
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    (void)unlink(paths_of(folder, "checkpoint", checkpoint));
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < 5 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "checkpoint", checkpoint);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "on");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, &run);
+    cw_text_free(run);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
     return status;
 }
 
@@ -237,11 +346,14 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {from_arrays, import_each_format, prepare_each_way,
-                                         save_load_describe, simulate};
+    static const scenario scenarios[] = {
+        from_arrays, import_each_format, prepare_each_way, save_load_describe,
+        simulate,    use_model,          evaluate,         train,
+        report_page};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
+    write_model(folder);
     for (size_t s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++)
         exhaust(scenarios[s], folder);
     remove_scratch(folder);

@@ -254,7 +254,7 @@ static void a_folder_without_a_marker_is_never_replaced(void **state)
     assert_int_equal(mkdir(f->path, 0777), 0);
     write_file(f->path, "precious", "keep");
     assert_int_equal(cwi_folder_begin(f->l.ctx, f->path, true, markers, &folder), CW_IO);
-    assert_non_null(strstr(cw_context_error(f->l.ctx), "is not a dataset"));
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "has no marker, so it is not replaced"));
     assert_string_equal(read_text(f->path, "precious"), "keep");
 }
 

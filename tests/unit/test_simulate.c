@@ -579,6 +579,25 @@ static void progress_can_stop_it(void **state)
     }
 }
 
+static void relevance_can_be_asked_for(void **state)
+{
+    (void)state;
+    cw_dataset *d = simulate_medium("7");
+    double *relevance = calloc((size_t)d->n_items, sizeof *relevance);
+    assert_int_equal(cw_dataset_relevance(ctx, d, 3, relevance), CW_OK);
+    for (int32_t i = 0; i < d->n_items; i++)
+        assert_true(relevance[i] == cwi_truth_relevance(d->truth, 3, i));
+    assert_int_equal(cw_dataset_relevance(ctx, d, -1, relevance), CW_BAD_ARG);
+    assert_int_equal(cw_dataset_relevance(ctx, d, d->n_users, relevance), CW_BAD_ARG);
+    cwi_truth_free(d->truth);
+    d->truth = NULL;
+    assert_int_equal(cw_dataset_relevance(ctx, d, 0, relevance), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(ctx),
+                        "the dataset is not simulated, so what is relevant is not known");
+    free(relevance);
+    cw_dataset_free(d);
+}
+
 static void options_of_another_stage_are_refused(void **state)
 {
     cw_options *prepare_options;
@@ -613,6 +632,7 @@ int main(void)
         cmocka_unit_test(truth_survives_the_files),
         cmocka_unit_test(allocation_failures_leave_nothing_behind),
         cmocka_unit_test(progress_can_stop_it),
+        cmocka_unit_test(relevance_can_be_asked_for),
         cmocka_unit_test(options_of_another_stage_are_refused),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

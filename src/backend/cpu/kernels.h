@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 
-enum { LANES = 16, ITEMS_AT_ONCE = 4 };
+enum { LANES = 16, STEP_LANES = 32, ITEMS_AT_ONCE = 4 };
 
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
 static inline float fold(float *sum)
@@ -85,20 +85,41 @@ static double adam(float *theta, float *m, float *v, const float *gradient, int6
     return squares;
 }
 
-static void adam_gap(float *theta, float *m, float *v, int64_t n, const cwi_adam_gap *gap)
+/* All missed steps of a few parameters at once, which stay in registers meanwhile. */
+static void adam_missed_lanes(float *restrict theta, float *restrict m, float *restrict v,
+                              const cwi_adam_step *step, const float *restrict rate,
+                              const float *restrict epsilon, int64_t steps)
 {
-    float *restrict t = theta, *restrict mm = m, *restrict vv = v;
-    const float rate = gap->step.rate, decay = gap->step.decay, eps = gap->step.epsilon;
-    const float m_sum = gap->m_sum, rest = gap->steps - gap->m_sum;
-    const float m_left = gap->m_left, v_left = gap->v_left, v_middle = gap->v_middle;
+    float t[STEP_LANES], mm[STEP_LANES], vv[STEP_LANES];
+    const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
+    const float c1 = 1.0f - b1, c2 = 1.0f - b2;
 
-    for (int64_t j = 0; j < n; j++) {
-        float slope = decay * t[j];
-        float square = slope * slope;
-        float middle = v_middle * vv[j] + (1.0f - v_middle) * square;
-        t[j] -= rate * (m_sum * mm[j] + rest * slope) / (sqrtf(middle) + eps);
-        mm[j] = m_left * mm[j] + (1.0f - m_left) * slope;
-        vv[j] = v_left * vv[j] + (1.0f - v_left) * square;
+    memcpy(t, theta, sizeof t);
+    memcpy(mm, m, sizeof mm);
+    memcpy(vv, v, sizeof vv);
+    for (int64_t s = 0; s < steps; s++)
+        for (int l = 0; l < STEP_LANES; l++) {
+            float slope = decay * t[l];
+            mm[l] = b1 * mm[l] + c1 * slope;
+            vv[l] = b2 * vv[l] + c2 * slope * slope;
+            t[l] -= rate[s] * mm[l] / (sqrtf(vv[l]) + epsilon[s]);
+        }
+    memcpy(theta, t, sizeof t);
+    memcpy(m, mm, sizeof mm);
+    memcpy(v, vv, sizeof vv);
+}
+
+static void adam_missed(float *theta, float *m, float *v, int64_t n, const cwi_adam_step *step,
+                        const float *rate, const float *epsilon, int64_t steps)
+{
+    int64_t j = 0;
+    cwi_adam_step one = *step;
+    for (; j + STEP_LANES <= n; j += STEP_LANES)
+        adam_missed_lanes(theta + j, m + j, v + j, step, rate, epsilon, steps);
+    for (int64_t s = 0; s < steps && j < n; s++) {
+        one.rate = rate[s];
+        one.epsilon = epsilon[s];
+        adam(theta + j, m + j, v + j, NULL, n - j, &one);
     }
 }
 
@@ -153,7 +174,7 @@ const cwi_ops OPS_TABLE = {
     .dot_pairs = dot_pairs,
     .weighted_sum = weighted_sum,
     .adam = adam,
-    .adam_gap = adam_gap,
+    .adam_missed = adam_missed,
     .score_block = score_block,
     .sum_squares = sum_squares,
 };

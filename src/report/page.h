@@ -1,0 +1,17 @@
+/* page.h - a description of text, tables and charts as one HTML file. */
+#ifndef CWI_REPORT_PAGE_H
+#define CWI_REPORT_PAGE_H
+
+#include <jansson.h>
+
+#include "core/context.h"
+
+/* Is this a description as crosswise.h documents it?  CW_BAD_DATA names what is wrong with it;
+ * the code that writes pages relies on all that is checked here. */
+cw_status cwi_page_check(cw_context *ctx, const json_t *root);
+
+/* Files that pages carry, embedded by the build. */
+extern const unsigned char cwi_chart_js[], cwi_page_js[], cwi_page_css[];
+extern const size_t cwi_chart_js_bytes, cwi_page_js_bytes, cwi_page_css_bytes;
+
+#endif

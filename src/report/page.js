@@ -1,0 +1,101 @@
+/* Draws every chart of the page from the JSON that follows its canvas.  Series differ in colour and
+ * also in dashes, points or hatching, so that they stay apart on paper and for every eye. */
+"use strict";
+(() => {
+  const themes = { // hues of Okabe and Ito, made lighter for the dark
+    light: { ink: "#1c1e21", line: "#d5d9de", paper: "#ffffff",
+             hues: ["#0072b2", "#d55e00", "#007f5f", "#8f4a7d", "#7a6a00", "#444444"] },
+    dark: { ink: "#e6e8ea", line: "#3b4149", paper: "#14171a",
+            hues: ["#56b4e9", "#f0a04b", "#3ac79c", "#dc9bc6", "#e6d64a", "#bbbbbb"] },
+  };
+  const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [16, 4], [5, 2]];
+  const points = ["circle", "rect", "triangle", "rectRot", "crossRot", "star"];
+  const hatches = [ // what is drawn over a tile of 8 x 8
+    () => {},
+    (g) => { g.moveTo(-2, 10); g.lineTo(10, -2); g.moveTo(-2, 2); g.lineTo(2, -2); g.moveTo(6, 10); g.lineTo(10, 6); },
+    (g) => { g.moveTo(0, 4); g.lineTo(8, 4); },
+    (g) => { g.moveTo(-2, -2); g.lineTo(10, 10); g.moveTo(6, -2); g.lineTo(10, 2); g.moveTo(-2, 6); g.lineTo(2, 10); },
+    (g) => { g.moveTo(4, 0); g.lineTo(4, 8); },
+    (g) => { g.moveTo(0, 4); g.lineTo(8, 4); g.moveTo(4, 0); g.lineTo(4, 8); },
+  ];
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let charts = [];
+
+  const fill = (s, hue, paper) => {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const g = tile.getContext("2d");
+    g.fillStyle = hue;
+    g.fillRect(0, 0, 8, 8);
+    g.strokeStyle = paper;
+    g.lineWidth = 2.5;
+    g.beginPath();
+    hatches[s % hatches.length](g);
+    g.stroke();
+    return g.createPattern(tile, "repeat");
+  };
+
+  const style = (kind, s, theme) => {
+    const hue = theme.hues[s % theme.hues.length];
+    if (kind === "bar")
+      return { backgroundColor: fill(s, hue, theme.paper), borderColor: hue, borderWidth: 1.5 };
+    return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[s % dashes.length],
+             pointStyle: points[s % points.length], pointRadius: 3.5, pointBackgroundColor: hue };
+  };
+
+  /* A label in lines of at most `room` characters, where its words allow it. */
+  const wrap = (label, room) => {
+    const lines = [""];
+    for (const word of String(label).split(" ")) {
+      const last = lines.length - 1;
+      if (lines[last] && lines[last].length + 1 + word.length > room) lines.push(word);
+      else lines[last] += (lines[last] ? " " : "") + word;
+    }
+    return lines.length > 1 ? lines : label;
+  };
+
+  /* Labels of x are broken so that each fits under its bar or point, and never tilted. */
+  function label(value) {
+    return wrap(this.getLabelForValue(value), this.chart.width / this.chart.data.labels.length / 8);
+  }
+
+  const axis = (title, theme, grid, more) => ({
+    title: { display: Boolean(title), text: title, color: theme.ink },
+    ticks: { color: theme.ink, maxRotation: 0, autoSkipPadding: 8, ...more },
+    grid: { display: grid, color: theme.line, borderColor: theme.line },
+  });
+
+  const draw = (canvas, theme) => {
+    const chart = JSON.parse(canvas.closest("figure").querySelector("script").textContent);
+    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    return new Chart(canvas, {
+      type: chart.kind,
+      data: {
+        labels: chart.x,
+        datasets: chart.series.map((series, s) =>
+          ({ label: series.name, data: series.values, ...style(chart.kind, s, theme) })),
+      },
+      options: {
+        animation: false, responsive: true, maintainAspectRatio: false,
+        interaction: { mode: "index", intersect: false },
+        scales: { x: axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 }),
+                  y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
+        plugins: {
+          legend: { position: "bottom",
+                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind === "line" } },
+        },
+      },
+    });
+  };
+
+  const drawAll = (name) => {
+    charts.forEach((chart) => chart.destroy());
+    charts = [...document.querySelectorAll(".plot canvas")].map((canvas) => draw(canvas, themes[name]));
+  };
+  const drawForScreen = () => drawAll(dark.matches ? "dark" : "light");
+
+  dark.addEventListener("change", drawForScreen);
+  addEventListener("beforeprint", () => drawAll("light"));
+  addEventListener("afterprint", drawForScreen);
+  drawForScreen();
+})();

@@ -1,0 +1,17 @@
+# what cannot be trained
+crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
+try() { crosswise train "$@" --quiet || echo "exit code $?"; }
+try
+try nowhere
+try set --method magic
+try set --backbone lightning
+try set --lr 0
+try set --beta 0.5
+try set --metric recall
+try set --checkpoint-every soon
+try set --method cpr-rand --beta 2
+try set --out no/such/folder/model.safetensors --epochs 1 --dim 4
+try set --resume
+mkdir only-test && cp set/test.csv only-test
+try only-test
+ls

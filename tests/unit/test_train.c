@@ -1,0 +1,363 @@
+/* test_train.c - whole runs on a small simulated set: same bits on any threads and after a stop. */
+#include <jansson.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "optim/adam.h"
+#include "prepare/dataset.h"
+#include "testing.h"
+#include "train/train.h"
+
+typedef struct fixture {
+    listener l;
+    char folder[64], checkpoint[128];
+    cw_dataset *data;
+    cw_options *options;
+} fixture;
+
+static void set(fixture *f, const char *name, const char *value)
+{
+    assert_int_equal(cw_options_set(f->l.ctx, f->options, name, value), CW_OK);
+}
+
+static cw_dataset *make_data(cw_context *ctx)
+{
+    static const char *const settings[][2] = {{"users", "800"},
+                                              {"items", "200"},
+                                              {"relevant", "0.5"},
+                                              {"popularity", "0.5"},
+                                              {"seed", "5"}};
+    cw_options *simulate;
+    cw_dataset *data;
+    assert_int_equal(cw_options_create(ctx, "simulate", &simulate), CW_OK);
+    for (size_t s = 0; s < 5; s++)
+        assert_int_equal(cw_options_set(ctx, simulate, settings[s][0], settings[s][1]), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, simulate, NULL, &data), CW_OK);
+    cw_options_free(simulate);
+    assert_true(cw_dataset_count(data, CW_PART_TRAIN) >
+                40 * 128); /* enough steps to stop between */
+    return data;
+}
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    listener_init(&f->l);
+    make_scratch(f->folder);
+    snprintf(f->checkpoint, sizeof f->checkpoint, "%s/c", f->folder);
+    f->data = make_data(f->l.ctx);
+    assert_int_equal(cw_options_create(f->l.ctx, "train", &f->options), CW_OK);
+    set(f, "dim", "16");
+    set(f, "batch", "128");
+    set(f, "lr", "3e-3");
+    set(f, "epochs", "4");
+    set(f, "eval-every", "2");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    cw_options_free(f->options);
+    cw_dataset_free(f->data);
+    remove_scratch(f->folder);
+    listener_clear(&f->l);
+    free(f);
+    return 0;
+}
+
+static cw_model *train(fixture *f)
+{
+    cw_model *model;
+    cw_status status = cw_train(f->l.ctx, f->data, f->options, &model, NULL);
+    if (status != CW_OK) fail_msg("%s", cw_context_error(f->l.ctx));
+    return model;
+}
+
+/* The bytes of the model file. */
+static char *bytes_of(fixture *f, const cw_model *model, size_t *length)
+{
+    char path[128];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/model", f->folder);
+    assert_int_equal(cw_model_save(f->l.ctx, model, path), CW_OK);
+    assert_int_equal(stat(path, &info), 0);
+    char *bytes = malloc((size_t)info.st_size);
+    FILE *file = fopen(path, "rb");
+    *length = fread(bytes, 1, (size_t)info.st_size, file);
+    fclose(file);
+    return bytes;
+}
+
+static void assert_same_model(fixture *f, cw_model *a, cw_model *b)
+{
+    size_t n_a, n_b;
+    char *of_a = bytes_of(f, a, &n_a), *of_b = bytes_of(f, b, &n_b);
+    assert_int_equal(n_a, n_b);
+    assert_memory_equal(of_a, of_b, n_a);
+    free(of_a);
+    free(of_b);
+}
+
+static void same_bits_on_one_two_and_three_threads(void **state)
+{
+    fixture *f = *state;
+    static const char *const settings[][2] = {
+        {"method", "cpr"}, {"method", "bpr"},   {"method", "cpr-rand"}, {"adam", "dense"},
+        {"adam", "lazy"},  {"select", "per-k"}, {"reg-kind", "batch"}};
+    for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++) {
+        cw_model *first = NULL;
+        set(f, settings[s][0], settings[s][1]);
+        for (int threads = 1; threads <= 3; threads++) {
+            assert_int_equal(cw_context_set_threads(f->l.ctx, threads), CW_OK);
+            cw_model *model = train(f);
+            if (first) assert_same_model(f, first, model);
+            if (first)
+                cw_model_free(model);
+            else
+                first = model;
+        }
+        cw_model_free(first);
+    }
+}
+
+static void another_seed_gives_another_model(void **state)
+{
+    fixture *f = *state;
+    cw_model *a = train(f), *b;
+    set(f, "seed", "1");
+    b = train(f);
+    assert_memory_not_equal(a->params.tensor[0].data, b->params.tensor[0].data, 64);
+    cw_model_free(a);
+    cw_model_free(b);
+}
+
+/* A progress callback that stops after so many calls. */
+static bool count_down(void *user, const char *stage, int64_t done, int64_t total)
+{
+    int *left = user;
+    (void)stage;
+    (void)done;
+    (void)total;
+    return (*left)-- > 0;
+}
+
+/* Stop after 1, 8, 15, ... steps and go on, again and again, to the same bits. */
+static void stopped_and_resumed_runs_end_the_same(void **state)
+{
+    fixture *f = *state;
+    static const char *const modes[] = {"deferred", "dense", "lazy"};
+    for (size_t m = 0; m < 3; m++) {
+        cw_model *whole, *pieces = NULL;
+        int stops = 0;
+        set(f, "adam", modes[m]);
+        set(f, "checkpoint", "");
+        set(f, "resume", "off");
+        whole = train(f);
+        set(f, "checkpoint", f->checkpoint);
+        set(f, "resume", "on");
+        cw_status status = CW_CANCELLED;
+        for (int steps = 1; status == CW_CANCELLED; steps += 7, stops++) {
+            int left = steps;
+            cw_context_set_progress(f->l.ctx, count_down, &left);
+            status = cw_train(f->l.ctx, f->data, f->options, &pieces, NULL);
+        }
+        cw_context_set_progress(f->l.ctx, NULL, NULL);
+        assert_int_equal(status, CW_OK);
+        assert_true(stops > 4);
+        assert_same_model(f, whole, pieces);
+        cw_model_free(whole);
+        cw_model_free(pieces);
+        assert_int_equal(unlink(f->checkpoint), 0);
+    }
+}
+
+static void foreign_and_damaged_checkpoints_are_refused(void **state)
+{
+    fixture *f = *state;
+    cw_model *model;
+    int left = 5;
+    set(f, "checkpoint", f->checkpoint);
+    cw_context_set_progress(f->l.ctx, count_down, &left);
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_CANCELLED);
+    assert_null(model);
+    cw_context_set_progress(f->l.ctx, NULL, NULL);
+    set(f, "resume", "on");
+    set(f, "dim", "8");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "was made with --dim 16, not 8"));
+    set(f, "dim", "16");
+    f->data->part[0].item[0] ^= 1;
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "was made with other data"));
+    f->data->part[0].item[0] ^= 1;
+    assert_int_equal(truncate(f->checkpoint, 1000), 0);
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), f->checkpoint));
+    write_file(f->folder, "c", "not a checkpoint at all, but long enough to look at");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+}
+
+/* Relative distance of the parameters after three epochs. */
+static double distance_to_dense(fixture *f, const char *mode)
+{
+    double apart = 0, size = 0;
+    set(f, "adam", "dense");
+    cw_model *dense = train(f);
+    set(f, "adam", mode);
+    cw_model *other = train(f);
+    int64_t n = dense->params.tensor[0].rows * dense->params.tensor[0].columns;
+    for (int64_t k = 0; k < n; k++) {
+        double x = (double)dense->params.tensor[0].data[k];
+        double y = (double)other->params.tensor[0].data[k];
+        apart += (x - y) * (x - y);
+        size += x * x;
+    }
+    cw_model_free(dense);
+    cw_model_free(other);
+    return sqrt(apart / size);
+}
+
+static void deferred_adam_gives_the_bits_of_dense(void **state)
+{
+    fixture *f = *state;
+    set(f, "epochs", "3");
+    set(f, "eval-every", "0");
+    set(f, "lr", "3e-4");
+    double deferred = distance_to_dense(f, "deferred"), lazy = distance_to_dense(f, "lazy");
+    print_message("relative rms distance to dense: deferred %.2e, lazy %.2e\n", deferred, lazy);
+    assert_true(deferred == 0);
+    assert_true(lazy > 1e-3); /* the test can tell them apart */
+}
+
+/* First loss is ln 2 up to the first steps' progress, and learning lowers it. */
+static void the_loss_starts_at_ln_2_and_falls(void **state)
+{
+    fixture *f = *state;
+    cw_model *model;
+    char *run;
+    set(f, "method", "bpr");
+    set(f, "lr", "1e-3");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, &run), CW_OK);
+    json_t *root = json_loads(run, 0, NULL);
+    json_t *epochs = json_object_get(root, "epochs");
+    assert_int_equal(json_array_size(epochs), 5); /* epoch 0 is reported */
+    double first = json_number_value(json_object_get(json_array_get(epochs, 1), "data_loss"));
+    double last = json_number_value(json_object_get(json_array_get(epochs, 4), "data_loss"));
+    assert_true(fabs(first - log(2)) < 0.02);
+    assert_true(last < first);
+    json_decref(root);
+    cw_text_free(run);
+    cw_model_free(model);
+}
+
+static void refused(fixture *f, const char *name, const char *value, cw_status status,
+                    const char *message)
+{
+    cw_model *model;
+    set(f, name, value);
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), status);
+    assert_null(model);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), message));
+}
+
+static void senseless_options_are_refused(void **state)
+{
+    fixture *f = *state;
+    refused(f, "metric", "luck@20", CW_BAD_ARG, "--metric is 'luck@20'; it must be one of recall|");
+    set(f, "metric", "ndcg@5");
+    refused(f, "checkpoint-every", "often", CW_BAD_ARG, "--checkpoint-every is 'often'");
+    set(f, "checkpoint-every", "5");
+    refused(f, "backbone", "tree", CW_BAD_ARG, "--backbone is 'tree'; method cpr works on mf");
+    set(f, "backbone", "");
+    refused(f, "method", "magic", CW_BAD_ARG,
+            "there is no method 'magic'; there are cpr, cpr-rand, bpr, pop");
+    set(f, "method", "cpr-rand");
+    refused(f, "beta", "2", CW_BAD_ARG, "method cpr-rand has beta 1");
+    set(f, "method", "cpr");
+    refused(f, "k", "1", CW_BAD_ARG, "--k is '1'");
+}
+
+/* The state goes bad in the middle: the run stops, and the checkpoint before it stays. */
+static void a_loss_that_is_no_number_stops_the_run(void **state)
+{
+    fixture *f = *state;
+    cwi_trainer *t;
+    struct stat before, after;
+    set(f, "checkpoint", f->checkpoint);
+    assert_int_equal(cwi_trainer_create(f->l.ctx, f->data, f->options, &t), CW_OK);
+    assert_int_equal(cwi_checkpoint_save(t), CW_OK);
+    assert_int_equal(stat(f->checkpoint, &before), 0);
+    for (int64_t k = 0; k < t->params.tensor[0].rows; k++) t->params.tensor[0].data[k * 16] = NAN;
+    set(f, "eval-every", "0");
+    assert_int_equal(cwi_trainer_step(t), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx),
+                           "the loss is not a number any more (epoch 1, "
+                           "step 1); try a smaller --lr than 0.003"));
+    assert_int_equal(stat(f->checkpoint, &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_size == after.st_size);
+    cwi_trainer_free(t);
+}
+
+/* Every user has every item: no crossed pair is unseen. */
+static void complete_data_cannot_be_learnt(void **state)
+{
+    fixture *f = *state;
+    int64_t user[100], item[100];
+    cw_interactions *rows;
+    cw_dataset *whole;
+    cw_model *model;
+    for (int k = 0; k < 100; k++) {
+        user[k] = k / 10;
+        item[k] = k % 10;
+    }
+    assert_int_equal(cw_interactions_create(f->l.ctx, user, item, NULL, 100, &rows), CW_OK);
+    assert_int_equal(cw_dataset_prepare(f->l.ctx, rows, NULL, &whole), CW_OK);
+    /* all rows into train, with an empty validation */
+    cwi_pairs *train = &whole->part[0];
+    cwi_pairs_clear(train);
+    cwi_pairs_clear(&whole->part[1]);
+    cwi_pairs_clear(&whole->part[2]);
+    assert_int_equal(cwi_pairs_create(f->l.ctx, 100, train), CW_OK);
+    for (int k = 0; k < 100; k++) {
+        train->user[k] = k / 10;
+        train->item[k] = k % 10;
+    }
+    assert_int_equal(cw_train(f->l.ctx, whole, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "no valid sample was found"));
+    cw_dataset_free(whole);
+    cw_interactions_free(rows);
+}
+
+static void pop_needs_no_training(void **state)
+{
+    fixture *f = *state;
+    set(f, "method", "pop");
+    cw_model *model = train(f);
+    assert_string_equal(model->backbone, "pop");
+    for (int32_t i = 0; i < model->n_items; i++)
+        assert_true((double)model->params.tensor[0].data[i] == (double)model->degree[i]);
+    cw_model_free(model);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(same_bits_on_one_two_and_three_threads),
+        TEST(another_seed_gives_another_model),
+        TEST(stopped_and_resumed_runs_end_the_same),
+        TEST(foreign_and_damaged_checkpoints_are_refused),
+        TEST(deferred_adam_gives_the_bits_of_dense),
+        TEST(the_loss_starts_at_ln_2_and_falls),
+        TEST(senseless_options_are_refused),
+        TEST(a_loss_that_is_no_number_stops_the_run),
+        TEST(complete_data_cannot_be_learnt),
+        TEST(pop_needs_no_training),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
