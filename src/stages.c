@@ -7,7 +7,7 @@
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "recommend/recommend.h"
-#include "train/train.h"
+#include "registry/registry.h"
 
 static const struct {
     const char *name;

@@ -1,8 +1,11 @@
 /* model.c - a model in memory. */
 #include "model/model.h"
 
+#include <jansson.h>
+
 #include "core/mem.h"
-#include "registry.h"
+#include "core/text.h"
+#include "registry/registry.h"
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out)
 {
@@ -35,6 +38,33 @@ int32_t cw_model_items(const cw_model *model)
     return model->n_items;
 }
 
+/* An option of the record as text; "" when it has none. */
+static void print_option(const json_t *value, char out[CWI_NUMBER_BYTES])
+{
+    out[0] = '\0';
+    if (json_is_integer(value)) cwi_print_int(json_integer_value(value), out);
+    if (json_is_real(value)) cwi_print_real(json_real_value(value), out);
+    if (json_is_boolean(value))
+        cwi_copy_text(out, CWI_NUMBER_BYTES, json_is_true(value) ? "on" : "off");
+    if (json_is_string(value)) cwi_copy_text(out, CWI_NUMBER_BYTES, json_string_value(value));
+}
+
+/* The options the model was trained with; what its record lacks has its default. */
+static cw_status read_options(cw_context *ctx, const cw_model *model, cw_options **out)
+{
+    json_t *about = model->about ? json_loads(model->about, 0, NULL) : NULL;
+    const json_t *record = json_object_get(about, "options");
+    cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
+
+    for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
+        char text[CWI_NUMBER_BYTES];
+        print_option(json_object_get(record, info->name), text);
+        if (text[0]) status = cwi_options_assign(ctx, *out, info->name, text);
+    }
+    json_decref(about);
+    return status == CW_BAD_ARG ? CW_BAD_DATA : status; /* the file is wrong, not the caller */
+}
+
 cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out)
 {
     *out = (cwi_ranker){0};
@@ -45,5 +75,9 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
                         model->backbone);
     const cwi_shape shape = {
         .n_users = model->n_users, .n_items = model->n_items, .train = &model->seen};
-    return backbone->rank(ctx, &shape, NULL, &model->params, out);
+    cw_options *options;
+    cw_status status = read_options(ctx, model, &options);
+    if (status == CW_OK) status = backbone->rank(ctx, &shape, options, &model->params, out);
+    cw_options_free(options);
+    return status;
 }

@@ -48,6 +48,6 @@ typedef struct cwi_backbone {
     void (*close)(void *state);
 } cwi_backbone;
 
-extern const cwi_backbone cwi_backbone_mf, cwi_backbone_pop;
+extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;
 
 #endif

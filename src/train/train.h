@@ -10,9 +10,7 @@
 #include "evaluate/evaluate.h"
 #include "optim/adam.h"
 #include "prepare/dataset.h"
-#include "registry.h"
-
-extern const cw_option_info cwi_train_options[];
+#include "registry/registry.h"
 
 /* When to write a checkpoint: after so many epochs or seconds, 0 for neither. */
 typedef struct cwi_pace {
@@ -70,10 +68,6 @@ typedef struct cwi_trainer {
     struct timespec saved_at, epoch_began;
     double train_s; /* of the epoch under way, before a resume */
 } cwi_trainer;
-
-/* options.c: the given options with the method's defaults filled in. */
-cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
-                           const cwi_method **method, const cwi_backbone **backbone);
 
 /* trainer.c */
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "loss/loss.h"
 #include "optim/adam.h"
-#include "registry.h"
+#include "registry/registry.h"
 #include "sample/select.h"
 #include "testing.h"
 #include "train/train.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "train/train.h"
+#include "registry/registry.h"
 
 #define WHOLE(id, text, low, high, about)                                                          \
     {                                                                                              \
@@ -35,6 +35,7 @@ const cw_option_info cwi_train_options[] = {
          "what turns a user and an item into a score; the method's first when not "
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
+    WHOLE("layers", "3", 0, 16, "lightgcn: how many times vectors are passed on to neighbours"),
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "

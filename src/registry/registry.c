@@ -1,27 +1,31 @@
 /* registry.c - one page: every backbone, and every method as sampler, loss and tuned defaults. */
-#include "registry.h"
+#include "registry/registry.h"
 
 #include <string.h>
 
-static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_pop};
+static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
+                                                &cwi_backbone_pop};
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
-static const cwi_default cpr_defaults[] = {
-    {NULL, "lr", "3e-4"}, {NULL, "reg", "5e-2"}, {NULL, "beta", "2"}, {NULL, NULL, NULL}};
+static const cwi_default cpr_defaults[] = {{"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"},
+                                           {"lightgcn", "beta", "3"},  {NULL, "lr", "3e-4"},
+                                           {NULL, "reg", "5e-2"},      {NULL, "beta", "2"},
+                                           {NULL, NULL, NULL}};
 static const cwi_default cpr_rand_defaults[] = {
-    {NULL, "lr", "3e-4"}, {NULL, "reg", "1e-2"}, {NULL, "beta", "1"}, {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, {NULL, "lr", "3e-4"},
+    {NULL, "reg", "1e-2"},      {NULL, "beta", "1"},         {NULL, NULL, NULL}};
 static const cwi_default bpr_defaults[] = {
-    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+    {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
     {"cpr",
      "cross pairwise ranking: cancels popularity bias in the loss, trains on the hardest samples",
-     &cwi_sampler_cpr, &cwi_loss_cpr, true, "mf", cpr_defaults},
+     &cwi_sampler_cpr, &cwi_loss_cpr, true, "mf|lightgcn", cpr_defaults},
     {"cpr-rand", "cross pairwise ranking without choosing hard samples (beta 1)", &cwi_sampler_cpr,
-     &cwi_loss_cpr, false, "mf", cpr_rand_defaults},
+     &cwi_loss_cpr, false, "mf|lightgcn", cpr_rand_defaults},
     {"bpr", "Bayesian personalised ranking: a liked item above a random other", &cwi_sampler_bpr,
-     &cwi_loss_bpr, false, "mf", bpr_defaults},
+     &cwi_loss_bpr, false, "mf|lightgcn", bpr_defaults},
     {"pop", "the most popular items for everybody", NULL, NULL, false, "pop", no_defaults},
 };
 

@@ -27,6 +27,12 @@ typedef struct cwi_method {
 const cwi_method *cwi_find_method(const char *name);
 const cwi_backbone *cwi_find_backbone(const char *name);
 
+extern const cw_option_info cwi_train_options[];
+
+/* The given options of stage "train" with the defaults of their method filled in. */
+cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
+                           const cwi_method **method, const cwi_backbone **backbone);
+
 /* The default of a train option for a method on a backbone, or NULL when the table's holds. */
 const char *cwi_find_default(const cwi_method *method, const char *backbone, const char *option);
 

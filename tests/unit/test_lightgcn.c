@@ -1,0 +1,270 @@
+/* test_lightgcn.c - LightGCN on the graph of the specification, and its odd cases. */
+#include <math.h>
+
+#include "loss/loss.h"
+#include "model/model.h"
+#include "registry/registry.h"
+#include "score/graph.h"
+#include "testing.h"
+
+/* Edges (u0,i0), (u0,i1), (u1,i1); nodes u0, u1, i0, i1 (spec 9.7). */
+static int32_t user7[] = {0, 0, 1}, item7[] = {0, 1, 1};
+static const float table7[4][2] = {{1, 0}, {0, 1}, {0.5f, -0.5f}, {0.2f, 0.4f}};
+
+typedef struct small {
+    listener l;
+    cw_options *options;
+    cwi_csr train;
+    cwi_shape shape;
+    cwi_params params;
+    void *scorer;
+    cwi_batch batch;
+} small;
+
+static void begin(small *s, const char *layers)
+{
+    memset(s, 0, sizeof *s);
+    listener_init(&s->l);
+    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "layers", layers), CW_OK);
+    assert_int_equal(cwi_csr_create(s->l.ctx, user7, item7, 3, 2, &s->train), CW_OK);
+    s->shape = (cwi_shape){2, 2, &s->train};
+    assert_int_equal(cwi_backbone_lightgcn.declare(s->l.ctx, &s->shape, s->options, &s->params),
+                     CW_OK);
+    memcpy(s->params.tensor[0].data, table7, sizeof table7);
+    assert_int_equal(
+        cwi_backbone_lightgcn.open(s->l.ctx, &s->shape, s->options, &s->params, 16, &s->scorer),
+        CW_OK);
+    assert_int_equal(cwi_batch_create(s->l.ctx, 16, &s->batch), CW_OK);
+}
+
+static void end(small *s)
+{
+    cwi_batch_clear(&s->batch);
+    cwi_backbone_lightgcn.close(s->scorer);
+    cwi_params_clear(&s->params);
+    cwi_csr_clear(&s->train);
+    cw_options_free(s->options);
+    listener_clear(&s->l);
+}
+
+static void near(double got, double expected, double tolerance)
+{
+    if (fabs(got - expected) > tolerance) fail_msg("%.10g is not %.10g", got, expected);
+}
+
+/* All four pairs, one slot a row. */
+static void add_all_pairs(small *s)
+{
+    for (int32_t k = 0; k < 4; k++) {
+        s->batch.user[k] = k / 2;
+        s->batch.item[k] = k % 2;
+    }
+    s->batch.n_groups = 1;
+    s->batch.n_slots = 4;
+    s->batch.group[0] = (cwi_group){.slots = 4, .rows = 1, .first_slot = 0};
+}
+
+static void scores_are_those_of_the_specification(void **state)
+{
+    (void)state;
+    static const double expected[] = {0.3294985849, 0.2881047006, 0.05148537547, 0.2807279546};
+    small s;
+    float score[4], ranked[4];
+    cwi_ranker ranker;
+    begin(&s, "3");
+    add_all_pairs(&s);
+    assert_int_equal(cwi_backbone_lightgcn.score(s.l.ctx, s.scorer, &s.batch, score), CW_OK);
+    for (int k = 0; k < 4; k++) near((double)score[k], expected[k], 1e-6);
+    assert_int_equal(cwi_backbone_lightgcn.rank(s.l.ctx, &s.shape, s.options, &s.params, &ranker),
+                     CW_OK);
+    ranker.score(&ranker, (const int32_t[]){0, 1}, 2, ranked);
+    assert_memory_equal(ranked, score, sizeof score);
+    cwi_ranker_close(&ranker);
+    end(&s);
+}
+
+static void products_with_the_graph_are_exact(void **state)
+{
+    (void)state;
+    static const double layer1[4][2] = {{0.4535533906, -0.1535533906},
+                                        {0.1414213562, 0.2828427125},
+                                        {0.7071067812, 0},
+                                        {0.5, 0.7071067812}};
+    /* Horner's rule on G, divided by four layers' worth: spec's backward values */
+    static const float g[4][2] = {{1, 0}, {0, 0}, {0, 0}, {0, 2}};
+    static const double back[4][2] = {{0.4375, 0.5625},
+                                      {0.08838834765, 0.6187184335},
+                                      {0.3093592168, 0.1767766953},
+                                      {0.28125, 0.875}};
+    small s;
+    cwi_graph graph;
+    float x[2][4][2];
+    begin(&s, "3");
+    assert_int_equal(cwi_graph_create(s.l.ctx, &s.train, 2, 2, &graph), CW_OK);
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, table7[0], 2, NULL, x[0][0]), CW_OK);
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 2; c++) near((double)x[0][r][c], layer1[r][c], 1e-6);
+    memcpy(x[1], g, sizeof g);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(
+            cwi_graph_multiply(s.l.ctx, &graph, x[(k + 1) % 2][0], 2, g[0], x[k % 2][0]), CW_OK);
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 2; c++) near((double)x[0][r][c] / 4, back[r][c], 1e-6);
+    cwi_graph_clear(&graph);
+    end(&s);
+}
+
+static double loss_at(small *s, const cwi_loss *loss, float *slope)
+{
+    float score[4];
+    assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
+    return loss->rows(score, s->batch.group[0].rows, s->batch.group[0].slots, 1, slope);
+}
+
+static void gradients_match_finite_differences(void **state)
+{
+    (void)state;
+    static const struct {
+        const cwi_loss *loss;
+        int32_t slots;
+    } cases[] = {{&cwi_loss_bpr, 2}, {&cwi_loss_cpr, 4}};
+    const float h = 1.0f / 64;
+    for (size_t c = 0; c < 2; c++) {
+        small s;
+        float slope[4], unused[4];
+        double analytic[8];
+        cwi_gradient gradient;
+        begin(&s, "2");
+        add_all_pairs(&s);
+        s.batch.group[0] = (cwi_group){.slots = cases[c].slots, .rows = 4 / cases[c].slots};
+        loss_at(&s, cases[c].loss, slope);
+        assert_int_equal(
+            cwi_backbone_lightgcn.gradient(s.l.ctx, s.scorer, &s.batch, slope, &gradient), CW_OK);
+        assert_int_equal(gradient.n_touched, 4);
+        for (int p = 0; p < 8; p++) analytic[p] = (double)gradient.rows[p];
+        float *theta = s.params.tensor[0].data;
+        for (int p = 0; p < 8; p++) {
+            float kept = theta[p];
+            theta[p] = kept + h;
+            double above = loss_at(&s, cases[c].loss, unused);
+            theta[p] = kept - h;
+            double below = loss_at(&s, cases[c].loss, unused);
+            theta[p] = kept;
+            near(analytic[p], (above - below) / (2 * (double)h), 2e-5);
+        }
+        end(&s);
+    }
+}
+
+static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
+{
+    cw_options *options;
+    cw_model *model;
+    assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    for (; *settings; settings += 2)
+        assert_int_equal(cw_options_set(ctx, options, settings[0], settings[1]), CW_OK);
+    if (cw_train(ctx, data, options, &model, NULL) != CW_OK) fail_msg("%s", cw_context_error(ctx));
+    cw_options_free(options);
+    return model;
+}
+
+static cw_dataset *simulate(cw_context *ctx)
+{
+    cw_options *options;
+    cw_dataset *data;
+    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "users", "300"), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "items", "100"), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "relevant", "0.5"), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "popularity", "0.5"), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
+    cw_options_free(options);
+    return data;
+}
+
+static const cwi_params *params_of(const cw_model *model)
+{
+    return &model->params;
+}
+
+static void without_layers_it_is_matrix_factorisation(void **state)
+{
+    (void)state;
+    static const char *const mf[] = {"backbone", "mf",     "dim",  "8",  "batch",
+                                     "64",       "epochs", "2",    "lr", "1e-3",
+                                     "reg",      "1e-2",   "beta", "2",  NULL};
+    static const char *const gcn[] = {"backbone", "lightgcn", "layers", "0", "dim", "8",
+                                      "batch",    "64",       "epochs", "2", "lr",  "1e-3",
+                                      "reg",      "1e-2",     "beta",   "2", NULL};
+    listener l;
+    listener_init(&l);
+    cw_dataset *data = simulate(l.ctx);
+    cw_model *a = train(l.ctx, data, mf), *b = train(l.ctx, data, gcn);
+    const cwi_tensor *x = &params_of(a)->tensor[0], *y = &params_of(b)->tensor[0];
+    assert_int_equal(x->rows, y->rows);
+    assert_memory_equal(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof(float));
+    cw_model_free(a);
+    cw_model_free(b);
+    cw_dataset_free(data);
+    listener_clear(&l);
+}
+
+static void same_bits_on_one_two_and_three_threads(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"backbone", "lightgcn", "dim",        "8", "batch", "64",
+                                           "epochs",   "2",        "eval-every", "1", NULL};
+    listener l;
+    listener_init(&l);
+    cw_dataset *data = simulate(l.ctx);
+    cw_model *first = NULL;
+    for (int threads = 1; threads <= 3; threads++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+        cw_model *model = train(l.ctx, data, settings);
+        if (!first) {
+            first = model;
+            continue;
+        }
+        const cwi_tensor *x = &params_of(first)->tensor[0], *y = &params_of(model)->tensor[0];
+        assert_memory_equal(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof(float));
+        cw_model_free(model);
+    }
+    cw_model_free(first);
+    cw_dataset_free(data);
+    listener_clear(&l);
+}
+
+/* One edge, and nodes without any. */
+static void lonely_nodes_and_a_single_edge_work(void **state)
+{
+    (void)state;
+    small s;
+    cwi_graph graph;
+    cwi_csr one;
+    int32_t user[] = {1}, item[] = {2};
+    float from[6][1] = {{1}, {2}, {3}, {4}, {5}, {6}}, to[6][1];
+    begin(&s, "1");
+    assert_int_equal(cwi_csr_create(s.l.ctx, user, item, 1, 3, &one), CW_OK);
+    assert_int_equal(cwi_graph_create(s.l.ctx, &one, 3, 3, &graph), CW_OK);
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, from[0], 1, NULL, to[0]), CW_OK);
+    static const float expected[] = {0, 6, 0, 0, 0, 2};
+    assert_memory_equal(to, expected, sizeof expected);
+    cwi_graph_clear(&graph);
+    cwi_csr_clear(&one);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_are_those_of_the_specification),
+        cmocka_unit_test(products_with_the_graph_are_exact),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(without_layers_it_is_matrix_factorisation),
+        cmocka_unit_test(same_bits_on_one_two_and_three_threads),
+        cmocka_unit_test(lonely_nodes_and_a_single_edge_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
