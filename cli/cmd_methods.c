@@ -3,17 +3,18 @@
 
 #include "cli.h"
 
-static void print_defaults(const char *method)
+static void print_defaults(const char *method, const char *backbone)
 {
     const cw_option_info *info;
-    const char *between = "  tuned:";
+    bool is_first = true;
     for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++) {
-        const char *value = cw_method_default(method, "mf", info->name);
+        const char *value = cw_method_default(method, backbone, info->name);
         if (!value[0]) continue;
-        printf("%s --%s %s", between, info->name, value);
-        between = "";
+        if (is_first) printf("  %-10s on %s:", "", backbone);
+        printf(" --%s %s", info->name, value);
+        is_first = false;
     }
-    putchar('\n');
+    if (!is_first) putchar('\n');
 }
 
 static void print_methods(void)
@@ -21,8 +22,8 @@ static void print_methods(void)
     printf("Methods:\n");
     for (size_t m = 0; cw_method_name(m); m++) {
         printf("  %-10s %s\n", cw_method_name(m), cw_method_help(cw_method_name(m)));
-        printf("  %-9s", "");
-        print_defaults(cw_method_name(m));
+        for (size_t b = 0; cw_backbone_name(b); b++)
+            print_defaults(cw_method_name(m), cw_backbone_name(b));
     }
     printf("\nBackbones:\n");
     for (size_t b = 0; cw_backbone_name(b); b++)
@@ -44,13 +45,24 @@ static json_t *report_option(const cw_option_info *info)
     return out;
 }
 
-static json_t *report_method(const char *name)
+static json_t *report_defaults(const char *method, const char *backbone)
 {
     const cw_option_info *info;
-    json_t *defaults = json_object();
+    json_t *out = json_object();
     for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++) {
-        const char *value = cw_method_default(name, "mf", info->name);
-        if (value[0]) json_object_set_new(defaults, info->name, json_string(value));
+        const char *value = cw_method_default(method, backbone, info->name);
+        if (value[0]) json_object_set_new(out, info->name, json_string(value));
+    }
+    return out;
+}
+
+static json_t *report_method(const char *name)
+{
+    json_t *defaults = json_object();
+    for (size_t b = 0; cw_backbone_name(b); b++) {
+        json_t *tuned = report_defaults(name, cw_backbone_name(b));
+        if (json_object_size(tuned) > 0) json_object_set(defaults, cw_backbone_name(b), tuned);
+        json_decref(tuned);
     }
     return json_pack("{s:s, s:s, s:o}", "name", name, "help", cw_method_help(name), "defaults",
                      defaults);

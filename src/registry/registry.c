@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/text.h"
+
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
                                                 &cwi_backbone_pop};
 
@@ -82,6 +84,7 @@ const char *cw_backbone_help(const char *backbone)
 const char *cw_method_default(const char *method, const char *backbone, const char *option)
 {
     const cwi_method *found = cwi_find_method(method);
-    const char *value = found ? cwi_find_default(found, backbone, option) : NULL;
+    if (!found || cwi_word_index(found->backbones, backbone) < 0) return "";
+    const char *value = cwi_find_default(found, backbone, option);
     return value ? value : "";
 }

@@ -20,3 +20,5 @@ measure cpr-deferred --method cpr --lr 3e-3 --adam deferred
 measure cpr-lazy --method cpr --lr 3e-3 --adam lazy
 measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
+measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
+measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1

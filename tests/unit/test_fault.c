@@ -293,7 +293,7 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
-/* Two epochs with a checkpoint after each, then on from it. */
+/* Two epochs with a checkpoint after each, then on from it, then on the graph. */
 static cw_status train(cw_context *ctx, const char *folder)
 {
     static const char *const settings[][2] = {{"dim", "4"},
@@ -316,6 +316,11 @@ static cw_status train(cw_context *ctx, const char *folder)
     model = NULL;
     if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "on");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, &run);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "off");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_text_free(run);
     cw_model_free(model);
     cw_options_free(options);

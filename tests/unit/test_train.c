@@ -149,11 +149,12 @@ static bool count_down(void *user, const char *stage, int64_t done, int64_t tota
 static void stopped_and_resumed_runs_end_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[] = {"deferred", "dense", "lazy"};
-    for (size_t m = 0; m < 3; m++) {
+    static const char *const modes[][2] = {
+        {"adam", "deferred"}, {"adam", "dense"}, {"adam", "lazy"}, {"backbone", "lightgcn"}};
+    for (size_t m = 0; m < 4; m++) {
         cw_model *whole, *pieces = NULL;
         int stops = 0;
-        set(f, "adam", modes[m]);
+        set(f, modes[m][0], modes[m][1]);
         set(f, "checkpoint", "");
         set(f, "resume", "off");
         whole = train(f);
@@ -271,7 +272,8 @@ static void senseless_options_are_refused(void **state)
     set(f, "metric", "ndcg@5");
     refused(f, "checkpoint-every", "often", CW_BAD_ARG, "--checkpoint-every is 'often'");
     set(f, "checkpoint-every", "5");
-    refused(f, "backbone", "tree", CW_BAD_ARG, "--backbone is 'tree'; method cpr works on mf");
+    refused(f, "backbone", "tree", CW_BAD_ARG,
+            "--backbone is 'tree'; method cpr works on mf|lightgcn");
     set(f, "backbone", "");
     refused(f, "method", "magic", CW_BAD_ARG,
             "there is no method 'magic'; there are cpr, cpr-rand, bpr, pop");
