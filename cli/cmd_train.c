@@ -58,12 +58,16 @@ static void write_note(job *j, const json_t *event)
 static void print_epoch(const job *j, const json_t *event)
 {
     const json_t *valid = json_object_get(event, "valid");
-    fprintf(stderr, "epoch %4.0f  loss %.5f", number(event, "epoch"), number(event, "loss"));
+    fprintf(stderr, "epoch %4.0f", number(event, "epoch"));
+    if (number(event, "epoch") > 0) fprintf(stderr, "  loss %.5f", number(event, "loss"));
     if (valid) fprintf(stderr, "  %s %.4f", metric_of(j), number(valid, metric_of(j)));
     if (valid && number(event, "best_epoch") > 0)
         fprintf(stderr, "  best %.4f (epoch %.0f)", number(event, "best"),
                 number(event, "best_epoch"));
-    fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
+    if (number(event, "epoch") > 0)
+        fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
+    else
+        fprintf(stderr, "  before training\n");
 }
 
 /* One line per epoch; on a terminal only those with an evaluation stay. */
@@ -124,6 +128,16 @@ static void print_result(const job *j, const char *run)
     }
     if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);
     json_decref(root);
+}
+
+/* The record as the last event, on one line like the others. */
+static void print_record(const char *run)
+{
+    json_t *record = json_loads(run, 0, NULL);
+    if (!record || json_object_set_new(record, "event", json_string("done")) != 0) return;
+    json_dumpf(record, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    putchar('\n');
+    json_decref(record);
 }
 
 /* MODEL.safetensors -> MODEL.run.json */
@@ -191,7 +205,7 @@ static cw_status train(job *j)
     if (status == CW_OK && j->checkpoint) (void)unlink(j->checkpoint); /* no longer needed */
     cli_clear_line();
     if (status == CW_OK && call->json)
-        printf("%s\n", run);
+        print_record(run);
     else if (status == CW_OK && !call->quiet)
         print_result(j, run);
     if (status == CW_CANCELLED && j->checkpoint)

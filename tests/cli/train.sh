@@ -13,5 +13,6 @@ for key in options seed data epochs best_epoch valid test train_s peak_bytes dat
 done
 crosswise train set --dim 8 --batch 64 --epochs 2 --eval-every 1 --json >events
 grep -c '"event":"epoch"' events
+tail -n 1 events | grep -c '"event":"done"'
 crosswise train set --method bpr --dim 8 --batch 64 --epochs 2 --eval-every 1 2>/dev/null |
     sed 's/[0-9][0-9.]*/#/g'
