@@ -8,9 +8,10 @@
 
 typedef struct job {
     cli_call *call;
-    const char *out; /* NULL: the model is not kept */
-    bool is_live;    /* lines are overwritten on a terminal */
-    char *record;    /* path of the run file */
+    const char *out;        /* NULL: the model is not kept */
+    const char *train_file; /* NULL: train.csv */
+    bool is_live;           /* lines are overwritten on a terminal */
+    char *record;           /* path of the run file */
     char *checkpoint;
     json_t *totals; /* of the events so far: what time left is estimated from */
     double seconds;
@@ -179,11 +180,11 @@ static bool is_folder(const char *path)
 }
 
 /* A dataset folder as it is; anything else is imported and split first. */
-static cw_status load(cli_call *call, cw_dataset **out)
+static cw_status load(cli_call *call, const char *train_file, cw_dataset **out)
 {
     const char *input = call->inputs[0];
     cw_interactions *interactions = NULL;
-    if (is_folder(input)) return cw_dataset_load(call->ctx, input, out);
+    if (is_folder(input)) return cw_dataset_load_with(call->ctx, input, train_file, out);
     cw_status status = cw_import(call->ctx, &input, 1, call->options[1], &interactions);
     if (status == CW_OK)
         status = cw_dataset_prepare(call->ctx, interactions, call->options[2], out);
@@ -198,7 +199,7 @@ static cw_status train(job *j)
     cw_model *model = NULL;
     char *run = NULL;
 
-    cw_status status = load(call, &dataset);
+    cw_status status = load(call, j->train_file, &dataset);
     if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
     if (status == CW_OK && j->out) status = cw_model_save(call->ctx, model, j->out);
     if (status == CW_OK && j->out) status = write_record(j, run);
@@ -229,10 +230,12 @@ static cw_status name_files(job *j)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    const char *out = NULL;
+    const char *out = NULL, *train_file = NULL;
     const cli_flag flags[] = {
         {"out", "FILE", &out, NULL,
          "write the model here (FILE.safetensors), and FILE.run.json beside it"},
+        {"train-file", "NAME", &train_file, NULL,
+         "train on this file of the folder, such as train_0.5.csv that skew wrote"},
         {0}};
     cli_call call;
     cw_status status = CW_OK;
@@ -242,7 +245,8 @@ static int run(const cli_command *command, int argc, char **argv)
         code = cli_misuse(command, "it takes one dataset folder or file, not %zu", call.n_inputs);
     if (code < 0) code = cli_check_file(out);
     if (code < 0) {
-        job j = {.call = &call, .out = out, .is_live = isatty(STDERR_FILENO)};
+        job j = {
+            .call = &call, .out = out, .train_file = train_file, .is_live = isatty(STDERR_FILENO)};
         cw_context_set_event(call.ctx, on_event, &j);
         status = name_files(&j);
         if (status == CW_OK) status = train(&j);

@@ -212,6 +212,11 @@ CW_API CW_MUST_CHECK cw_status cw_dataset_simulate(cw_context *ctx, const cw_opt
 CW_API CW_MUST_CHECK cw_status cw_dataset_load(cw_context *ctx, const char *folder,
                                                cw_dataset **out);
 
+/* The same with another training set of the folder, such as the file "train_0.5.csv" that
+ * cw_dataset_skew wrote; NULL is train.csv. */
+CW_API CW_MUST_CHECK cw_status cw_dataset_load_with(cw_context *ctx, const char *folder,
+                                                    const char *train_file, cw_dataset **out);
+
 /* Write a dataset folder in one step: it appears whole or not at all.  An existing
  * folder is refused unless replace is true and it is empty or holds a dataset. */
 CW_API CW_MUST_CHECK cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset,

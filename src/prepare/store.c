@@ -181,15 +181,16 @@ done:
     return status;
 }
 
-static cw_status load_parts(cw_context *ctx, const char *folder, cw_dataset *dataset)
+static cw_status load_parts(cw_context *ctx, const char *folder, const char *train_file,
+                            cw_dataset *dataset)
 {
     cw_status status;
     cwi_bounds bounds = {dataset->users.count, dataset->items.count};
     bool any = false;
 
     for (int p = 0; p < CWI_PARTS; p++) {
-        CW_TRY(load_pairs(ctx, folder, part_file[p], bounds, &dataset->part[p],
-                          &dataset->has_part[p]));
+        const char *file = p == CW_PART_TRAIN && train_file ? train_file : part_file[p];
+        CW_TRY(load_pairs(ctx, folder, file, bounds, &dataset->part[p], &dataset->has_part[p]));
         any |= dataset->part[p].count > 0;
     }
     status = CW_OK;
@@ -212,7 +213,8 @@ static cw_status load_truth(cw_context *ctx, const char *folder, cw_dataset *dat
                       &dataset->truth->uniform, &found);
 }
 
-cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out)
+cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_file,
+                         cw_dataset **out)
 {
     cw_status status;
     cw_dataset *dataset = NULL;
@@ -225,7 +227,11 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out)
     CW_TRY(cwi_dataset_create(ctx, &dataset));
     CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
     CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
-    CW_TRY(load_parts(ctx, folder, dataset));
+    CW_TRY(load_parts(ctx, folder, train_file, dataset));
+    if (train_file && !dataset->has_part[CW_PART_TRAIN]) {
+        status = cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder);
+        goto done;
+    }
     CW_TRY(settle_ids(ctx, folder, dataset));
     CW_TRY(load_about(ctx, folder, dataset));
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
@@ -237,10 +243,16 @@ done:
     return status;
 }
 
-cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
+cw_status cw_dataset_load_with(cw_context *ctx, const char *folder, const char *train_file,
+                               cw_dataset **out)
 {
     cwi_begin(ctx);
-    return cwi_store_load(ctx, folder, out);
+    return cwi_store_load(ctx, folder, train_file, out);
+}
+
+cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
+{
+    return cw_dataset_load_with(ctx, folder, NULL, out);
 }
 
 /* ---- save ----------------------------------------------------------------- */

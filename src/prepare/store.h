@@ -4,7 +4,8 @@
 
 #include "prepare/dataset.h"
 
-/* cw_dataset_load within a public call that has begun. */
-cw_status cwi_store_load(cw_context *ctx, const char *folder, cw_dataset **out);
+/* cw_dataset_load_with within a public call that has begun. */
+cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_file,
+                         cw_dataset **out);
 
 #endif
