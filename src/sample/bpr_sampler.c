@@ -110,6 +110,7 @@ static cw_status draw(cw_context *ctx, void *opened, uint64_t step, cwi_batch *b
     batch->n_groups = 1;
     batch->group[0] = (cwi_group){.slots = 2, .rows = rows, .first_slot = 0};
     batch->n_slots = 2 * rows;
+    luck->slots[0] = 2;
     luck->attempts[0] += s->batch;
     luck->accepted[0] += rows;
     return CW_OK;

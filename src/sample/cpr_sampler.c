@@ -158,6 +158,7 @@ static cw_status draw_group(cw_context *ctx, state *s, int g, cwi_batch *batch, 
         rows += s->kept[c];
         luck->attempts[g] += s->tried[c];
     }
+    luck->slots[g] = slots;
     luck->accepted[g] += rows;
     batch->group[g] =
         (cwi_group){.slots = (int32_t)slots, .rows = rows, .first_slot = batch->n_slots};

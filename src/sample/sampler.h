@@ -31,6 +31,7 @@ enum { CWI_MAX_K = 16 };
 
 /* What a sampler tells about its luck, per group of the batch. */
 typedef struct cwi_luck {
+    int64_t slots[CWI_MAX_GROUPS]; /* per row; 0 beyond the last group */
     int64_t attempts[CWI_MAX_GROUPS];
     int64_t accepted[CWI_MAX_GROUPS];
 } cwi_luck;

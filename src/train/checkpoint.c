@@ -116,7 +116,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     t->train_s = train_s;
     add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
     add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
-    add(c, "", "luck", CWI_I64, 2, CWI_MAX_GROUPS, &t->tally.luck);
+    add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.luck);
     if (t->adam.mode == CWI_ADAM_DEFERRED)
         add(c, "", "last", CWI_I64, t->params.tensor[0].rows, 0, t->adam.last);
     add_params(c, "param.", &t->params);
@@ -210,7 +210,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     CW_TRY(check_identity(t, file, path));
     CW_TRY(take(t, file, path, "", "counters", CWI_I64, N_COUNTERS, counters));
     CW_TRY(take(t, file, path, "", "sums", CWI_F64, N_SUMS, sums));
-    CW_TRY(take(t, file, path, "", "luck", CWI_I64, 2 * CWI_MAX_GROUPS, &t->tally.luck));
+    CW_TRY(take(t, file, path, "", "luck", CWI_I64, 3 * CWI_MAX_GROUPS, &t->tally.luck));
     list_counters(t, counter);
     list_sums(t, sum);
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];

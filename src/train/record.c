@@ -39,10 +39,10 @@ static json_t *report_luck(const cwi_trainer *t)
 {
     json_t *out = json_object();
     const cwi_luck *luck = &t->tally.luck;
-    for (int g = 0; g < t->batch.n_groups; g++) {
-        char key[16];
+    for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
+        char key[32];
         if (luck->attempts[g] == 0) continue;
-        snprintf(key, sizeof key, "k%d", t->batch.group[g].slots / 2);
+        snprintf(key, sizeof key, "k%lld", (long long)luck->slots[g] / 2);
         json_object_set_new(out, key,
                             json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
     }

@@ -151,14 +151,14 @@ static cw_status check_luck(cwi_trainer *t)
 {
     const cwi_luck *luck = &t->tally.luck;
     int64_t accepted = 0;
-    for (int g = 0; g < t->batch.n_groups; g++) {
+    for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
         accepted += luck->accepted[g];
         double rate = luck->attempts[g] ? (double)luck->accepted[g] / (double)luck->attempts[g] : 1;
         if (rate >= 0.5 || t->has_warned) continue;
         t->has_warned = true;
         cwi_log(t->ctx, CW_LOG_WARNING,
-                "only %.1f %% of the samples drawn for k = %d were accepted: the data are dense",
-                100 * rate, t->batch.group[g].slots / 2);
+                "only %.1f %% of the samples drawn for k = %lld were accepted: the data are dense",
+                100 * rate, (long long)luck->slots[g] / 2);
     }
     if (accepted > 0) return CW_OK;
     return cwi_fail(

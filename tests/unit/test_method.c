@@ -356,7 +356,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     double chi = 0;
     void *sampler;
     cwi_batch b;
-    cwi_luck luck = {{0}, {0}};
+    cwi_luck luck = {0};
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "k", "2"), CW_OK);
@@ -397,7 +397,7 @@ static void bpr_negatives_are_unseen_items(void **state)
         int64_t max_slots, of_user_3 = 0;
         void *sampler;
         cwi_batch b;
-        cwi_luck luck = {{0}, {0}};
+        cwi_luck luck = {0};
         assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "pos", kinds[kind]), CW_OK);
         assert_int_equal(
             cwi_sampler_bpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler), CW_OK);

@@ -176,6 +176,24 @@ static void stopped_and_resumed_runs_end_the_same(void **state)
     }
 }
 
+/* The last step of an epoch is done, what follows it is not. */
+static void a_checkpoint_at_the_end_of_an_epoch_goes_on(void **state)
+{
+    fixture *f = *state;
+    cwi_trainer *t;
+    cw_model *whole = train(f), *pieces;
+    set(f, "checkpoint", f->checkpoint);
+    assert_int_equal(cwi_trainer_create(f->l.ctx, f->data, f->options, &t), CW_OK);
+    while (t->tally.steps < t->steps_per_epoch) assert_int_equal(cwi_trainer_step(t), CW_OK);
+    assert_int_equal(cwi_checkpoint_save(t), CW_OK);
+    cwi_trainer_free(t);
+    set(f, "resume", "on");
+    pieces = train(f);
+    assert_same_model(f, whole, pieces);
+    cw_model_free(whole);
+    cw_model_free(pieces);
+}
+
 static void foreign_and_damaged_checkpoints_are_refused(void **state)
 {
     fixture *f = *state;
@@ -353,6 +371,7 @@ int main(void)
         TEST(same_bits_on_one_two_and_three_threads),
         TEST(another_seed_gives_another_model),
         TEST(stopped_and_resumed_runs_end_the_same),
+        TEST(a_checkpoint_at_the_end_of_an_epoch_goes_on),
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(deferred_adam_gives_the_bits_of_dense),
         TEST(the_loss_starts_at_ln_2_and_falls),
