@@ -4,66 +4,33 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/option_rows.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 
 enum { MAX_K = 1000000 };
 
 const cw_option_info cwi_evaluate_options[] = {
-    {.name = "split",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "test",
-     .choices = "test|valid|uniform",
-     .help = "which held-out rows to find; uniform is the uniformly exposed test of a simulated "
-             "dataset"},
-    {.name = "k",
-     .kind = CW_OPTION_TEXT,
-     .preset = "20",
-     .help = "length of the lists, or several as in 20,50; the first is used where there is one"},
-    {.name = "groups",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "4",
-     .minimum = 1,
-     .maximum = 64,
-     .help = "number of popularity groups of items, and of activity groups of users"},
-    {.name = "mask-valid",
-     .kind = CW_OPTION_FLAG,
-     .preset = "off",
-     .help = "leave a user's validation items out of his list, as his train items are"},
-    {.name = "bootstrap",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 100000,
-     .help = "resamples of the users for 95 % intervals of the metrics; 0 is none"},
-    {.name = "popularity",
-     .kind = CW_OPTION_REAL,
-     .preset = "0",
-     .minimum = -1e6,
-     .maximum = 1e6,
-     .help = "rank by score + this * ln(1 + train degree of the item)"},
-    {.name = "popularity-sweep",
-     .kind = CW_OPTION_TEXT,
-     .preset = "",
-     .help = "accuracy against popularity along a list of values of popularity, such as -1,0,1; "
-             "auto chooses them from the spread of the scores"},
-    {.name = "recall",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "held",
-     .choices = "held|capped",
-     .help = "Recall divides by the number of held-out items, or by at most K"},
-    {.name = "truth",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = "auto|on|off",
-     .help = "compare with the true relevances of a simulated dataset; auto does so when there "
-             "are any"},
-    {.name = "seed",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 4294967295.0,
-     .help = "for the bootstrap and the sample of users compared with the truth"},
+    WORD("split", "test", "test|valid|uniform",
+         "which held-out rows to find; uniform is the uniformly exposed test of a simulated "
+         "dataset"),
+    TEXT("k", "20",
+         "length of the lists, or several as in 20,50; the first is used where there is one"),
+    WHOLE("groups", "4", 1, 64,
+          "number of popularity groups of items, and of activity groups of users"),
+    FLAG("mask-valid", "leave a user's validation items out of his list, as his train items are"),
+    WHOLE("bootstrap", "0", 0, 100000,
+          "resamples of the users for 95 % intervals of the metrics; 0 is none"),
+    REAL("popularity", "0", -1e6, 1e6, "rank by score + this * ln(1 + train degree of the item)"),
+    TEXT("popularity-sweep", "",
+         "accuracy against popularity along a list of values of popularity, such as -1,0,1; "
+         "auto chooses them from the spread of the scores"),
+    WORD("recall", "held", "held|capped",
+         "Recall divides by the number of held-out items, or by at most K"),
+    WORD("truth", "auto", "auto|on|off",
+         "compare with the true relevances of a simulated dataset; auto does so when there "
+         "are any"),
+    SEED("for the bootstrap and the sample of users compared with the truth"),
     {0}};
 
 /* The next entry of a list with commas; NULL at its end. */

@@ -2,47 +2,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "core/option_rows.h"
 #include "import/import.h"
 
 const cw_option_info cwi_import_options[] = {
-    {.name = "format",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = "auto|delimited|adjacency|inter|movielens|netflix|ifashion",
-     .help = "what the files look like; auto decides for each one by its first lines"},
-    {.name = "delimiter",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = "auto|comma|tab|semicolon|colons|blank",
-     .help = "what lies between two columns; colons are ::, blank is any run of spaces and tabs"},
-    {.name = "header",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = "auto|yes|no",
-     .help = "whether the first line names the columns"},
-    {.name = "columns",
-     .kind = CW_OPTION_TEXT,
-     .preset = "",
-     .help = "where to find what, by number or name, such as user=1,item=2,rating=3,time=4"},
-    {.name = "min-rating",
-     .kind = CW_OPTION_REAL,
-     .preset = "",
-     .minimum = -1e15,
-     .maximum = 1e15,
-     .help = "keep only interactions with at least this rating"},
-    {.name = "skip-bad",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 0x1p53,
-     .help = "how many malformed lines to leave out before giving up"},
-    {.name = "keep-duplicates",
-     .kind = CW_OPTION_FLAG,
-     .preset = "off",
-     .help = "keep repeated interactions of the same user and item"},
-    {.name = NULL},
-};
+    WORD("format", "auto", "auto|delimited|adjacency|inter|movielens|netflix|ifashion",
+         "what the files look like; auto decides for each one by its first lines"),
+    WORD("delimiter", "auto", "auto|comma|tab|semicolon|colons|blank",
+         "what lies between two columns; colons are ::, blank is any run of spaces and tabs"),
+    WORD("header", "auto", "auto|yes|no", "whether the first line names the columns"),
+    TEXT("columns", "",
+         "where to find what, by number or name, such as user=1,item=2,rating=3,time=4"),
+    REAL("min-rating", "", -1e15, 1e15, "keep only interactions with at least this rating"),
+    WHOLE("skip-bad", "0", 0, 0x1p53, "how many malformed lines to leave out before giving up"),
+    FLAG("keep-duplicates", "keep repeated interactions of the same user and item"),
+    {0}};
 
 cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_settings *out)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/options.h"
+#include "core/option_rows.h"
 #include "core/report.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
@@ -11,60 +11,25 @@
 #include "prepare/split.h"
 
 const cw_option_info cwi_prepare_options[] = {
-    {.name = "core",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "",
-     .minimum = 1,
-     .maximum = 1000000,
-     .help = "drop users and items with fewer than this many interactions, repeatedly; 3 unless "
-             "the split is given"},
-    {.name = "max-users",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 2147483647,
-     .help = "keep this many users, drawn uniformly before the core filter; 0 keeps all"},
-    {.name = "split",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = CWI_SPLIT_CHOICES,
-     .help = "how to hold out rows: debiased (each item about equally likely), compat (the same, "
-             "bit for bit as the paper's files), random, leave-last and by-time (need times), "
-             "given (files supplied); auto is given for a split folder, else debiased"},
-    {.name = "holdout",
-     .kind = CW_OPTION_REAL,
-     .preset = "0.3",
-     .minimum = 0,
-     .maximum = 1,
-     .minimum_is_open = true,
-     .maximum_is_open = true,
-     .help = "share of the rows to hold out"},
-    {.name = "cap",
-     .kind = CW_OPTION_REAL,
-     .preset = "1/60",
-     .minimum = 0,
-     .maximum = 1,
-     .minimum_is_open = true,
-     .help = "debiased and compat: a row weighs min(1/degree of its item, cap)"},
-    {.name = "test-share",
-     .kind = CW_OPTION_REAL,
-     .preset = "2/3",
-     .minimum = 0,
-     .maximum = 1,
-     .help = "share of the held-out rows that become the test set; the others validate"},
-    {.name = "moveback",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "auto",
-     .choices = "auto|on|off",
-     .help = "held-out rows whose user or item has no train row: on moves them to train, off "
-             "drops them; auto is on for debiased, compat and random, off for the splits by "
-             "time, and leaves a given split as it is"},
-    {.name = "seed",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 4294967295.0,
-     .help = "same seed, same dataset, on any number of threads"},
+    WHOLE("core", "", 1, 1000000,
+          "drop users and items with fewer than this many interactions, repeatedly; 3 unless "
+          "the split is given"),
+    WHOLE("max-users", "0", 0, 2147483647,
+          "keep this many users, drawn uniformly before the core filter; 0 keeps all"),
+    WORD("split", "auto", CWI_SPLIT_CHOICES,
+         "how to hold out rows: debiased (each item about equally likely), compat (the same, "
+         "bit for bit as the paper's files), random, leave-last and by-time (need times), "
+         "given (files supplied); auto is given for a split folder, else debiased"),
+    REAL_BETWEEN("holdout", "0.3", 0, 1, "share of the rows to hold out"),
+    REAL_ABOVE("cap", "1/60", 0, 1,
+               "debiased and compat: a row weighs min(1/degree of its item, cap)"),
+    REAL("test-share", "2/3", 0, 1,
+         "share of the held-out rows that become the test set; the others validate"),
+    WORD("moveback", "auto", "auto|on|off",
+         "held-out rows whose user or item has no train row: on moves them to train, off "
+         "drops them; auto is on for debiased, compat and random, off for the splits by "
+         "time, and leaves a given split as it is"),
+    SEED("same seed, same dataset, on any number of threads"),
     {0}};
 
 /* What happened on the way, for dataset.json. */

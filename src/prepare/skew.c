@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
-#include "core/options.h"
+#include "core/option_rows.h"
 #include "core/rng.h"
 #include "core/text.h"
 #include "prepare/dataset.h"
@@ -20,31 +20,13 @@
 #include "prepare/store.h"
 
 const cw_option_info cwi_skew_options[] = {
-    {.name = "theta",
-     .kind = CW_OPTION_REAL,
-     .preset = "0.5",
-     .minimum = -10,
-     .maximum = 10,
-     .help = "rows are drawn with weight (degree of the item)^theta: above 0 more biased towards "
-             "popular items, below 0 less"},
-    {.name = "share",
-     .kind = CW_OPTION_REAL,
-     .preset = "0.7",
-     .minimum = 0,
-     .maximum = 1,
-     .minimum_is_open = true,
-     .help = "share of the train rows to draw"},
-    {.name = "draw",
-     .kind = CW_OPTION_CHOICE,
-     .preset = "keys",
-     .choices = "keys|compat",
-     .help = "compat draws bit for bit as the paper's published sets were"},
-    {.name = "seed",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "0",
-     .minimum = 0,
-     .maximum = 4294967295.0,
-     .help = "same seed, same rows"},
+    REAL("theta", "0.5", -10, 10,
+         "rows are drawn with weight (degree of the item)^theta: above 0 more biased towards "
+         "popular items, below 0 less"),
+    REAL_ABOVE("share", "0.7", 0, 1, "share of the train rows to draw"),
+    WORD("draw", "keys", "keys|compat",
+         "compat draws bit for bit as the paper's published sets were"),
+    SEED("same seed, same rows"),
     {0}};
 
 static cw_status degree_weights(cw_context *ctx, const cw_dataset *dataset, double theta,

@@ -4,36 +4,23 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "core/text.h"
 #include "import/source.h"
 #include "recommend/recommend.h"
 
 const cw_option_info cwi_recommend_options[] = {
-    {.name = "k",
-     .kind = CW_OPTION_INTEGER,
-     .preset = "10",
-     .minimum = 1,
-     .maximum = 1000000,
-     .help = "length of a list; it is shorter when there are not as many items"},
-    {.name = "exclude",
-     .kind = CW_OPTION_TEXT,
-     .preset = "seen",
-     .help =
+    WHOLE("k", "10", 1, 1000000,
+          "length of a list; it is shorter when there are not as many items"),
+    TEXT("exclude", "seen",
          "what to leave out: seen (the train items of each user), none, or a file with one item "
-         "id a line that nobody shall get, in addition to seen"},
-    {.name = "popularity",
-     .kind = CW_OPTION_REAL,
-     .preset = "0",
-     .minimum = -1000000,
-     .maximum = 1000000,
-     .help = "rank by score + popularity * ln(1 + train rows of the item): above 0 favours popular "
-             "items, below 0 rare ones"},
-    {.name = "skip-unknown",
-     .kind = CW_OPTION_FLAG,
-     .preset = "off",
-     .help = "leave out ids that the model does not know, with a warning, in place of failing"},
-    {0},
-};
+         "id a line that nobody shall get, in addition to seen"),
+    REAL("popularity", "0", -1000000, 1000000,
+         "rank by score + popularity * ln(1 + train rows of the item): above 0 favours popular "
+         "items, below 0 rare ones"),
+    FLAG("skip-unknown",
+         "leave out ids that the model does not know, with a warning, in place of failing"),
+    {0}};
 
 /* ---- opening ------------------------------------------------------------------ */
 

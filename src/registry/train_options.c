@@ -3,31 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/option_rows.h"
 #include "core/text.h"
 #include "registry/registry.h"
-
-#define WHOLE(id, text, low, high, about)                                                          \
-    {                                                                                              \
-        .name = id, .kind = CW_OPTION_INTEGER, .preset = text, .minimum = low, .maximum = high,    \
-        .help = about                                                                              \
-    }
-#define REAL(id, text, low, high, about)                                                           \
-    {                                                                                              \
-        .name = id, .kind = CW_OPTION_REAL, .preset = text, .minimum = low, .maximum = high,       \
-        .help = about                                                                              \
-    }
-#define WORD(id, text, words, about)                                                               \
-    {                                                                                              \
-        .name = id, .kind = CW_OPTION_CHOICE, .preset = text, .choices = words, .help = about      \
-    }
-#define TEXT(id, text, about)                                                                      \
-    {                                                                                              \
-        .name = id, .kind = CW_OPTION_TEXT, .preset = text, .help = about                          \
-    }
-#define FLAG(id, about)                                                                            \
-    {                                                                                              \
-        .name = id, .kind = CW_OPTION_FLAG, .preset = "off", .help = about                         \
-    }
 
 const cw_option_info cwi_train_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
@@ -65,9 +43,8 @@ const cw_option_info cwi_train_options[] = {
     TEXT("metric", "recall@20",
          "what makes an evaluation the best: recall, precision, ndcg, "
          "hit_rate, mrr or map, @ a list length"),
-    WHOLE("seed", "0", 0, 4294967295.0,
-          "same seed, same model, bit for bit, on any number of "
-          "threads"),
+    SEED("same seed, same model, bit for bit, on any number of "
+         "threads"),
     WORD("adam", "dense", "dense|deferred|lazy",
          "rows outside the batch: moved at every step, made up for when they are next read (the "
          "same "

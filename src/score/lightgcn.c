@@ -8,14 +8,13 @@
  */
 #include <string.h>
 
-#include "backend/backend.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "score/graph.h"
 #include "score/score.h"
 #include "score/table.h"
 
-enum { SLOTS_A_CHUNK = 1024, ENTRIES_A_CHUNK = 1 << 15 };
+enum { ENTRIES_A_CHUNK = 1 << 15 };
 
 /* The graph, the table below it and the final embeddings. */
 typedef struct layers {
@@ -33,8 +32,6 @@ typedef struct state {
     cwi_table_plan plan;
     float *touched_rows; /* [touched][d] dL/dE of the rows of the batch */
     int32_t *all;        /* [nodes] 0, 1, 2, ...: every row has a gradient */
-    const cwi_batch *batch;
-    float *score;
 } state;
 
 static void clear_layers(layers *l)
@@ -110,13 +107,6 @@ done:
 
 /* ---- training -------------------------------------------------------------------- */
 
-static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
-                         cwi_params *params)
-{
-    return cwi_params_add(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items,
-                          cwi_options_integer(options, "dim"), NULL);
-}
-
 static void close_state(void *opened)
 {
     state *s = opened;
@@ -152,24 +142,12 @@ done:
     return status;
 }
 
-static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const state *s = arg;
-    (void)chunk;
-    cwi_ops_best()->dot_pairs(s->l.final, s->batch->user + begin,
-                              s->l.final + (int64_t)s->n_users * s->l.d, s->batch->item + begin,
-                              end - begin, s->l.d, s->score + begin);
-    return CW_OK;
-}
-
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
     state *s = opened;
     cw_status status = propagate(ctx, &s->l);
-    s->batch = batch;
-    s->score = out;
     if (status != CW_OK) return status;
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, s);
+    return cwi_table_score(ctx, s->l.final, s->n_users, s->l.d, batch, out);
 }
 
 /* dL/dE of the batch's rows, then back through the layers; `final` is free to hold G by then. */
@@ -228,7 +206,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 const cwi_backbone cwi_backbone_lightgcn = {
     .name = "lightgcn",
     .help = "LightGCN: vectors averaged over the neighbours of neighbours in the train graph",
-    .declare = declare,
+    .declare = cwi_table_declare,
     .open = open_state,
     .score = score,
     .gradient = gradient,

@@ -1,28 +1,14 @@
 /* mf.c - matrix factorisation: the score is the inner product of two rows of one table. */
-#include "backend/backend.h"
 #include "core/mem.h"
-#include "core/pool.h"
 #include "score/score.h"
 #include "score/table.h"
 
-enum { SLOTS_A_CHUNK = 1024 };
-
 typedef struct state {
-    const cwi_ops *ops;
     int32_t n_users, d;
     const cwi_tensor *table;
     cwi_table_plan plan;
-    float *gradient;        /* [touched][d] */
-    const cwi_batch *batch; /* being scored */
-    float *score;
+    float *gradient; /* [touched][d] */
 } state;
-
-static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
-                         cwi_params *params)
-{
-    return cwi_params_add(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items,
-                          cwi_options_integer(options, "dim"), NULL);
-}
 
 static void close_state(void *opened)
 {
@@ -41,7 +27,6 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     *out = NULL;
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    s->ops = cwi_ops_best();
     s->n_users = shape->n_users;
     s->table = &params->tensor[0];
     s->d = (int32_t)s->table->columns;
@@ -57,22 +42,10 @@ done:
     return status;
 }
 
-static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const state *s = arg;
-    (void)chunk;
-    s->ops->dot_pairs(s->table->data, s->batch->user + begin,
-                      s->table->data + (int64_t)s->n_users * s->d, s->batch->item + begin,
-                      end - begin, s->d, s->score + begin);
-    return CW_OK;
-}
-
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
-    state *s = opened;
-    s->batch = batch;
-    s->score = out;
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, s);
+    const state *s = opened;
+    return cwi_table_score(ctx, s->table->data, s->n_users, s->d, batch, out);
 }
 
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
@@ -101,7 +74,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 const cwi_backbone cwi_backbone_mf = {
     .name = "mf",
     .help = "matrix factorisation: inner product of a user and an item vector",
-    .declare = declare,
+    .declare = cwi_table_declare,
     .open = open_state,
     .score = score,
     .gradient = gradient,

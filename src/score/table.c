@@ -6,6 +6,39 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
+enum { SLOTS_A_CHUNK = 1024 };
+
+cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                            cwi_params *params)
+{
+    return cwi_params_add(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items,
+                          cwi_options_integer(options, "dim"), NULL);
+}
+
+typedef struct scoring {
+    const cwi_ops *ops;
+    const float *users, *items;
+    int32_t d;
+    const cwi_batch *batch;
+    float *score;
+} scoring;
+
+static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const scoring *s = arg;
+    (void)chunk;
+    s->ops->dot_pairs(s->users, s->batch->user + begin, s->items, s->batch->item + begin,
+                      end - begin, s->d, s->score + begin);
+    return CW_OK;
+}
+
+cw_status cwi_table_score(cw_context *ctx, const float *table, int32_t n_users, int32_t d,
+                          const cwi_batch *batch, float *score)
+{
+    scoring s = {cwi_ops_best(), table, table + (int64_t)n_users * d, d, batch, score};
+    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &s);
+}
+
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int64_t max_slots,
                                 cwi_table_plan *out)
 {

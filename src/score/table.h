@@ -5,6 +5,14 @@
 #include "backend/backend.h"
 #include "score/score.h"
 
+/* Add the embedding table of a backbone: users, then items, of the option "dim". */
+cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                            cwi_params *params);
+
+/* Inner products of the rows of every slot; parallel. */
+cw_status cwi_table_score(cw_context *ctx, const float *table, int32_t n_users, int32_t d,
+                          const cwi_batch *batch, float *score);
+
 /*
  * Rows of the table are users, then items: slot (u, i) touches rows u and n_users + i.  For every
  * touched row its contributions are listed in slot order, so that sums do not depend on threads.
