@@ -12,7 +12,7 @@ json_t *cwi_report_string(const char *text)
     if (string) return string;
     char *plain = strdup(text); /* not UTF-8, or no memory, which the next calls will find too */
     for (char *c = plain; c && *c; c++)
-        if ((unsigned char)*c > 126) *c = '?';
+        if ((unsigned char)*c >= 0x80) *c = '?';
     string = plain ? json_string(plain) : NULL;
     free(plain);
     return string;
@@ -41,6 +41,12 @@ json_t *cwi_report_options(const cw_options *options)
             object = NULL;
         }
     return object;
+}
+
+cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0) return CW_OK;
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }
 
 cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out)

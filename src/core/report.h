@@ -12,6 +12,9 @@ json_t *cwi_report_string(const char *text);
 /* All options with their values: numbers as numbers, "not given" as null.  NULL: no memory. */
 json_t *cwi_report_options(const cw_options *options);
 
+/* Put a new value into an object.  The value is consumed, NULL meaning no memory. */
+cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_t *value);
+
 /* Print root (which is released, NULL meaning that it could not be made) as new text. */
 cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out);
 

@@ -3,22 +3,8 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/options.h"
+#include "core/report.h"
 #include "import/import.h"
-
-/* A JSON string; bytes of a text that is not UTF-8 become question marks. */
-static json_t *text_value(cw_context *ctx, const char *text)
-{
-    json_t *value = json_string(text);
-    if (value) return value;
-    char *copy = cwi_strdup(ctx, text);
-    if (!copy) return NULL;
-    for (char *byte = copy; *byte; byte++)
-        if ((unsigned char)*byte >= 0x80) *byte = '?';
-    value = json_string(copy);
-    cwi_free(copy);
-    return value;
-}
 
 /* The _new calls take over their value, also when they fail and when it is NULL. */
 static bool add_count(json_t *object, const char *name, int64_t count)
@@ -26,11 +12,11 @@ static bool add_count(json_t *object, const char *name, int64_t count)
     return json_object_set_new(object, name, json_integer((json_int_t)count)) == 0;
 }
 
-static json_t *entry_value(cw_context *ctx, const cwi_entry *entry)
+static json_t *entry_value(const cwi_entry *entry)
 {
     json_t *value = json_object();
     if (!value) return NULL;
-    if (json_object_set_new(value, "name", text_value(ctx, entry->name)) == 0 &&
+    if (json_object_set_new(value, "name", cwi_report_string(entry->name)) == 0 &&
         json_object_set_new(value, "format", json_string(entry->format)) == 0 &&
         add_count(value, "lines", entry->lines) && add_count(value, "rows", entry->rows))
         return value;
@@ -42,7 +28,7 @@ static json_t *files_value(const cwi_import *import)
 {
     json_t *list = json_array();
     for (size_t e = 0; list && e < import->n_entries; e++) {
-        if (json_array_append_new(list, entry_value(import->ctx, &import->entry[e])) == 0) continue;
+        if (json_array_append_new(list, entry_value(&import->entry[e])) == 0) continue;
         json_decref(list);
         return NULL;
     }
@@ -55,7 +41,7 @@ static json_t *options_value(const cwi_import *import)
     const cw_option_info *info = cwi_import_options;
 
     for (; object && import->options && info->name; info++) {
-        json_t *value = text_value(import->ctx, cw_options_get(import->options, info->name));
+        json_t *value = cwi_report_string(cw_options_get(import->options, info->name));
         if (json_object_set_new(object, info->name, value) == 0) continue;
         json_decref(object);
         return NULL;

@@ -8,31 +8,25 @@
 
 static const char *const part_name[CWI_PARTS] = {"train", "valid", "test"};
 
-/* Put a new value into an object.  The value is consumed, NULL meaning no memory. */
-static cw_status put(cw_context *ctx, json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t *root)
 {
     cw_status status;
     int64_t rows = 0;
     json_t *parts = json_object(), *part;
 
-    CW_TRY(put(ctx, root, "parts", parts));
+    CW_TRY(cwi_report_put(ctx, root, "parts", parts));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         rows += dataset->part[p].count;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &part));
-        CW_TRY(put(ctx, parts, part_name[p], part));
+        CW_TRY(cwi_report_put(ctx, parts, part_name[p], part));
     }
-    CW_TRY(put(ctx, root, "interactions", json_integer(rows)));
+    CW_TRY(cwi_report_put(ctx, root, "interactions", json_integer(rows)));
     double pairs = (double)dataset->n_users * (double)dataset->n_items;
-    CW_TRY(put(ctx, root, "density", json_real(pairs > 0 ? (double)rows / pairs : 0)));
+    CW_TRY(cwi_report_put(ctx, root, "density", json_real(pairs > 0 ? (double)rows / pairs : 0)));
     if (dataset->truth && dataset->truth->uniform.count > 0)
-        CW_TRY(put(ctx, root, "uniform_test_rows", json_integer(dataset->truth->uniform.count)));
+        CW_TRY(cwi_report_put(ctx, root, "uniform_test_rows",
+                              json_integer(dataset->truth->uniform.count)));
 done:
     return status;
 }
@@ -44,9 +38,9 @@ static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t 
     json_t *degrees;
 
     CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &degrees));
-    CW_TRY(put(ctx, root, "user_degrees", degrees));
+    CW_TRY(cwi_report_put(ctx, root, "user_degrees", degrees));
     CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &degrees));
-    CW_TRY(put(ctx, root, "item_degrees", degrees));
+    CW_TRY(cwi_report_put(ctx, root, "item_degrees", degrees));
 done:
     return status;
 }
@@ -67,7 +61,7 @@ static cw_status add_cold_rows(cw_context *ctx, const cw_dataset *dataset, const
             cold += train->start[u] == train->start[u + 1] || !has_item[dataset->part[p].item[k]];
         }
     cwi_free(has_item);
-    return put(ctx, root, "cold_rows", json_integer(cold));
+    return cwi_report_put(ctx, root, "cold_rows", json_integer(cold));
 }
 
 static cw_status add_acceptance(cw_context *ctx, const cw_dataset *dataset, const cwi_csr *train,
@@ -77,11 +71,12 @@ static cw_status add_acceptance(cw_context *ctx, const cw_dataset *dataset, cons
     double rate, error;
     json_t *rates = json_object();
 
-    CW_TRY(put(ctx, root, "cpr_acceptance", rates));
+    CW_TRY(cwi_report_put(ctx, root, "cpr_acceptance", rates));
     for (int k = 2; k <= 4; k++) {
         const char name[] = {'k', (char)('0' + k), '\0'};
         CW_TRY(cwi_acceptance(ctx, &dataset->part[CW_PART_TRAIN], train, k, &rate, &error));
-        CW_TRY(put(ctx, rates, name, json_pack("{s:f, s:f}", "rate", rate, "error", error)));
+        CW_TRY(cwi_report_put(ctx, rates, name,
+                              json_pack("{s:f, s:f}", "rate", rate, "error", error)));
     }
 done:
     return status;
@@ -111,12 +106,13 @@ cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char *
 
     cwi_begin(ctx);
     *json = NULL;
-    CW_TRY(put(ctx, root, "users", json_integer(dataset->n_users)));
-    CW_TRY(put(ctx, root, "items", json_integer(dataset->n_items)));
+    CW_TRY(cwi_report_put(ctx, root, "users", json_integer(dataset->n_users)));
+    CW_TRY(cwi_report_put(ctx, root, "items", json_integer(dataset->n_items)));
     CW_TRY(add_parts(ctx, dataset, root));
-    CW_TRY(put(ctx, root, "simulated", json_boolean(dataset->truth != NULL)));
+    CW_TRY(cwi_report_put(ctx, root, "simulated", json_boolean(dataset->truth != NULL)));
     if (dataset->part[CW_PART_TRAIN].count > 0) CW_TRY(add_train(ctx, dataset, root));
-    if (dataset->origin) CW_TRY(put(ctx, root, "origin", json_loads(dataset->origin, 0, NULL)));
+    if (dataset->origin)
+        CW_TRY(cwi_report_put(ctx, root, "origin", json_loads(dataset->origin, 0, NULL)));
     json_t *whole = root;
     root = NULL; /* consumed by the next call */
     CW_TRY(cwi_report_text(ctx, whole, json));

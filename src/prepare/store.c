@@ -260,8 +260,7 @@ cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
 /* Note the checksum of a file that was written. */
 static cw_status note_file(cw_context *ctx, json_t *files, const char *name, const char *hash)
 {
-    if (json_object_set_new(files, name, json_pack("{s:s}", "xxh3_128", hash)) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_report_put(ctx, files, name, json_pack("{s:s}", "xxh3_128", hash));
 }
 
 static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
@@ -308,12 +307,6 @@ done:
     return status;
 }
 
-static cw_status put(cw_context *ctx, json_t *about, const char *key, json_t *value)
-{
-    if (json_object_set_new(about, key, value) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* Counts and degrees of the parts, so that the folder explains itself. */
 static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *about)
 {
@@ -321,19 +314,19 @@ static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *parts = json_object(), *made;
 
-    CW_TRY(put(ctx, about, "parts", parts));
-    CW_TRY(put(ctx, about, "users", json_integer(dataset->n_users)));
-    CW_TRY(put(ctx, about, "items", json_integer(dataset->n_items)));
-    if (dataset->keeps_repeats) CW_TRY(put(ctx, about, "keeps_repeats", json_true()));
+    CW_TRY(cwi_report_put(ctx, about, "parts", parts));
+    CW_TRY(cwi_report_put(ctx, about, "users", json_integer(dataset->n_users)));
+    CW_TRY(cwi_report_put(ctx, about, "items", json_integer(dataset->n_items)));
+    if (dataset->keeps_repeats) CW_TRY(cwi_report_put(ctx, about, "keeps_repeats", json_true()));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
-        CW_TRY(put(ctx, parts, part_file[p], made));
+        CW_TRY(cwi_report_put(ctx, parts, part_file[p], made));
     }
     CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
-    CW_TRY(put(ctx, about, "user_degrees", made));
+    CW_TRY(cwi_report_put(ctx, about, "user_degrees", made));
     CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
-    CW_TRY(put(ctx, about, "item_degrees", made));
+    CW_TRY(cwi_report_put(ctx, about, "item_degrees", made));
 done:
     return status;
 }
@@ -364,10 +357,11 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
     json_t *files = json_object();
 
-    CW_TRY(put(ctx, about, "files", files));
+    CW_TRY(cwi_report_put(ctx, about, "files", files));
     CW_TRY(save_files(ctx, folder, dataset, files));
     CW_TRY(add_counts(ctx, dataset, about));
-    if (dataset->origin) CW_TRY(put(ctx, about, "origin", json_loads(dataset->origin, 0, NULL)));
+    if (dataset->origin)
+        CW_TRY(cwi_report_put(ctx, about, "origin", json_loads(dataset->origin, 0, NULL)));
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:
