@@ -40,7 +40,8 @@ void cwi_rows_clear(cwi_rows *rows)
     *rows = (cwi_rows){0};
 }
 
-void cwi_rows_keep(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *keep_item)
+/* Keep the rows whose user and item are both marked; their order stays. */
+static void keep_rows(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *keep_item)
 {
     int64_t kept = 0;
     for (int64_t r = 0; r < rows->count; r++) {
@@ -111,7 +112,7 @@ cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k)
     }
     for (int64_t node = 0; node < n_nodes; node++) check_node(&p, node);
     peel(&p);
-    cwi_rows_keep(rows, p.alive, p.alive + rows->n_users);
+    keep_rows(rows, p.alive, p.alive + rows->n_users);
 done:
     cwi_csr_clear(&p.of_user);
     cwi_csr_clear(&p.of_item);
@@ -154,7 +155,7 @@ cw_status cwi_rows_subsample(cw_context *ctx, cwi_rows *rows, int64_t n, uint64_
     CW_TRY(cwi_draw(ctx, NULL, count, n, seed, CWI_RNG_USER_SUBSAMPLE, drawn));
     for (int32_t k = 0; k < count; k++) keep[order[k]] = drawn[k];
     memset(all_items, 1, (size_t)rows->n_items);
-    cwi_rows_keep(rows, keep, all_items);
+    keep_rows(rows, keep, all_items);
 done:
     cwi_free(keep);
     cwi_free(all_items);

@@ -15,9 +15,6 @@ typedef struct cwi_rows {
 cw_status cwi_rows_copy(cw_context *ctx, const cw_interactions *from, cwi_rows *out);
 void cwi_rows_clear(cwi_rows *rows);
 
-/* Keep the rows whose user and item are both marked; their order stays. */
-void cwi_rows_keep(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *keep_item);
-
 /* Drop users and items with fewer than k rows again and again until none is left. */
 cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k);
 

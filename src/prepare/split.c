@@ -23,8 +23,9 @@ typedef cw_status (*split_fn)(cw_context *ctx, const cwi_rows *rows, const cw_op
 
 /* ---- pieces --------------------------------------------------------------- */
 
-cw_status cwi_debias_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
-                             double cap, double **weight)
+/* Weight min(1/d_i, cap) of every row, d_i the degree of its item. */
+static cw_status debias_weights(cw_context *ctx, const int32_t *item, int64_t count,
+                                int32_t n_items, double cap, double **weight)
 {
     int64_t *degree = cwi_alloc(ctx, (size_t)n_items, sizeof *degree);
     *weight = cwi_alloc(ctx, (size_t)count, sizeof **weight);
@@ -52,8 +53,10 @@ static void list_held(const cwi_rows *rows, cwi_split *split)
     split->drawn = split->n_held;
 }
 
-cw_status cwi_split_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
-                           int64_t *changed)
+/* Held-out rows whose user or item has no train row are given `part`; *changed says how many.
+ * One pass: rows moved back do not help others. */
+static cw_status place_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
+                              int64_t *changed)
 {
     uint8_t *has_user = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
     uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)rows->n_items, 1);
@@ -90,8 +93,8 @@ static cw_status settle_unseen(cw_context *ctx, const cwi_rows *rows, const cw_o
 {
     int choice = cwi_options_choice(options, "moveback");
     bool back = choice == MOVEBACK_AUTO ? by_default : choice == MOVEBACK_ON;
-    return cwi_split_unseen(ctx, rows, split, back ? CW_PART_TRAIN : CWI_PART_DROPPED,
-                            back ? &split->moved_back : &split->dropped);
+    return place_unseen(ctx, rows, split, back ? CW_PART_TRAIN : CWI_PART_DROPPED,
+                        back ? &split->moved_back : &split->dropped);
 }
 
 static int64_t held_share(const cwi_rows *rows, const cw_options *options)
@@ -141,8 +144,8 @@ static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_
                                 cwi_split *split)
 {
     double *weight;
-    cw_status status = cwi_debias_weights(ctx, rows->item, rows->count, rows->n_items,
-                                          cwi_options_real(options, "cap"), &weight);
+    cw_status status = debias_weights(ctx, rows->item, rows->count, rows->n_items,
+                                      cwi_options_real(options, "cap"), &weight);
     if (status == CW_OK) status = split_by_weight(ctx, rows, options, weight, split);
     cwi_free(weight);
     return status;
@@ -193,8 +196,8 @@ static cw_status split_compat(cw_context *ctx, const cwi_rows *rows, const cw_op
     split->n_held = split->drawn = held_share(rows, options);
     if (split->n_held > INT32_MAX)
         return cwi_fail(ctx, CW_BAD_DATA, "compat splits hold out at most %d rows", INT32_MAX);
-    CW_TRY(cwi_debias_weights(ctx, rows->item, rows->count, rows->n_items,
-                              cwi_options_real(options, "cap"), &weight));
+    CW_TRY(debias_weights(ctx, rows->item, rows->count, rows->n_items,
+                          cwi_options_real(options, "cap"), &weight));
     CW_TRY(cwi_draw_compat(ctx, weight, rows->count, split->n_held, (uint32_t)seed_of(options),
                            split->held));
     for (int64_t h = 0; h < split->n_held; h++) split->part[split->held[h]] = CW_PART_VALID;

@@ -27,13 +27,4 @@ void cwi_split_clear(cwi_split *split);
 /* Which way `auto` means for these rows, by name. */
 const char *cwi_split_name(const cwi_rows *rows, const cw_options *options);
 
-/* Weight min(1/d_i, cap) of every row, d_i the degree of its item; spec of the debiased split. */
-cw_status cwi_debias_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
-                             double cap, double **weight);
-
-/* Rows of `held` whose user or item has no train row are given `part`; returns how many.
- * One pass: rows moved back do not help others. */
-cw_status cwi_split_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
-                           int64_t *changed);
-
 #endif

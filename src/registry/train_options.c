@@ -95,7 +95,7 @@ static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_opt
         return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", name,
                         method->name, method->backbones);
     *out = cwi_find_backbone(name);
-    return cwi_options_assign(ctx, options, "backbone", first[0] && name == first ? first : name);
+    return cwi_options_assign(ctx, options, "backbone", name);
 }
 
 /* Fill in what was not given: the method's value, or one that suits any. */

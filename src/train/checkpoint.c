@@ -14,7 +14,7 @@
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 1, N_COUNTERS = 8, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum { VERSION = 1, N_COUNTERS = 6, N_SUMS = 5, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -22,15 +22,15 @@ static const char format[] = "crosswise-checkpoint";
 static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
 {
     int64_t *const list[N_COUNTERS] = {
-        &t->epoch,           &t->adam.step,          &t->tally.steps,   &t->tally.trained,
-        &t->steps_per_epoch, &t->stopper.best_epoch, &t->stopper.worse, &t->saved_epoch};
+        &t->epoch,         &t->adam.step,          &t->tally.steps,
+        &t->tally.trained, &t->stopper.best_epoch, &t->stopper.worse};
     memcpy(where, list, sizeof list);
 }
 
 static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 {
     double *const list[N_SUMS] = {&t->tally.data_loss, &t->tally.reg_loss, &t->tally.reg_at_start,
-                                  &t->stopper.best,    &t->train_s,        &t->reg};
+                                  &t->stopper.best, &t->train_s};
     memcpy(where, list, sizeof list);
 }
 

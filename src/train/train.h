@@ -90,7 +90,6 @@ cw_status cwi_checkpoint_load(cwi_trainer *t); /* nothing happens when there is 
 
 /* record.c: events and the record of the run. */
 cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double train_s, double eval_s);
-cw_status cwi_record_model(cwi_trainer *t, json_t **valid, json_t **test);
 json_t *cwi_record_metrics(const cwi_metrics *metrics);
 double cwi_seconds_since(const struct timespec *then);
 
