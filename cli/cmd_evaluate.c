@@ -109,6 +109,23 @@ static void print_beyond(const json_t *root)
            100 * real(beyond, "popularity_percentile"), 100 * real(beyond, "tail_share"));
 }
 
+/* One line a group, the first and the last with a word for what they are. */
+static void print_groups(const char *title, const char *first, const char *last,
+                         const json_t *groups, const column *columns)
+{
+    size_t g;
+    const json_t *group;
+
+    printf("\n%-14s", title);
+    print_titles(columns);
+    json_array_foreach(groups, g, group)
+    {
+        const char *word = g == 0 ? first : g + 1 == json_array_size(groups) ? last : "";
+        printf("%zu %-12s", g, word);
+        print_row(group, columns);
+    }
+}
+
 static void print_item_groups(const json_t *groups)
 {
     static const column columns[] = {
@@ -117,19 +134,7 @@ static void print_item_groups(const json_t *groups)
         {"held %", "held_share", 8, 1, 100}, {"listed %", "recommended_share", 9, 1, 100},
         {"Recall", "recall", 8, 4, 1},       {"Precision", "precision", 9, 4, 1},
         {"NDCG", "ndcg", 8, 4, 1},           {0}};
-    size_t g;
-    const json_t *group;
-
-    printf("\nitem group    ");
-    print_titles(columns);
-    json_array_foreach(groups, g, group)
-    {
-        printf("%zu %-12s", g,
-               g == 0                             ? "least known"
-               : g + 1 == json_array_size(groups) ? "most known"
-                                                  : "");
-        print_row(group, columns);
-    }
+    print_groups("item group", "least known", "most known", groups, columns);
 }
 
 static void print_user_groups(const json_t *groups)
@@ -143,19 +148,7 @@ static void print_user_groups(const json_t *groups)
                                      {"NDCG", "ndcg", 8, 4, 1},
                                      {"ARP", "arp", 9, 1, 1},
                                      {0}};
-    size_t g;
-    const json_t *group;
-
-    printf("\nuser group    ");
-    print_titles(columns);
-    json_array_foreach(groups, g, group)
-    {
-        printf("%zu %-12s", g,
-               g == 0                             ? "least active"
-               : g + 1 == json_array_size(groups) ? "most active"
-                                                  : "");
-        print_row(group, columns);
-    }
+    print_groups("user group", "least active", "most active", groups, columns);
 }
 
 /* ---- on demand -------------------------------------------------------------------- */
