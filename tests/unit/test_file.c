@@ -12,29 +12,9 @@
 
 static const char *const markers[] = {"marker", NULL};
 
-typedef struct fixture {
-    listener l;
-    char folder[64];
-    char path[128]; /* folder/set */
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
-    listener_init(&f->l);
-    make_scratch(f->folder);
-    snprintf(f->path, sizeof f->path, "%s/set", f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_scratch(f->folder);
-    listener_clear(&f->l);
-    free(f);
-    return 0;
+    return workshop_open(state, "set");
 }
 
 /* Names in a folder, sorted, each with a blank behind it. */
@@ -64,7 +44,7 @@ static void expect_hash(const char *hash, const void *bytes, size_t length)
 
 static void the_hash_is_that_of_the_bytes_written(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_writer *writer;
     char hash[CWI_HASH_BYTES], again[CWI_HASH_BYTES];
 
@@ -80,7 +60,7 @@ static void the_hash_is_that_of_the_bytes_written(void **state)
 
 static void an_empty_file_has_the_hash_of_nothing(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_writer *writer;
     char hash[CWI_HASH_BYTES];
 
@@ -91,7 +71,7 @@ static void an_empty_file_has_the_hash_of_nothing(void **state)
 
 static void more_than_a_buffer_is_written_whole(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     enum { BYTES = 1000003 };
     cwi_writer *writer;
     char hash[CWI_HASH_BYTES], again[CWI_HASH_BYTES];
@@ -110,7 +90,7 @@ static void more_than_a_buffer_is_written_whole(void **state)
 
 static void a_full_disk_is_reported_when_closing(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_writer *writer;
 
     if (cwi_writer_open(f->l.ctx, "/dev/full", &writer) != CW_OK) {
@@ -125,7 +105,7 @@ static void a_full_disk_is_reported_when_closing(void **state)
 
 static void what_cannot_be_opened_is_named(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_writer *writer;
     char hash[CWI_HASH_BYTES], expected[256];
 
@@ -142,7 +122,7 @@ static void what_cannot_be_opened_is_named(void **state)
 
 static void a_long_path_does_not_hide_the_reason(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char path[2048];
 
     memset(path, 'x', sizeof path - 1);
@@ -162,7 +142,7 @@ static void a_long_path_does_not_hide_the_reason(void **state)
 
 static void a_published_file_replaces_the_old_one(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_file(f->folder, "set", "old");
     write_file(f->folder, ".set.partial-1-0", "of a living process");
     write_file(f->folder, ".set.partial-2147483647-0", "of a process that cannot be");
@@ -179,14 +159,14 @@ static void a_published_file_replaces_the_old_one(void **state)
 
 /* ---- folders under construction -------------------------------------------- */
 
-static cwi_folder *begin(fixture *f, bool replace)
+static cwi_folder *begin(workshop *f, bool replace)
 {
     cwi_folder *folder;
     assert_int_equal(cwi_folder_begin(f->l.ctx, f->path, replace, markers, &folder), CW_OK);
     return folder;
 }
 
-static void make_set(fixture *f, const char *text)
+static void make_set(workshop *f, const char *text)
 {
     cwi_folder *folder = begin(f, true);
     write_file(cwi_folder_path(folder), "marker", text);
@@ -195,7 +175,7 @@ static void make_set(fixture *f, const char *text)
 
 static void a_folder_appears_when_committed(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *folder = begin(f, false);
     write_file(cwi_folder_path(folder), "marker", "whole");
     assert_false(cwi_path_exists(f->path));
@@ -206,7 +186,7 @@ static void a_folder_appears_when_committed(void **state)
 
 static void an_aborted_folder_leaves_nothing(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char path[256];
     cwi_folder *folder = begin(f, false);
     write_file(cwi_folder_path(folder), "marker", "half");
@@ -220,7 +200,7 @@ static void an_aborted_folder_leaves_nothing(void **state)
 
 static void the_message_of_an_aborted_folder_names_its_place(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char path[256], expected[256];
     cwi_folder *folder = begin(f, false);
     snprintf(path, sizeof path, "%s/train.csv", cwi_folder_path(folder));
@@ -234,7 +214,7 @@ static void the_message_of_an_aborted_folder_names_its_place(void **state)
 
 static void an_old_folder_is_replaced_only_when_asked(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *folder;
 
     make_set(f, "old");
@@ -248,7 +228,7 @@ static void an_old_folder_is_replaced_only_when_asked(void **state)
 
 static void a_folder_without_a_marker_is_never_replaced(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *folder;
 
     assert_int_equal(mkdir(f->path, 0777), 0);
@@ -260,7 +240,7 @@ static void a_folder_without_a_marker_is_never_replaced(void **state)
 
 static void a_link_or_file_is_never_replaced(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *folder;
 
     write_file(f->folder, "set", "a file");
@@ -275,7 +255,7 @@ static void a_link_or_file_is_never_replaced(void **state)
 
 static void two_folders_under_construction_do_not_meet(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *one = begin(f, false), *two = begin(f, false);
 
     assert_string_not_equal(cwi_folder_path(one), cwi_folder_path(two));
@@ -290,7 +270,7 @@ static void two_folders_under_construction_do_not_meet(void **state)
 
 static void a_place_that_someone_took_meanwhile_is_not_replaced(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cwi_folder *folder = begin(f, true);
 
     write_file(cwi_folder_path(folder), "marker", "ours");
@@ -303,7 +283,7 @@ static void a_place_that_someone_took_meanwhile_is_not_replaced(void **state)
 
 static void left_overs_of_a_dead_process_are_removed(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char alive[128];
 
     pid_t child = fork();
@@ -323,7 +303,7 @@ static void left_overs_of_a_dead_process_are_removed(void **state)
     cwi_folder_abort(f->l.ctx, folder);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, workshop_close)
 
 int main(void)
 {

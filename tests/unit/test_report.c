@@ -6,29 +6,9 @@
 #include "report/page.h"
 #include "testing.h"
 
-typedef struct fixture {
-    listener l;
-    char folder[64];
-    char path[128];
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
-    listener_init(&f->l);
-    make_scratch(f->folder);
-    snprintf(f->path, sizeof f->path, "%s/page.html", f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_scratch(f->folder);
-    listener_clear(&f->l);
-    free(f);
-    return 0;
+    return workshop_open(state, "page.html");
 }
 
 static int entries(const char *folder)
@@ -63,7 +43,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-static void write_page(fixture *f, const char *json)
+static void write_page(workshop *f, const char *json)
 {
     cw_status status = cw_report_page(f->l.ctx, json, f->path);
     if (status != CW_OK) print_error("%s\n", cw_context_error(f->l.ctx));
@@ -72,7 +52,7 @@ static void write_page(fixture *f, const char *json)
 
 static void text_is_escaped(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_page(f, "{\"title\": \"a < b & \\\"c\\\"\", \"lead\": \"</style><script>x</script>\","
                   " \"sections\": [{\"heading\": \"<b>\", \"text\": \"it's\"}]}");
     const char *page = read_text(f->folder, "page.html");
@@ -85,7 +65,7 @@ static void text_is_escaped(void **state)
 
 static void chart_data_cannot_end_their_script(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_page(f, "{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"line\","
                   " \"x\": [\"</script><script>bad()</script>\", 2], \"y_title\": \"\\\"><!--\","
                   " \"series\": [{\"name\": \"</SCRIPT>\", \"values\": [1, null]}]}}]}");
@@ -101,7 +81,7 @@ static void chart_data_cannot_end_their_script(void **state)
 
 static void every_chart_has_its_numbers_in_a_table(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_page(f, "{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"bar\","
                   " \"x\": [\"rare\"], \"x_title\": \"group\", \"y_title\": \"share\","
                   " \"series\": [{\"name\": \"A\", \"values\": [0.123456]},"
@@ -115,7 +95,7 @@ static void every_chart_has_its_numbers_in_a_table(void **state)
 
 static void pages_without_charts_carry_no_scripts(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_page(f, "{\"title\": \"t\", \"sections\": [{\"text\": \"one\\n\\ntwo\\nlines\","
                   " \"table\": {\"columns\": [\"name\", \"n\"], \"rows\": [[\"x\", \"1,234\"],"
                   " [\"y\", 5]]}}]}");
@@ -129,7 +109,7 @@ static void pages_without_charts_carry_no_scripts(void **state)
 
 static void numbers_are_shown_to_four_digits(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     write_page(f, "{\"title\": \"t\", \"sections\": [{\"table\": {\"columns\": [\"v\"], \"rows\":"
                   " [[0.000123456], [12.3456], [123456.7], [-0.5], [0.0], [7], [1e300]]}}]}");
     const char *page = read_text(f->folder, "page.html");
@@ -168,7 +148,7 @@ static void wrong_descriptions_are_refused(void **state)
          "\"series\": [{\"name\": \"a\", \"values\": []}]}}]}",
          "sections[0].chart.series[0].values has 0 entries in place of 1"},
     };
-    fixture *f = *state;
+    workshop *f = *state;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         assert_int_equal(cw_report_page(f->l.ctx, bad[k][0], f->path), CW_BAD_DATA);
         const char *error = cw_context_error(f->l.ctx);
@@ -179,7 +159,7 @@ static void wrong_descriptions_are_refused(void **state)
 
 static void pages_appear_whole_or_not_at_all(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char missing[160];
     write_file(f->folder, "page.html", "old");
     assert_int_equal(cw_report_page(f->l.ctx, "{\"title\": 1}", f->path), CW_BAD_DATA);
@@ -194,7 +174,7 @@ static void pages_appear_whole_or_not_at_all(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, workshop_close)
     const struct CMUnitTest tests[] = {
         TEST(text_is_escaped),
         TEST(chart_data_cannot_end_their_script),

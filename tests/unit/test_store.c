@@ -6,33 +6,13 @@
 #include "prepare/dataset.h"
 #include "testing.h"
 
-typedef struct fixture {
-    listener l;
-    char folder[64];
-    char set[128]; /* folder/set */
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
-    listener_init(&f->l);
-    make_scratch(f->folder);
-    snprintf(f->set, sizeof f->set, "%s/set", f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_scratch(f->folder);
-    listener_clear(&f->l);
-    free(f);
-    return 0;
+    return workshop_open(state, "set");
 }
 
 /* A small dataset, split at random, with awkward raw ids. */
-static cw_dataset *make_dataset(fixture *f)
+static cw_dataset *make_dataset(workshop *f)
 {
     cw_interactions *rows;
     cw_options *options;
@@ -56,10 +36,10 @@ static cw_dataset *make_dataset(fixture *f)
 
 static void a_saved_dataset_reads_back(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cw_dataset *back, *d = make_dataset(f);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_OK);
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &back), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_OK);
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &back), CW_OK);
     assert_int_equal(back->n_users, d->n_users);
     assert_int_equal(back->n_items, d->n_items);
     for (int p = 0; p < 3; p++) {
@@ -82,14 +62,14 @@ static void a_saved_dataset_reads_back(void **state)
 
 static void an_existing_folder_is_replaced_only_when_asked(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char expected[256], other[128];
     cw_dataset *d = make_dataset(f);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_OK);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_IO);
-    snprintf(expected, sizeof expected, "%s exists; it is replaced only with --force", f->set);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_IO);
+    snprintf(expected, sizeof expected, "%s exists; it is replaced only with --force", f->path);
     assert_string_equal(cw_context_error(f->l.ctx), expected);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, true), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, true), CW_OK);
     /* a folder that is no dataset is never replaced; an empty one may be */
     snprintf(other, sizeof other, "%s/home", f->folder);
     assert_int_equal(mkdir(other, 0777), 0);
@@ -124,18 +104,18 @@ static int count_entries(const char *folder)
 
 static void an_interrupted_save_leaves_nothing(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cw_dataset *d = make_dataset(f);
     int before = count_entries(f->folder);
     cw_context_set_progress(f->l.ctx, stop_at_writing, NULL);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_CANCELLED);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_CANCELLED);
     assert_int_equal(count_entries(f->folder), before);
     cw_dataset_free(d);
 }
 
 static void left_overs_of_dead_processes_are_removed(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     char path[256];
     cw_dataset *d = make_dataset(f);
     pid_t child = fork();
@@ -144,39 +124,39 @@ static void left_overs_of_dead_processes_are_removed(void **state)
     snprintf(path, sizeof path, "%s/.set.partial-%d-0", f->folder, (int)child);
     assert_int_equal(mkdir(path, 0777), 0);
     write_file(path, "train.csv", "user,item\n");
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_OK);
     assert_int_not_equal(access(path, F_OK), 0);
     cw_dataset_free(d);
 }
 
 static void changed_files_are_noticed(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cw_dataset *back, *d = make_dataset(f);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_OK);
-    write_file(f->set, "valid.csv", "user,item\n0,0\n");
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &back), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_OK);
+    write_file(f->path, "valid.csv", "user,item\n0,0\n");
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &back), CW_OK);
     assert_non_null(strstr(f->l.log, "valid.csv has changed since the dataset was made"));
     cw_dataset_free(back);
     cw_dataset_free(d);
 }
 
 /* Load a folder with this train.csv and expect a message that ends like this. */
-static void refused(fixture *f, const char *train, const char *message)
+static void refused(workshop *f, const char *train, const char *message)
 {
     cw_dataset *d;
-    (void)mkdir(f->set, 0777);
-    write_file(f->set, "train.csv", train);
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &d), CW_BAD_DATA);
+    (void)mkdir(f->path, 0777);
+    write_file(f->path, "train.csv", train);
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &d), CW_BAD_DATA);
     assert_null(d);
     const char *error = cw_context_error(f->l.ctx);
-    assert_true(strncmp(error, f->set, strlen(f->set)) == 0);
-    assert_string_equal(error + strlen(f->set), message);
+    assert_true(strncmp(error, f->path, strlen(f->path)) == 0);
+    assert_string_equal(error + strlen(f->path), message);
 }
 
 static void bad_train_files_are_refused(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     refused(f, "", "/train.csv is empty");
     refused(f, "u,i\n1,2\n",
             "/train.csv:1: expected the header user,item; crosswise prepare "
@@ -198,13 +178,13 @@ static void bad_train_files_are_refused(void **state)
 
 static void ids_must_be_in_the_id_maps(void **state)
 {
-    fixture *f = *state;
-    assert_int_equal(mkdir(f->set, 0777), 0);
-    write_file(f->set, "id2idx_u.csv", "id,idx\nbob,1\namy,0\n");
+    workshop *f = *state;
+    assert_int_equal(mkdir(f->path, 0777), 0);
+    write_file(f->path, "id2idx_u.csv", "id,idx\nbob,1\namy,0\n");
     refused(f, "user,item\n2,0\n", "/train.csv:2: user 2 is not below 2");
     cw_dataset *d;
-    write_file(f->set, "train.csv", "user,item\n1,0\n");
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &d), CW_OK);
+    write_file(f->path, "train.csv", "user,item\n1,0\n");
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &d), CW_OK);
     assert_int_equal(d->n_users, 2);
     assert_string_equal(cw_dataset_user_id(d, 1), "bob");
     assert_string_equal(cw_dataset_item_id(d, 0), "0");
@@ -213,7 +193,7 @@ static void ids_must_be_in_the_id_maps(void **state)
 
 static void bad_id_maps_are_refused(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     static const char *const cases[][2] = {
         {"id,idx\na,0\na,1\n", "/id2idx_u.csv:3: this id occurs twice"},
         {"id,idx\na,0\nb,0\n", "/id2idx_u.csv: index 0 occurs twice; the 2 ids must have the "
@@ -225,20 +205,20 @@ static void bad_id_maps_are_refused(void **state)
         {"id,idx\n\"a,0\n", "/id2idx_u.csv:2: a quote is opened and never closed"},
         {"id;idx\na,0\n", "/id2idx_u.csv:1: expected the header id,idx"},
     };
-    assert_int_equal(mkdir(f->set, 0777), 0);
+    assert_int_equal(mkdir(f->path, 0777), 0);
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        write_file(f->set, "id2idx_u.csv", cases[k][0]);
+        write_file(f->path, "id2idx_u.csv", cases[k][0]);
         refused(f, "user,item\n0,0\n", cases[k][1]);
     }
 }
 
 static void repeats_are_dropped_with_a_count(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cw_dataset *d;
-    assert_int_equal(mkdir(f->set, 0777), 0);
-    write_file(f->set, "train.csv", "user,item\n0,0\n0,1\n0,0\n1,1\n0,0\n");
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &d), CW_OK);
+    assert_int_equal(mkdir(f->path, 0777), 0);
+    write_file(f->path, "train.csv", "user,item\n0,0\n0,1\n0,0\n1,1\n0,0\n");
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &d), CW_OK);
     assert_int_equal(d->part[0].count, 3);
     assert_string_equal(f->l.log, "! train.csv: 2 repeated interactions were dropped\n");
     cw_dataset_free(d);
@@ -246,21 +226,21 @@ static void repeats_are_dropped_with_a_count(void **state)
 
 static void broken_json_is_refused_with_its_line(void **state)
 {
-    fixture *f = *state;
-    assert_int_equal(mkdir(f->set, 0777), 0);
-    write_file(f->set, "dataset.json", "{\n \"format\": \n}");
+    workshop *f = *state;
+    assert_int_equal(mkdir(f->path, 0777), 0);
+    write_file(f->path, "dataset.json", "{\n \"format\": \n}");
     cw_dataset *d;
-    write_file(f->set, "train.csv", "user,item\n0,0\n");
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &d), CW_BAD_DATA);
+    write_file(f->path, "train.csv", "user,item\n0,0\n");
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &d), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(f->l.ctx), "/dataset.json:3: "));
-    write_file(f->set, "dataset.json", "{\"format\": 99}");
-    assert_int_equal(cw_dataset_load(f->l.ctx, f->set, &d), CW_BAD_DATA);
+    write_file(f->path, "dataset.json", "{\"format\": 99}");
+    assert_int_equal(cw_dataset_load(f->l.ctx, f->path, &d), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(f->l.ctx), "written by a newer crosswise (format 99)"));
 }
 
 static void a_missing_folder_is_said_plainly(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     cw_dataset *d;
     assert_int_equal(cw_dataset_load(f->l.ctx, "/nowhere/at/all", &d), CW_IO);
     assert_string_equal(cw_context_error(f->l.ctx), "there is no folder '/nowhere/at/all'");
@@ -275,7 +255,7 @@ static void a_missing_folder_is_said_plainly(void **state)
 
 static void skewed_sets_keep_every_user_and_item(void **state)
 {
-    fixture *f = *state;
+    workshop *f = *state;
     static const char *const thetas[] = {"0.5", "-0.5"};
     int64_t user[2000], item[2000], n = 0;
     cw_interactions *rows;
@@ -289,21 +269,21 @@ static void skewed_sets_keep_every_user_and_item(void **state)
             }
     assert_int_equal(cw_interactions_create(f->l.ctx, user, item, NULL, n, &rows), CW_OK);
     assert_int_equal(cw_dataset_prepare(f->l.ctx, rows, NULL, &d), CW_OK);
-    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->set, false), CW_OK);
+    assert_int_equal(cw_dataset_save(f->l.ctx, d, f->path, false), CW_OK);
     assert_int_equal(cw_options_create(f->l.ctx, "skew", &options), CW_OK);
     double mean[2] = {0, 0};
     for (int t = 0; t < 2; t++) {
         int64_t written;
         char name[32], *line;
         assert_int_equal(cw_options_set(f->l.ctx, options, "theta", thetas[t]), CW_OK);
-        assert_int_equal(cw_dataset_skew(f->l.ctx, f->set, options, false, &written), CW_OK);
-        assert_int_equal(cw_dataset_skew(f->l.ctx, f->set, options, false, NULL), CW_IO);
-        assert_int_equal(cw_dataset_skew(f->l.ctx, f->set, options, true, NULL), CW_OK);
+        assert_int_equal(cw_dataset_skew(f->l.ctx, f->path, options, false, &written), CW_OK);
+        assert_int_equal(cw_dataset_skew(f->l.ctx, f->path, options, false, NULL), CW_IO);
+        assert_int_equal(cw_dataset_skew(f->l.ctx, f->path, options, true, NULL), CW_OK);
         snprintf(name, sizeof name, "train_%s.csv", thetas[t]);
         bool has_user[100] = {false}, has_item[20] = {false};
         int64_t degree[20], lines = 0;
         cwi_degrees(d->part[0].item, d->part[0].count, d->n_items, degree);
-        char *text = (char *)read_text(f->set, name);
+        char *text = (char *)read_text(f->path, name);
         for (line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1, lines++) {
             int u, i;
             assert_int_equal(sscanf(line, "%d,%d", &u, &i), 2);
@@ -322,7 +302,7 @@ static void skewed_sets_keep_every_user_and_item(void **state)
     cw_interactions_free(rows);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, workshop_close)
 
 int main(void)
 {

@@ -56,6 +56,32 @@ static inline void remove_scratch(const char *path)
     assert_int_equal(system(command), 0);
 }
 
+/* A context, a scratch folder and the path of something to be made in it. */
+typedef struct workshop {
+    listener l;
+    char folder[64];
+    char path[128];
+} workshop;
+
+static inline int workshop_open(void **state, const char *name)
+{
+    workshop *w = calloc(1, sizeof *w);
+    listener_init(&w->l);
+    make_scratch(w->folder);
+    snprintf(w->path, sizeof w->path, "%s/%s", w->folder, name);
+    *state = w;
+    return 0;
+}
+
+static inline int workshop_close(void **state)
+{
+    workshop *w = *state;
+    remove_scratch(w->folder);
+    listener_clear(&w->l);
+    free(w);
+    return 0;
+}
+
 static inline void write_file(const char *folder, const char *name, const char *text)
 {
     char path[512];
