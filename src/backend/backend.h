@@ -19,13 +19,14 @@ typedef struct cwi_adam_step {
 typedef struct cwi_ops {
     const char *name;
 
-    /* out[k] = a[ia[k]] . b[ib[k]] for k in 0..n-1; rows of d floats */
+    /* out[k * step] = a[ia[k]] . b[ib[k]] for k in 0..n-1; the first d floats of rows that lie
+     * `stride` floats apart */
     void (*dot_pairs)(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
-                      int64_t n, int32_t d, float *out);
+                      int64_t n, int32_t d, int32_t stride, float *out, int32_t step);
 
-    /* out[0..d) = sum over k of weight[k] * table[row[k]], in that order */
-    void (*weighted_sum)(const float *table, int32_t d, const int32_t *row, const float *weight,
-                         int64_t n, float *out);
+    /* out[0..d) = sum over k of weight[k] * table[row[k]], in that order; rows as above */
+    void (*weighted_sum)(const float *table, int32_t d, int32_t stride, const int32_t *row,
+                         const float *weight, int64_t n, float *out);
 
     /* one Adam step on n parameters; gradient NULL is zero.  Returns the sum of theta^2 before. */
     double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
@@ -39,6 +40,13 @@ typedef struct cwi_ops {
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
     void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,
                         int32_t d, float *out);
+
+    /* c = op(a) op(b) + beta c by rows: op(a) is m x k, op(b) k x n; op transposes when told.  The
+     * one operation that leaves the order of its sums to a library: its bits are the same for the
+     * same arguments on the same kind of processor. */
+    void (*gemm)(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
+                 const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
+                 int32_t ldc);
 
     /* sum of squares, in double */
     double (*sum_squares)(const float *x, int64_t n);

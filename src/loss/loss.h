@@ -3,19 +3,35 @@
 #define CWI_LOSS_LOSS_H
 
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "core/options.h"
+
+enum { CWI_LOSS_SETTINGS = 4 };
+
+/* The rows of one group of a batch as a loss sees them. */
+typedef struct cwi_rows {
+    const float *score; /* [count][width] */
+    const float *mark;  /* [count] what the sampler told of each row */
+    int64_t count;
+    int32_t width; /* scores of a row: its slots, each with all its heads */
+} cwi_rows;
 
 /*
  * A loss.  It never knows the backbone.
+ *   set     optional: numbers that the options and the number of finished epochs give
  *   rows    required: values of all rows added up (in row order, in double); slope[j] is
- *           scale * dloss/dscore of slot j
+ *           scale * dloss/dscore of score j
  *   margin  optional: how well each row is ranked already; selection keeps the smallest
+ *   mass    optional: what the sum over rows is divided by; their number when NULL
+ *   by_group  every group is divided by its own mass, instead of all by their common one
  */
 typedef struct cwi_loss {
     const char *name;
-    double (*rows)(const float *score, int64_t rows, int32_t slots, float scale, float *slope);
-    void (*margin)(const float *score, int64_t rows, int32_t slots, double *margin);
+    void (*set)(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS]);
+    double (*rows)(const double *setting, const cwi_rows *rows, float scale, float *slope);
+    void (*margin)(const cwi_rows *rows, double *margin);
+    double (*mass)(const double *setting, const cwi_rows *rows);
+    bool by_group;
 } cwi_loss;
 
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;
@@ -32,23 +48,26 @@ static inline double cwi_sigmoid(double x)
 
 /* A loss of one margin per row: sum of sp(-margin), from margin(score, slots) and the slope of the
  * margin in each slot, dmargin(slots, slot). */
-#define CWI_DEFINE_MARGIN_LOSS(id, margin, dmargin)                                                \
-    static double id##_rows(const float *score, int64_t rows, int32_t slots, float scale,          \
+#define CWI_DEFINE_MARGIN_LOSS(id, margin_of, dmargin)                                             \
+    static double id##_rows(const double *setting, const cwi_rows *rows, float scale,              \
                             float *slope)                                                          \
     {                                                                                              \
         double sum = 0;                                                                            \
-        for (int64_t r = 0; r < rows; r++, score += slots, slope += slots) {                       \
-            double x = margin(score, slots);                                                       \
+        (void)setting;                                                                             \
+        for (int64_t r = 0; r < rows->count; r++, slope += rows->width) {                          \
+            double x = margin_of(rows->score + r * rows->width, rows->width);                      \
             double d = -cwi_sigmoid(-x) * (double)scale;                                           \
             sum += cwi_softplus(-x);                                                               \
-            for (int32_t j = 0; j < slots; j++) slope[j] = (float)(d * dmargin(slots, j));         \
+            for (int32_t j = 0; j < rows->width; j++)                                              \
+                slope[j] = (float)(d * dmargin(rows->width, j));                                   \
         }                                                                                          \
         return sum;                                                                                \
     }                                                                                              \
-    static void id##_margins(const float *score, int64_t rows, int32_t slots, double *out)         \
+    static void id##_margins(const cwi_rows *rows, double *out)                                    \
     {                                                                                              \
-        for (int64_t r = 0; r < rows; r++) out[r] = margin(score + r * slots, slots);              \
+        for (int64_t r = 0; r < rows->count; r++)                                                  \
+            out[r] = margin_of(rows->score + r * rows->width, rows->width);                        \
     }                                                                                              \
-    const cwi_loss cwi_loss_##id = {#id, id##_rows, id##_margins}
+    const cwi_loss cwi_loss_##id = {.name = #id, .rows = id##_rows, .margin = id##_margins}
 
 #endif

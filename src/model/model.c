@@ -73,11 +73,18 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
         return cwi_fail(ctx, CW_BAD_DATA,
                         "the model's backbone '%s' is not known to this version of crosswise",
                         model->backbone);
-    const cwi_shape shape = {
-        .n_users = model->n_users, .n_items = model->n_items, .train = &model->seen};
+    const cwi_method *method = cwi_find_method(model->method);
+    if (!method)
+        return cwi_fail(ctx, CW_BAD_DATA,
+                        "the model's method '%s' is not known to this version of crosswise",
+                        model->method);
     cw_options *options;
     cw_status status = read_options(ctx, model, &options);
-    if (status == CW_OK) status = backbone->rank(ctx, &shape, options, &model->params, out);
+    if (status == CW_OK) {
+        cwi_shape shape =
+            cwi_method_shape(method, options, model->n_users, model->n_items, &model->seen);
+        status = cwi_method_rank(ctx, method, backbone, &shape, options, &model->params, out);
+    }
     cw_options_free(options);
     return status;
 }

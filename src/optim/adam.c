@@ -34,22 +34,32 @@ static cw_status create_moments(cw_context *ctx, const cwi_params *params, cwi_a
     return status;
 }
 
+/* The most chunks that a step cuts a tensor into. */
+static size_t count_chunks(const cwi_params *params)
+{
+    int64_t most = cwi_pool_chunks(params->tensor[0].rows, ROWS_A_CHUNK);
+    for (int t = 1; t < params->count; t++) {
+        int64_t entries = params->tensor[t].rows * params->tensor[t].columns;
+        int64_t chunks = cwi_pool_chunks(entries, ENTRIES_A_CHUNK);
+        if (chunks > most) most = chunks;
+    }
+    return (size_t)most;
+}
+
 cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
-                          double table_decay, double weight_decay, cwi_adam *out)
+                          cwi_adam *out)
 {
     cw_status status;
     size_t rows = (size_t)params->tensor[0].rows;
 
     *out = (cwi_adam){.mode = (cwi_adam_mode)cwi_options_choice(options, "adam"),
                       .torch_epsilon = cwi_options_choice(options, "adam-eps") == 1,
-                      .lr = cwi_options_real(options, "lr"),
-                      .table_decay = (float)table_decay,
-                      .weight_decay = (float)weight_decay};
+                      .lr = cwi_options_real(options, "lr")};
     CW_TRY(create_moments(ctx, params, out));
     out->last = cwi_alloc_zero(ctx, rows, sizeof *out->last);
     out->place = cwi_alloc(ctx, rows, sizeof *out->place);
     out->stale = cwi_alloc(ctx, rows, sizeof *out->stale);
-    out->partial = cwi_alloc(ctx, rows / ROWS_A_CHUNK + 1, sizeof *out->partial);
+    out->partial = cwi_alloc(ctx, count_chunks(params), sizeof *out->partial);
     status = out->last && out->place && out->stale && out->partial ? CW_OK : CW_NO_MEMORY;
     if (status != CW_OK) goto done;
     for (size_t r = 0; r < rows; r++) out->place[r] = -1;
@@ -127,7 +137,7 @@ static job table_job(cwi_adam *adam, cwi_params *params)
         .m = adam->m.tensor[0].data,
         .v = adam->v.tensor[0].data,
         .d = params->tensor[0].columns,
-        .step = {.beta1 = (float)beta1, .beta2 = (float)beta2, .decay = adam->table_decay}};
+        .step = {.beta1 = (float)beta1, .beta2 = (float)beta2, .decay = params->tensor[0].decay}};
 }
 
 static cw_status catch_up(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -206,6 +216,14 @@ static cw_status step_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
+static double sum_partial(const cwi_adam *adam, int64_t chunks)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < chunks; c++) sum += adam->partial[c];
+    return sum;
+}
+
+/* *squares: sum of squares of the table before the step. */
 static cw_status step_table(cw_context *ctx, cwi_adam *adam, job *j, int64_t rows, double *squares)
 {
     const cwi_gradient *gradient = j->gradient;
@@ -217,24 +235,38 @@ static cw_status step_table(cw_context *ctx, cwi_adam *adam, job *j, int64_t row
         adam->place[gradient->touched[k]] = (int32_t)k;
     cw_status status = cwi_pool_for(ctx, rows, ROWS_A_CHUNK, step_all, j);
     for (int64_t k = 0; k < gradient->n_touched; k++) adam->place[gradient->touched[k]] = -1;
-    *squares = 0;
-    for (int64_t c = 0; c < cwi_pool_chunks(rows, ROWS_A_CHUNK); c++) *squares += adam->partial[c];
+    *squares = sum_partial(adam, cwi_pool_chunks(rows, ROWS_A_CHUNK));
     return status;
 }
 
 static cw_status step_entries(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    (void)chunk;
-    j->ops->adam(j->theta + begin, j->m + begin, j->v + begin, j->whole + begin, end - begin,
-                 &j->step);
+    j->adam->partial[chunk] = j->ops->adam(j->theta + begin, j->m + begin, j->v + begin,
+                                           j->whole + begin, end - begin, &j->step);
     return CW_OK;
 }
 
-cw_status cwi_adam_update(cw_context *ctx, cwi_adam *adam, cwi_params *params,
-                          const cwi_gradient *gradient, double *squares)
+/* A tensor that is stepped as a whole. */
+static cw_status step_whole(cw_context *ctx, cwi_adam *adam, job *j, const cwi_params *params,
+                            int index, double *squares)
 {
-    double unused;
+    const cwi_tensor *tensor = &params->tensor[index];
+    int64_t entries = tensor->rows * tensor->columns;
+    j->theta = tensor->data;
+    j->m = adam->m.tensor[index].data;
+    j->v = adam->v.tensor[index].data;
+    j->whole = j->gradient->whole[index];
+    j->step.decay = tensor->decay;
+    cw_status status = cwi_pool_for(ctx, entries, ENTRIES_A_CHUNK, step_entries, j);
+    *squares = sum_partial(adam, cwi_pool_chunks(entries, ENTRIES_A_CHUNK));
+    return status;
+}
+
+cw_status cwi_adam_update(cw_context *ctx, cwi_adam *adam, cwi_params *params,
+                          const cwi_gradient *gradient, double *reg)
+{
+    double squares;
     int64_t t = adam->step + 1;
     cw_status status = set_rate(ctx, adam, t);
     if (status != CW_OK) return status;
@@ -243,16 +275,11 @@ cw_status cwi_adam_update(cw_context *ctx, cwi_adam *adam, cwi_params *params,
     j.gradient = gradient;
     j.step.rate = adam->rate[t];
     j.step.epsilon = adam->epsilon[t];
-    status = step_table(ctx, adam, &j, params->tensor[0].rows, squares ? squares : &unused);
-    j.step.decay = adam->weight_decay;
+    status = step_table(ctx, adam, &j, params->tensor[0].rows, &squares);
+    *reg = (double)params->tensor[0].decay / 2 * squares;
     for (int k = 1; k < params->count && status == CW_OK; k++) {
-        const cwi_tensor *tensor = &params->tensor[k];
-        j.theta = tensor->data;
-        j.m = adam->m.tensor[k].data;
-        j.v = adam->v.tensor[k].data;
-        j.whole = gradient->whole[k];
-        status =
-            cwi_pool_for(ctx, tensor->rows * tensor->columns, ENTRIES_A_CHUNK, step_entries, &j);
+        status = step_whole(ctx, adam, &j, params, k, &squares);
+        *reg += (double)params->tensor[k].decay / 2 * squares;
     }
     return status;
 }

@@ -16,32 +16,29 @@ typedef struct cwi_adam {
     cwi_adam_mode mode;
     bool torch_epsilon;
     double lr;
-    float table_decay;  /* gradient of the L2 term of tensor 0 is this times the parameter */
-    float weight_decay; /* the same for the other tensors */
-    int64_t step;       /* steps made */
-    cwi_params m, v;    /* moments, shaped like the parameters */
-    int64_t *last;      /* [rows of tensor 0] step up to which a row is current; deferred only */
-    int32_t *place;     /* [rows of tensor 0] scratch */
-    int32_t *stale;     /* [rows of tensor 0] scratch: rows to bring up to date */
-    float *rate;        /* [step + 1] learning rate of every step so far */
-    float *epsilon;     /* [step + 1] its epsilon */
+    int64_t step;    /* steps made */
+    cwi_params m, v; /* moments, shaped like the parameters */
+    int64_t *last;   /* [rows of tensor 0] step up to which a row is current; deferred only */
+    int32_t *place;  /* [rows of tensor 0] scratch */
+    int32_t *stale;  /* [rows of tensor 0] scratch: rows to bring up to date */
+    float *rate;     /* [step + 1] learning rate of every step so far */
+    float *epsilon;  /* [step + 1] its epsilon */
     size_t rate_room, epsilon_room;
     double *partial; /* scratch for sums */
 } cwi_adam;
 
-/* decays: of tensor 0 and of the others. */
 cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
-                          double table_decay, double weight_decay, cwi_adam *out);
+                          cwi_adam *out);
 void cwi_adam_clear(cwi_adam *adam); /* a zeroed one is fine */
 
 /* Before the rows of a batch are read: bring them up to date. */
 cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, const cwi_batch *batch,
                         int32_t n_users);
 
-/* One step.  *squares (may be NULL) is the sum of squares of tensor 0 before it, or NaN in the
- * modes that do not pass over the whole table. */
+/* One step on the gradient and the decay of every tensor.  *reg is the value of the L2 terms before
+ * it, or NaN in the modes that do not pass over the whole table. */
 cw_status cwi_adam_update(cw_context *ctx, cwi_adam *adam, cwi_params *params,
-                          const cwi_gradient *gradient, double *squares);
+                          const cwi_gradient *gradient, double *reg);
 
 /* Bring all rows up to date, as at the end of an epoch. */
 cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params);

@@ -21,14 +21,30 @@ static const cwi_default bpr_defaults[] = {
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
-    {"cpr",
-     "cross pairwise ranking: cancels popularity bias in the loss, trains on the hardest samples",
-     &cwi_sampler_cpr, &cwi_loss_cpr, true, "mf|lightgcn", cpr_defaults},
-    {"cpr-rand", "cross pairwise ranking without choosing hard samples (beta 1)", &cwi_sampler_cpr,
-     &cwi_loss_cpr, false, "mf|lightgcn", cpr_rand_defaults},
-    {"bpr", "Bayesian personalised ranking: a liked item above a random other", &cwi_sampler_bpr,
-     &cwi_loss_bpr, false, "mf|lightgcn", bpr_defaults},
-    {"pop", "the most popular items for everybody", NULL, NULL, false, "pop", no_defaults},
+    {.name = "cpr",
+     .help = "cross pairwise ranking: cancels popularity bias in the loss, trains on the hardest "
+             "samples",
+     .sampler = &cwi_sampler_cpr,
+     .loss = &cwi_loss_cpr,
+     .selects = true,
+     .backbones = "mf|lightgcn",
+     .defaults = cpr_defaults},
+    {.name = "cpr-rand",
+     .help = "cross pairwise ranking without choosing hard samples (beta 1)",
+     .sampler = &cwi_sampler_cpr,
+     .loss = &cwi_loss_cpr,
+     .backbones = "mf|lightgcn",
+     .defaults = cpr_rand_defaults},
+    {.name = "bpr",
+     .help = "Bayesian personalised ranking: a liked item above a random other",
+     .sampler = &cwi_sampler_bpr,
+     .loss = &cwi_loss_bpr,
+     .backbones = "mf|lightgcn",
+     .defaults = bpr_defaults},
+    {.name = "pop",
+     .help = "the most popular items for everybody",
+     .backbones = "pop",
+     .defaults = no_defaults},
 };
 
 enum {
@@ -87,4 +103,26 @@ const char *cw_method_default(const char *method, const char *backbone, const ch
     if (!found || cwi_word_index(found->backbones, backbone) < 0) return "";
     const char *value = cwi_find_default(found, backbone, option);
     return value ? value : "";
+}
+
+cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,
+                           int32_t n_items, const cwi_csr *train)
+{
+    int32_t heads = method->heads > 1 ? method->heads : 1;
+    (void)options;
+    return (cwi_shape){.n_users = n_users,
+                       .n_items = n_items * (method->item_tables > 1 ? method->item_tables : 1),
+                       .train = train,
+                       .heads = heads,
+                       .ranked = heads};
+}
+
+cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                          const cwi_shape *shape, const cw_options *options,
+                          const cwi_params *params, cwi_ranker *out)
+{
+    cw_status status = backbone->rank(ctx, shape, options, params, out);
+    if (status != CW_OK || method->item_tables < 2) return status;
+    cwi_ranker_narrow(out, 0, shape->n_items / method->item_tables);
+    return CW_OK;
 }

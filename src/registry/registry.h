@@ -16,9 +16,13 @@ typedef struct cwi_default {
 typedef struct cwi_method {
     const char *name;
     const char *help;
-    const cwi_sampler *sampler; /* NULL: the backbone is filled from the data */
+    const cwi_sampler
+        *sampler; /* NULL: the backbone learns by itself, or is filled from the data */
     const cwi_loss *loss;
+    const cwi_penalty *penalty;  /* NULL: none */
     bool selects;                /* keeps the hardest of its candidates */
+    int32_t heads;               /* scores of a slot; 0 is 1 */
+    int32_t item_tables;         /* vectors of an item; 0 is 1 */
     const char *backbones;       /* "a|b": the backbones it works on; the first is the default */
     const cwi_default *defaults; /* ends with a row of NULLs */
 } cwi_method;
@@ -26,6 +30,15 @@ typedef struct cwi_method {
 /* NULL when there is none of that name. */
 const cwi_method *cwi_find_method(const char *name);
 const cwi_backbone *cwi_find_backbone(const char *name);
+
+/* What the backbone of a method sees of the data. */
+cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,
+                           int32_t n_items, const cwi_csr *train);
+
+/* A ranker of the items of the data, by the heads and the table that the options name. */
+cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                          const cwi_shape *shape, const cw_options *options,
+                          const cwi_params *params, cwi_ranker *out);
 
 extern const cw_option_info cwi_train_options[];
 

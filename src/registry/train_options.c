@@ -22,6 +22,8 @@ const cw_option_info cwi_train_options[] = {
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
+    WORD("reg-target", "base", "base|final",
+         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers"),
     WHOLE("batch", "2048", 1, 1048576, "examples per step; an epoch is (train rows / batch) steps"),
     REAL("beta", "", 1, 1000,
          "cpr: how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),

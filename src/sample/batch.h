@@ -18,6 +18,7 @@ typedef struct cwi_batch {
     cwi_group group[CWI_MAX_GROUPS];
     int64_t n_slots, max_slots;
     int32_t *user, *item; /* [n_slots] */
+    float *mark; /* [rows] what the sampler tells the loss of a row: a label, a weight, ... */
 } cwi_batch;
 
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out);

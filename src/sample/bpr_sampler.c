@@ -92,11 +92,11 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
     return CW_OK;
 }
 
-static cw_status draw(cw_context *ctx, void *opened, uint64_t step, cwi_batch *batch,
+static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_batch *batch,
                       cwi_luck *luck)
 {
     state *s = opened;
-    s->step = step;
+    s->step = now->step;
     s->out = batch;
     cw_status status = cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
     if (status != CW_OK) return status;

@@ -169,12 +169,12 @@ static cw_status draw_group(cw_context *ctx, state *s, int g, cwi_batch *batch, 
     return CW_OK;
 }
 
-static cw_status draw(cw_context *ctx, void *opened, uint64_t step, cwi_batch *batch,
+static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_batch *batch,
                       cwi_luck *luck)
 {
     state *s = opened;
     cw_status status = CW_OK;
-    s->step = step;
+    s->step = now->step;
     s->first_candidate = 0;
     batch->n_groups = s->n_groups;
     batch->n_slots = 0;

@@ -36,11 +36,17 @@ typedef struct cwi_luck {
     int64_t accepted[CWI_MAX_GROUPS];
 } cwi_luck;
 
+/* Where training stands. */
+typedef struct cwi_moment {
+    int64_t epoch; /* finished epochs */
+    uint64_t step; /* number of the step, counted over all epochs */
+} cwi_moment;
+
 /*
  * A sampler.
  *   open   required: *max_slots is the most a batch will hold
- *   draw   required: fill the batch of step number `step` (counted over all epochs): a function of
- *          the seed and the step alone.  luck is added to.
+ *   draw   required: fill the batch of this moment: a function of the seed and the moment alone.
+ *          luck is added to.
  *   keep   required: how many of the rows drawn a step shall train on
  *   close  required: accepts NULL
  */
@@ -48,7 +54,7 @@ typedef struct cwi_sampler {
     const char *name;
     cw_status (*open)(cw_context *ctx, const cwi_training *training, const cw_options *options,
                       int64_t *max_slots, void **state);
-    cw_status (*draw)(cw_context *ctx, void *state, uint64_t step, cwi_batch *batch,
+    cw_status (*draw)(cw_context *ctx, void *state, const cwi_moment *now, cwi_batch *batch,
                       cwi_luck *luck);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
     void (*close)(void *state);

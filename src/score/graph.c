@@ -79,8 +79,8 @@ static cw_status multiply_rows(void *arg, int64_t chunk, int64_t begin, int64_t 
     for (int64_t r = begin; r < end; r++) {
         int64_t first = p->graph->start[r];
         float *to = p->to + r * p->d;
-        p->ops->weighted_sum(p->from, p->d, p->graph->neighbour + first, p->graph->weight + first,
-                             p->graph->start[r + 1] - first, to);
+        p->ops->weighted_sum(p->from, p->d, p->d, p->graph->neighbour + first,
+                             p->graph->weight + first, p->graph->start[r + 1] - first, to);
         if (!p->add) continue;
         const float *add = p->add + r * p->d;
         for (int32_t j = 0; j < p->d; j++) to[j] += add[j];

@@ -28,11 +28,27 @@ typedef struct layers {
 
 typedef struct state {
     layers l;
-    int32_t n_users;
+    cwi_table final;   /* the view of l.final */
+    float final_decay; /* L2 of the final embeddings: its half times their squares */
     cwi_table_plan plan;
     float *touched_rows; /* [touched][d] dL/dE of the rows of the batch */
     int32_t *all;        /* [nodes] 0, 1, 2, ...: every row has a gradient */
 } state;
+
+/* Is the L2 term of the final embeddings instead of the table? */
+static bool regularises_final(const cw_options *options)
+{
+    return cwi_options_choice(options, "reg-target") == 1 &&
+           cwi_options_choice(options, "reg-kind") == 0;
+}
+
+static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                         cwi_params *params)
+{
+    cw_status status = cwi_table_declare(ctx, shape, options, params);
+    if (status == CW_OK && regularises_final(options)) params->tensor[0].decay = 0;
+    return status;
+}
 
 static void clear_layers(layers *l)
 {
@@ -125,10 +141,12 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     *out = NULL;
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    s->n_users = shape->n_users;
     CW_TRY(create_layers(ctx, shape, options, params, &s->l));
+    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
     int64_t rows = s->l.table->rows;
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)rows, max_slots, &s->plan));
+    if (regularises_final(options))
+        s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
+    CW_TRY(cwi_table_plan_create(ctx, (int32_t)rows, shape->heads, max_slots, &s->plan));
     int64_t most = 2 * max_slots < rows ? 2 * max_slots : rows;
     s->touched_rows = cwi_alloc(ctx, (size_t)most, (size_t)s->l.d * sizeof *s->touched_rows);
     s->all = cwi_alloc(ctx, (size_t)rows, sizeof *s->all);
@@ -147,25 +165,40 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
     state *s = opened;
     cw_status status = propagate(ctx, &s->l);
     if (status != CW_OK) return status;
-    return cwi_table_score(ctx, s->l.final, s->n_users, s->l.d, batch, out);
+    return cwi_table_score(ctx, &s->final, batch, out);
+}
+
+/* The final embeddings give way to the gradient of their own L2 term, which is often none. */
+static double start_from_decay(state *s, int64_t entries)
+{
+    float *x = s->l.final;
+    if (s->final_decay == 0) {
+        memset(x, 0, (size_t)entries * sizeof *x);
+        return 0;
+    }
+    double squares = cwi_ops_best()->sum_squares(x, entries);
+    for (int64_t k = 0; k < entries; k++) x[k] *= s->final_decay;
+    return (double)s->final_decay / 2 * squares;
 }
 
 /* dL/dE of the batch's rows, then back through the layers; `final` is free to hold G by then. */
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
-                          cwi_gradient *out)
+                          const cwi_extra *extra, cwi_gradient *out)
 {
     cw_status status;
     state *s = opened;
     layers *l = &s->l;
     int64_t entries = l->table->rows * l->d;
     float *source = l->final, *x = l->final;
+    double penalty;
 
-    cwi_table_plan_fill(&s->plan, batch, s->n_users, slope);
-    CW_TRY(cwi_table_gradient(ctx, &s->plan, l->final, l->d, s->touched_rows));
-    memset(source, 0, (size_t)entries * sizeof *source);
-    for (int64_t t = 0; t < s->plan.n_touched; t++)
-        memcpy(source + (int64_t)s->plan.touched[t] * l->d, s->touched_rows + t * l->d,
-               (size_t)l->d * sizeof *source);
+    CW_TRY(cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows,
+                              &penalty));
+    penalty += start_from_decay(s, entries);
+    for (int64_t t = 0; t < s->plan.n_touched; t++) {
+        float *to = source + (int64_t)s->plan.touched[t] * l->d;
+        for (int32_t j = 0; j < l->d; j++) to[j] += s->touched_rows[t * l->d + j];
+    }
     for (int64_t k = 0; k < l->count; k++) {
         float *to = l->work[k % 2];
         CW_TRY(cwi_graph_multiply(ctx, &l->graph, x, l->d, source, to));
@@ -173,17 +206,13 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
     }
     sweep scale = {x, x, 1.0f / (float)(l->count + 1)};
     if (l->count > 0) CW_TRY(cwi_pool_for(ctx, entries, ENTRIES_A_CHUNK, scale_entries, &scale));
-    *out = (cwi_gradient){.n_touched = l->table->rows, .touched = s->all, .rows = x};
+    *out = (cwi_gradient){
+        .n_touched = l->table->rows, .touched = s->all, .rows = x, .penalty = penalty};
 done:
     return status;
 }
 
 /* ---- ranking --------------------------------------------------------------------- */
-
-static void close_ranker(cwi_ranker *ranker)
-{
-    cwi_free(ranker->state);
-}
 
 /* Propagate once; only the final embeddings are kept. */
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -193,10 +222,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     cw_status status = create_layers(ctx, shape, options, params, &l);
     if (status == CW_OK) status = propagate(ctx, &l);
     if (status == CW_OK) {
-        cwi_ranker_dot(l.final, l.final + (int64_t)shape->n_users * l.d, shape->n_users,
-                       shape->n_items, l.d, out);
-        out->state = l.final;
-        out->close = close_ranker;
+        status = cwi_table_rank(ctx, shape, l.final, l.d, true, out);
         l.final = NULL;
     }
     clear_layers(&l);
@@ -206,7 +232,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 const cwi_backbone cwi_backbone_lightgcn = {
     .name = "lightgcn",
     .help = "LightGCN: vectors averaged over the neighbours of neighbours in the train graph",
-    .declare = cwi_table_declare,
+    .declare = declare,
     .open = open_state,
     .score = score,
     .gradient = gradient,

@@ -4,8 +4,7 @@
 #include "score/table.h"
 
 typedef struct state {
-    int32_t n_users, d;
-    const cwi_tensor *table;
+    cwi_table table;
     cwi_table_plan plan;
     float *gradient; /* [touched][d] */
 } state;
@@ -27,12 +26,11 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     *out = NULL;
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    s->n_users = shape->n_users;
-    s->table = &params->tensor[0];
-    s->d = (int32_t)s->table->columns;
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)s->table->rows, max_slots, &s->plan));
-    int64_t most = 2 * max_slots < s->table->rows ? 2 * max_slots : s->table->rows;
-    s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->d * sizeof *s->gradient);
+    const cwi_tensor *tensor = &params->tensor[0];
+    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
+    CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
+    int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
+    s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
     status = s->gradient ? CW_OK : CW_NO_MEMORY;
 done:
     if (status == CW_OK)
@@ -45,17 +43,21 @@ done:
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
     const state *s = opened;
-    return cwi_table_score(ctx, s->table->data, s->n_users, s->d, batch, out);
+    return cwi_table_score(ctx, &s->table, batch, out);
 }
 
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
-                          cwi_gradient *out)
+                          const cwi_extra *extra, cwi_gradient *out)
 {
     state *s = opened;
-    cwi_table_plan_fill(&s->plan, batch, s->n_users, slope);
-    *out = (cwi_gradient){
-        .n_touched = s->plan.n_touched, .touched = s->plan.touched, .rows = s->gradient};
-    return cwi_table_gradient(ctx, &s->plan, s->table->data, s->d, s->gradient);
+    double penalty;
+    cw_status status =
+        cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient, &penalty);
+    *out = (cwi_gradient){.n_touched = s->plan.n_touched,
+                          .touched = s->plan.touched,
+                          .rows = s->gradient,
+                          .penalty = penalty};
+    return status;
 }
 
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -66,9 +68,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     cw_status status = cwi_params_expect(ctx, params, "embeddings",
                                          (int64_t)shape->n_users + shape->n_items, 0, &table);
     if (status != CW_OK) return status;
-    cwi_ranker_dot(table->data, table->data + (int64_t)shape->n_users * table->columns,
-                   shape->n_users, shape->n_items, (int32_t)table->columns, out);
-    return CW_OK;
+    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, out);
 }
 
 const cwi_backbone cwi_backbone_mf = {

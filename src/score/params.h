@@ -6,10 +6,19 @@
 
 enum { CWI_MAX_TENSORS = 32, CWI_TENSOR_NAME_BYTES = 32 };
 
+/* How the trainer sets first values. */
+typedef enum cwi_init {
+    CWI_INIT_XAVIER, /* U(-b, b), b = sqrt(6 / (rows + columns)) */
+    CWI_INIT_TABLE,  /* as the option "init" says: users first, then items */
+    CWI_INIT_TINY    /* normal with standard deviation 0.001, cut at two of them */
+} cwi_init;
+
 typedef struct cwi_tensor {
     char name[CWI_TENSOR_NAME_BYTES];
     int64_t rows, columns;
-    float *data; /* [rows][columns] */
+    float *data;   /* [rows][columns] */
+    cwi_init init; /* set by who declares it; Xavier unless told */
+    float decay;   /* its L2 term is decay / 2 times its sum of squares; 0 unless told */
 } cwi_tensor;
 
 /* Tensor 0 is the embedding table of a backbone that has one: users first, then items. */

@@ -31,6 +31,12 @@ void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int
                         .width = width};
 }
 
+void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n)
+{
+    ranker->items += (int64_t)first * ranker->width;
+    ranker->n_items = n;
+}
+
 void cwi_ranker_close(cwi_ranker *ranker)
 {
     if (ranker->close) ranker->close(ranker);

@@ -29,6 +29,9 @@ struct cwi_ranker {
 void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int32_t n_items,
                     int32_t width, cwi_ranker *out);
 
+/* Rank only n items from the first on: for rankers by inner products. */
+void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n);
+
 void cwi_ranker_close(cwi_ranker *ranker); /* a zeroed one is fine */
 
 #endif

@@ -4,14 +4,16 @@
 
 #include "core/options.h"
 #include "prepare/csr.h"
-#include "sample/batch.h"
+#include "sample/sampler.h"
 #include "score/params.h"
 #include "score/ranker.h"
 
 /* What a backbone knows of the data. */
 typedef struct cwi_shape {
-    int32_t n_users, n_items;
-    const cwi_csr *train; /* items by user, sorted */
+    int32_t n_users, n_items; /* a method with several item tables counts them all */
+    const cwi_csr *train;     /* items by user, sorted */
+    int32_t heads;            /* scores of a slot, each from its own share of the columns */
+    int32_t ranked;           /* of them: so many from the first on are added up to rank items */
 } cwi_shape;
 
 /* Gradients of one step.  Rows of the embedding table that the batch touched are listed; the
@@ -21,15 +23,42 @@ typedef struct cwi_gradient {
     int32_t *touched;              /* [n_touched] ascending rows of tensor 0 */
     float *rows;                   /* [n_touched][columns of tensor 0] */
     float *whole[CWI_MAX_TENSORS]; /* [rows][columns] of tensors 1, 2, ...; NULL for tensor 0 */
+    double penalty;                /* value of the terms that are not of scores */
 } cwi_gradient;
+
+/*
+ * A term of a method that looks at the final vectors of the batch, not at scores.
+ *   open   required: for batches of at most max_slots slots
+ *   add    required: the rows of `table`, of `width` floats, that the batch touches are listed;
+ *          the gradient of the term is added to rows[t * width ..], its value is *value
+ *   close  required: accepts NULL
+ */
+typedef struct cwi_penalty {
+    const char *name;
+    cw_status (*open)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                      int64_t max_slots, void **state);
+    cw_status (*add)(cw_context *ctx, void *state, const cwi_batch *batch, const int32_t *touched,
+                     int64_t n_touched, const float *table, int32_t width, float *rows,
+                     double *value);
+    void (*close)(void *state);
+} cwi_penalty;
+
+/* An opened one; penalty NULL: none. */
+typedef struct cwi_extra {
+    const cwi_penalty *penalty;
+    void *state;
+} cwi_extra;
 
 /*
  * A backbone.
  *   declare   required: add its tensors to params (values are set by the trainer's initialiser)
  *   open      required: training state for batches of at most max_slots slots
- *   score     required: score of every slot of the batch from the current parameters
+ *   score     required: scores of every slot of the batch from the current parameters, the heads
+ *             of a slot side by side
  *   gradient  required: dL/dparams from dL/dscore, the batch being the last one given; filled
- *             anew at each call
+ *             anew at each call.  extra adds to it at the final vectors.
+ *   learn     optional, instead of score and gradient: a step that does not go by slots; the mean
+ *             loss and the gradients of this moment
  *   rank      required: a ranker from parameters alone
  *   close     required: accepts NULL
  */
@@ -42,7 +71,9 @@ typedef struct cwi_backbone {
                       const cwi_params *params, int64_t max_slots, void **state);
     cw_status (*score)(cw_context *ctx, void *state, const cwi_batch *batch, float *score);
     cw_status (*gradient)(cw_context *ctx, void *state, const cwi_batch *batch, const float *slope,
-                          cwi_gradient *out);
+                          const cwi_extra *extra, cwi_gradient *out);
+    cw_status (*learn)(cw_context *ctx, void *state, const cwi_moment *now, double *loss,
+                       cwi_gradient *out);
     cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);

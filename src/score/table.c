@@ -11,14 +11,24 @@ enum { SLOTS_A_CHUNK = 1024 };
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
 {
-    return cwi_params_add(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items,
-                          cwi_options_integer(options, "dim"), NULL);
+    cwi_tensor *table;
+    int64_t rows = (int64_t)shape->n_users + shape->n_items;
+    int64_t d = cwi_options_integer(options, "dim");
+    if (d % shape->heads != 0)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--dim is '%lld'; the method cuts the vectors into %d equal parts",
+                        (long long)d, shape->heads);
+    cw_status status = cwi_params_add(ctx, params, "embeddings", rows, d, &table);
+    if (status != CW_OK) return status;
+    table->init = CWI_INIT_TABLE;
+    if (cwi_options_choice(options, "reg-kind") == 0)
+        table->decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
+    return CW_OK;
 }
 
 typedef struct scoring {
     const cwi_ops *ops;
-    const float *users, *items;
-    int32_t d;
+    const cwi_table *table;
     const cwi_batch *batch;
     float *score;
 } scoring;
@@ -26,29 +36,34 @@ typedef struct scoring {
 static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const scoring *s = arg;
+    const cwi_table *table = s->table;
+    const float *items = table->data + (int64_t)table->n_users * table->d;
+    int32_t heads = table->heads, width = table->d / heads;
     (void)chunk;
-    s->ops->dot_pairs(s->users, s->batch->user + begin, s->items, s->batch->item + begin,
-                      end - begin, s->d, s->score + begin);
+    for (int32_t h = 0; h < heads; h++)
+        s->ops->dot_pairs(table->data + h * width, s->batch->user + begin, items + h * width,
+                          s->batch->item + begin, end - begin, width, table->d,
+                          s->score + begin * heads + h, heads);
     return CW_OK;
 }
 
-cw_status cwi_table_score(cw_context *ctx, const float *table, int32_t n_users, int32_t d,
-                          const cwi_batch *batch, float *score)
+cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
+                          float *score)
 {
-    scoring s = {cwi_ops_best(), table, table + (int64_t)n_users * d, d, batch, score};
+    scoring s = {cwi_ops_best(), table, batch, score};
     return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &s);
 }
 
-cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int64_t max_slots,
+cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
                                 cwi_table_plan *out)
 {
     size_t ends = 2 * (size_t)max_slots;
-    *out = (cwi_table_plan){.n_rows = n_rows, .max_slots = max_slots};
+    *out = (cwi_table_plan){.n_rows = n_rows, .heads = heads, .max_slots = max_slots};
     out->place = cwi_alloc(ctx, (size_t)n_rows, sizeof *out->place);
     out->touched = cwi_alloc(ctx, ends, sizeof *out->touched);
     out->start = cwi_alloc(ctx, ends + 2, sizeof *out->start);
     out->other = cwi_alloc(ctx, ends, sizeof *out->other);
-    out->weight = cwi_alloc(ctx, ends, sizeof *out->weight);
+    out->weight = cwi_alloc(ctx, ends, (size_t)heads * sizeof *out->weight);
     if (!out->place || !out->touched || !out->start || !out->other || !out->weight) {
         cwi_table_plan_clear(out);
         return CW_NO_MEMORY;
@@ -79,11 +94,11 @@ static void touch(cwi_table_plan *plan, int32_t row)
     plan->start[plan->place[row] + 2]++;
 }
 
-static void put(cwi_table_plan *plan, int32_t row, int32_t other, float weight)
+static void put(cwi_table_plan *plan, int32_t row, int32_t other, const float *slope)
 {
     int64_t at = plan->start[plan->place[row] + 1]++;
     plan->other[at] = other;
-    plan->weight[at] = weight;
+    for (int32_t h = 0; h < plan->heads; h++) plan->weight[2 * plan->max_slots * h + at] = slope[h];
 }
 
 void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
@@ -98,8 +113,8 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
     for (int64_t s = 0; s < batch->n_slots; s++) {
         int32_t user = batch->user[s], item = n_users + batch->item[s];
-        put(plan, user, item, slope[s]);
-        put(plan, item, user, slope[s]);
+        put(plan, user, item, slope + s * plan->heads);
+        put(plan, item, user, slope + s * plan->heads);
     }
     for (int64_t t = 0; t < plan->n_touched; t++) plan->place[plan->touched[t]] = -1;
 }
@@ -107,26 +122,77 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
 typedef struct job {
     const cwi_table_plan *plan;
     const cwi_ops *ops;
-    const float *table;
-    int32_t d;
+    const cwi_table *table;
     float *rows;
 } job;
 
 static cw_status sum_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
+    const cwi_table_plan *plan = j->plan;
+    int32_t d = j->table->d, width = d / plan->heads;
     (void)chunk;
     for (int64_t t = begin; t < end; t++) {
-        int64_t first = j->plan->start[t];
-        j->ops->weighted_sum(j->table, j->d, j->plan->other + first, j->plan->weight + first,
-                             j->plan->start[t + 1] - first, j->rows + t * j->d);
+        int64_t first = plan->start[t], count = plan->start[t + 1] - first;
+        for (int32_t h = 0; h < plan->heads; h++)
+            j->ops->weighted_sum(j->table->data + h * width, width, d, plan->other + first,
+                                 plan->weight + 2 * plan->max_slots * h + first, count,
+                                 j->rows + t * d + h * width);
     }
     return CW_OK;
 }
 
-cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const float *table,
-                             int32_t d, float *rows)
+cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                             float *rows)
 {
-    job j = {plan, cwi_ops_best(), table, d, rows};
+    job j = {plan, cwi_ops_best(), table, rows};
     return cwi_pool_for(ctx, plan->n_touched, 128, sum_rows, &j);
+}
+
+cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
+                             const cwi_batch *batch, const float *slope, const cwi_extra *extra,
+                             float *rows, double *penalty)
+{
+    *penalty = 0;
+    cwi_table_plan_fill(plan, batch, table->n_users, slope);
+    cw_status status = cwi_table_gradient(ctx, plan, table, rows);
+    if (status != CW_OK || !extra || !extra->penalty) return status;
+    return extra->penalty->add(ctx, extra->state, batch, plan->touched, plan->n_touched,
+                               table->data, table->d, rows, penalty);
+}
+
+/* ---- ranking --------------------------------------------------------------------- */
+
+static void free_vectors(cwi_ranker *ranker)
+{
+    cwi_free(ranker->state);
+}
+
+/* The first columns of all rows, side by side. */
+static float *copy_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
+                           int32_t columns)
+{
+    float *out = cwi_alloc(ctx, (size_t)rows, (size_t)columns * sizeof *out);
+    for (int64_t r = 0; r < rows && out; r++)
+        memcpy(out + r * columns, data + r * d, (size_t)columns * sizeof *out);
+    return out;
+}
+
+cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
+                         bool owned, cwi_ranker *out)
+{
+    int64_t rows = (int64_t)shape->n_users + shape->n_items;
+    int32_t columns = d / shape->heads * shape->ranked;
+    float *mine = owned ? data : NULL;
+    if (columns < d) {
+        mine = copy_columns(ctx, data, rows, d, columns);
+        if (owned) cwi_free(data);
+        if (!mine) return CW_NO_MEMORY;
+        data = mine;
+    }
+    cwi_ranker_dot(data, data + (int64_t)shape->n_users * columns, shape->n_users, shape->n_items,
+                   columns, out);
+    out->state = mine;
+    out->close = free_vectors;
+    return CW_OK;
 }

@@ -5,13 +5,24 @@
 #include "backend/backend.h"
 #include "score/score.h"
 
+/* Vectors of all nodes, users first, and how to read them: every head has d / heads columns. */
+typedef struct cwi_table {
+    const float *data; /* [nodes][d] */
+    int32_t n_users, d, heads;
+} cwi_table;
+
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params);
 
-/* Inner products of the rows of every slot; parallel. */
-cw_status cwi_table_score(cw_context *ctx, const float *table, int32_t n_users, int32_t d,
-                          const cwi_batch *batch, float *score);
+/* Inner products of the rows of every slot, one per head; parallel. */
+cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
+                          float *score);
+
+/* A ranker by inner products of the columns of the heads that rank.  The vectors are borrowed, or
+ * freed with the ranker when `owned`, also if this fails. */
+cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
+                         bool owned, cwi_ranker *out);
 
 /*
  * Rows of the table are users, then items: slot (u, i) touches rows u and n_users + i.  For every
@@ -19,16 +30,17 @@ cw_status cwi_table_score(cw_context *ctx, const float *table, int32_t n_users, 
  */
 typedef struct cwi_table_plan {
     int32_t n_rows; /* of the table */
+    int32_t heads;
     int64_t max_slots;
     int32_t *place; /* [n_rows] scratch: number of a touched row, -1 else */
     int64_t n_touched;
     int32_t *touched; /* [2 * max_slots] */
     int64_t *start;   /* [2 * max_slots + 1] contributions of touched row t */
     int32_t *other;   /* [2 * max_slots] the row on the other side of the slot */
-    float *weight;    /* [2 * max_slots] the slope of the slot */
+    float *weight;    /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
-cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int64_t max_slots,
+cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
                                 cwi_table_plan *out);
 void cwi_table_plan_clear(cwi_table_plan *plan);
 
@@ -36,8 +48,14 @@ void cwi_table_plan_clear(cwi_table_plan *plan);
 void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
                          const float *slope);
 
-/* rows[t] = sum of weight * table[other] over the contributions of touched row t; parallel. */
-cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const float *table,
-                             int32_t d, float *rows);
+/* rows[t] = sum of weight * table[other] over the contributions of touched row t, head by head;
+ * parallel. */
+cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                             float *rows);
+
+/* The same for a whole batch: plan, sums, and what extra adds at these vectors. */
+cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
+                             const cwi_batch *batch, const float *slope, const cwi_extra *extra,
+                             float *rows, double *penalty);
 
 #endif

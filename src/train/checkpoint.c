@@ -14,7 +14,7 @@
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 1, N_COUNTERS = 6, N_SUMS = 5, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum { VERSION = 2, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -29,8 +29,8 @@ static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
 
 static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 {
-    double *const list[N_SUMS] = {&t->tally.data_loss, &t->tally.reg_loss, &t->tally.reg_at_start,
-                                  &t->stopper.best, &t->train_s};
+    double *const list[N_SUMS] = {&t->tally.data_loss,    &t->tally.reg_loss, &t->tally.penalty,
+                                  &t->tally.reg_at_start, &t->stopper.best,   &t->train_s};
     memcpy(where, list, sizeof list);
 }
 

@@ -20,27 +20,45 @@ static double table_bound(init_kind kind, const cwi_tensor *table, int32_t n_use
     return xavier(row < n_users ? n_users : table->rows - n_users, table->columns);
 }
 
-cw_status cwi_params_init(cw_context *ctx, const cw_options *options, int32_t n_users,
-                          cwi_params *params)
+/* Normal with standard deviation 0.001; beyond two of them it is drawn again. */
+static double draw_tiny(cwi_rng *rng)
 {
-    uint64_t seed = (uint64_t)cwi_options_integer(options, "seed");
+    double x;
+    do x = cwi_rng_normal(rng);
+    while (fabs(x) > 2);
+    return 0.001 * x;
+}
+
+static void fill_xavier(cwi_rng *rng, double bound, int64_t n, float *out)
+{
+    for (int64_t c = 0; c < n; c++) out[c] = (float)(bound * (2 * cwi_rng_real(rng) - 1));
+}
+
+static void fill_row(const cw_options *options, int32_t n_users, const cwi_tensor *tensor,
+                     int64_t row, cwi_rng *rng)
+{
     init_kind kind = (init_kind)cwi_options_choice(options, "init");
     double scale = cwi_options_real(options, "init-scale");
-    (void)ctx;
+    int64_t n = tensor->columns;
+    float *out = tensor->data + row * n;
 
-    for (int t = 0; t < params->count; t++) {
-        cwi_tensor *tensor = &params->tensor[t];
-        for (int64_t row = 0; row < tensor->rows; row++) {
+    if (tensor->init == CWI_INIT_TINY)
+        for (int64_t c = 0; c < n; c++) out[c] = (float)draw_tiny(rng);
+    else if (tensor->init == CWI_INIT_XAVIER)
+        fill_xavier(rng, xavier(tensor->rows, n), n, out);
+    else if (kind == INIT_NORMAL)
+        for (int64_t c = 0; c < n; c++) out[c] = (float)(scale * cwi_rng_normal(rng));
+    else
+        fill_xavier(rng, table_bound(kind, tensor, n_users, row), n, out);
+}
+
+void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *params)
+{
+    uint64_t seed = (uint64_t)cwi_options_integer(options, "seed");
+    for (int t = 0; t < params->count; t++)
+        for (int64_t row = 0; row < params->tensor[t].rows; row++) {
             cwi_rng rng;
-            float *out = tensor->data + row * tensor->columns;
-            double bound = t == 0 ? table_bound(kind, tensor, n_users, row)
-                                  : xavier(tensor->rows, tensor->columns);
             cwi_rng_init(&rng, seed, CWI_RNG_INIT, (uint64_t)t << 40 | (uint64_t)row);
-            for (int64_t c = 0; c < tensor->columns; c++)
-                out[c] =
-                    (float)(t == 0 && kind == INIT_NORMAL ? scale * cwi_rng_normal(&rng)
-                                                          : bound * (2 * cwi_rng_real(&rng) - 1));
+            fill_row(options, n_users, &params->tensor[t], row, &rng);
         }
-    }
-    return CW_OK;
 }

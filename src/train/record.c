@@ -53,7 +53,8 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
                           double eval_s)
 {
     double steps = t->tally.trained > 0 ? (double)t->tally.trained : 1;
-    double data_loss = t->tally.data_loss / steps, reg_loss = t->tally.reg_loss / steps;
+    double data_loss = t->tally.data_loss / steps;
+    double reg_loss = (t->tally.reg_loss + t->tally.penalty) / steps;
     json_t *out =
         json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch,
                   "train_s", train_s, "eval_s", eval_s, "loss", data_loss + reg_loss, "data_loss",

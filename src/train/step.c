@@ -5,32 +5,63 @@
 #include "sample/select.h"
 #include "train/train.h"
 
+/* The rows of group g, the first of which is row number `first` of the batch. */
+static cwi_rows rows_of(const cwi_trainer *t, int g, int64_t first)
+{
+    const cwi_group *group = &t->batch.group[g];
+    int32_t heads = t->shape.heads;
+    return (cwi_rows){.score = t->score + group->first_slot * heads,
+                      .mark = t->batch.mark + first,
+                      .count = group->rows,
+                      .width = group->slots * heads};
+}
+
 /* Keep the hardest rows of the batch, as many as the sampler says. */
 static void select_rows(cwi_trainer *t)
 {
-    double *margin = t->margin;
-    int64_t keep = t->method->sampler->keep(t->sampler, &t->batch);
+    int64_t first = 0, keep = t->method->sampler->keep(t->sampler, &t->batch);
     if (!t->method->selects || keep == cwi_batch_rows(&t->batch)) return;
     for (int g = 0; g < t->batch.n_groups; g++) {
-        const cwi_group *group = &t->batch.group[g];
-        t->method->loss->margin(t->score + group->first_slot, group->rows, group->slots, margin);
-        margin += group->rows;
+        cwi_rows rows = rows_of(t, g, first);
+        t->method->loss->margin(&rows, t->margin + first);
+        first += rows.count;
     }
     cwi_select_hardest(&t->batch, t->score, t->margin, keep,
                        cwi_options_choice(t->options, "select") == 1, t->work);
 }
 
-/* Mean loss over the rows, and its slope in every slot. */
-static double take_loss(cwi_trainer *t, int64_t rows)
+/* What the loss of a group is divided by; all groups together when g is negative. */
+static double mass_of(const cwi_trainer *t, int g)
 {
-    double sum = 0;
-    float scale = 1.0f / (float)rows;
-    for (int g = 0; g < t->batch.n_groups; g++) {
-        const cwi_group *group = &t->batch.group[g];
-        sum += t->method->loss->rows(t->score + group->first_slot, group->rows, group->slots, scale,
-                                     t->slope + group->first_slot);
+    const cwi_loss *loss = t->method->loss;
+    double mass = 0;
+    int64_t first = 0;
+    for (int k = 0; k < t->batch.n_groups; k++) {
+        cwi_rows rows = rows_of(t, k, first);
+        if (g < 0 || g == k)
+            mass += loss->mass ? loss->mass(t->setting, &rows) : (double)rows.count;
+        first += rows.count;
     }
-    return sum / (double)rows;
+    return mass;
+}
+
+/* Mean loss over the rows, and its slope in every score. */
+static double take_loss(cwi_trainer *t)
+{
+    const cwi_loss *loss = t->method->loss;
+    double mass = mass_of(t, -1);
+    double value = mass > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
+    int64_t first = 0;
+    for (int g = 0; g < t->batch.n_groups; g++) {
+        cwi_rows rows = rows_of(t, g, first);
+        if (loss->by_group) mass = mass_of(t, g);
+        if (rows.count > 0)
+            value += loss->rows(t->setting, &rows, 1.0f / (float)mass,
+                                t->slope + t->batch.group[g].first_slot * t->shape.heads) /
+                     mass;
+        first += rows.count;
+    }
+    return value;
 }
 
 /* In how many examples of the batch each table row occurs. */
@@ -58,7 +89,7 @@ static void count_examples(cwi_trainer *t)
 static double regularise_batch(cwi_trainer *t, cwi_gradient *gradient, int64_t rows)
 {
     const cwi_tensor *table = &t->params.tensor[0];
-    double squares = 0, lambda = t->reg / (double)rows;
+    double squares = 0, lambda = t->batch_reg / (double)rows;
 
     count_examples(t);
     for (int64_t k = 0; k < gradient->n_touched; k++) {
@@ -77,40 +108,65 @@ static double regularise_batch(cwi_trainer *t, cwi_gradient *gradient, int64_t r
 
 double cwi_trainer_reg(const cwi_trainer *t)
 {
-    const cwi_tensor *table = &t->params.tensor[0];
-    double squares = cwi_ops_best()->sum_squares(table->data, table->rows * table->columns);
-    return t->reg_by_batch ? 0 : t->reg * squares / (double)table->rows;
+    double reg = 0;
+    for (int k = 0; k < t->params.count; k++) {
+        const cwi_tensor *tensor = &t->params.tensor[k];
+        double squares = cwi_ops_best()->sum_squares(tensor->data, tensor->rows * tensor->columns);
+        reg += (double)tensor->decay / 2 * squares;
+    }
+    return reg;
+}
+
+static cw_status check_loss(const cwi_trainer *t, double loss)
+{
+    if (isfinite(loss)) return CW_OK;
+    return cwi_fail(t->ctx, CW_BAD_DATA,
+                    "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
+                    "--lr than %g",
+                    (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
+}
+
+/* Sample, score, select, loss, gradient; *drawn is false when the sampler found nothing. */
+static cw_status take_slots(cwi_trainer *t, const cwi_moment *now, bool *drawn, double *loss,
+                            cwi_gradient *gradient)
+{
+    cw_status status;
+    CW_TRY(t->method->sampler->draw(t->ctx, t->sampler, now, &t->batch, &t->tally.luck));
+    *drawn = t->batch.n_slots > 0;
+    if (!*drawn) goto done;
+    CW_TRY(cwi_adam_read(t->ctx, &t->adam, &t->params, &t->batch, t->shape.n_users));
+    CW_TRY(t->backbone->score(t->ctx, t->scorer, &t->batch, t->score));
+    select_rows(t);
+    *loss = take_loss(t);
+    CW_TRY(check_loss(t, *loss));
+    CW_TRY(t->backbone->gradient(t->ctx, t->scorer, &t->batch, t->slope, &t->extra, gradient));
+    if (t->batch_reg > 0)
+        gradient->penalty += regularise_batch(t, gradient, cwi_batch_rows(&t->batch));
+done:
+    return status;
 }
 
 cw_status cwi_trainer_step(cwi_trainer *t)
 {
     cw_status status;
     cwi_gradient gradient;
-    double squares, reg = NAN;
-    uint64_t step = (uint64_t)(t->epoch * t->steps_per_epoch + t->tally.steps);
+    double loss, reg;
+    bool drawn = true;
+    cwi_moment now = {t->epoch, (uint64_t)(t->epoch * t->steps_per_epoch + t->tally.steps)};
 
-    CW_TRY(t->method->sampler->draw(t->ctx, t->sampler, step, &t->batch, &t->tally.luck));
+    if (t->method->loss && t->method->loss->set)
+        t->method->loss->set(t->options, t->epoch, t->setting);
     t->tally.steps++;
-    if (t->batch.n_slots == 0) goto done; /* nothing was accepted: the step is skipped */
-    CW_TRY(cwi_adam_read(t->ctx, &t->adam, &t->params, &t->batch, t->shape.n_users));
-    CW_TRY(t->backbone->score(t->ctx, t->scorer, &t->batch, t->score));
-    select_rows(t);
-    int64_t rows = cwi_batch_rows(&t->batch);
-    double loss = take_loss(t, rows);
-    if (!isfinite(loss)) {
-        status =
-            cwi_fail(t->ctx, CW_BAD_DATA,
-                     "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
-                     "--lr than %g",
-                     (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
-        goto done;
-    }
-    CW_TRY(t->backbone->gradient(t->ctx, t->scorer, &t->batch, t->slope, &gradient));
-    if (t->reg_by_batch) reg = regularise_batch(t, &gradient, rows);
-    CW_TRY(cwi_adam_update(t->ctx, &t->adam, &t->params, &gradient, &squares));
-    if (!t->reg_by_batch) reg = t->reg * squares / (double)t->params.tensor[0].rows;
+    if (t->backbone->learn)
+        CW_TRY(t->backbone->learn(t->ctx, t->scorer, &now, &loss, &gradient));
+    else
+        CW_TRY(take_slots(t, &now, &drawn, &loss, &gradient));
+    if (!drawn) goto done; /* the step is skipped */
+    CW_TRY(check_loss(t, loss + gradient.penalty));
+    CW_TRY(cwi_adam_update(t->ctx, &t->adam, &t->params, &gradient, &reg));
     t->tally.trained++;
     t->tally.data_loss += loss;
+    t->tally.penalty += gradient.penalty;
     t->tally.reg_loss += reg; /* NaN where the optimizer does not see the whole table */
 done:
     return status;

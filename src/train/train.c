@@ -21,7 +21,7 @@ static cw_status measure(cwi_trainer *t, const cwi_params *params, cw_part part,
         *out = json_null();
         return CW_OK;
     }
-    CW_TRY(t->backbone->rank(t->ctx, &t->shape, t->options, params, &ranker));
+    CW_TRY(cwi_trainer_rank(t, params, &ranker));
     CW_TRY(cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[part],
                         t->training.degree, t->metric_k, &metrics));
     *out = cwi_record_metrics(&metrics);

@@ -22,7 +22,7 @@ typedef struct cwi_pace {
 typedef struct cwi_tally {
     int64_t steps;   /* made in this epoch */
     int64_t trained; /* of them: not skipped for want of samples */
-    double data_loss, reg_loss;
+    double data_loss, reg_loss, penalty;
     double reg_at_start;
     cwi_luck luck;
 } cwi_tally;
@@ -46,11 +46,12 @@ typedef struct cwi_trainer {
     cwi_shape shape;
     void *sampler, *scorer; /* states */
     cwi_batch batch;
-    float *score, *slope;  /* [max_slots] */
+    cwi_extra extra;       /* the method's penalty */
+    float *score, *slope;  /* [max_slots][heads] */
     double *margin, *work; /* [max rows] */
-    double reg;            /* lambda */
-    bool reg_by_batch;
-    int32_t *count; /* [table rows] scratch of the batch regulariser */
+    double batch_reg;      /* lambda of the batch regulariser; 0 when there is none */
+    int32_t *count;        /* [table rows] scratch of it */
+    double setting[CWI_LOSS_SETTINGS];
 
     cwi_params params, best; /* best is empty until the first evaluation that counts */
     cwi_adam adam;
@@ -74,14 +75,16 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
                              cwi_trainer **out);
 void cwi_trainer_free(cwi_trainer *t); /* NULL is fine */
 cw_status cwi_trainer_run(cwi_trainer *t);
+/* Is there anything to learn, or is the model filled from the data? */
+bool cwi_trainer_learns(const cwi_trainer *t);
+cw_status cwi_trainer_rank(const cwi_trainer *t, const cwi_params *params, cwi_ranker *out);
 
 /* init.c: first values of all parameters. */
-cw_status cwi_params_init(cw_context *ctx, const cw_options *options, int32_t n_users,
-                          cwi_params *params);
+void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *params);
 
 /* step.c: one optimisation step. */
 cw_status cwi_trainer_step(cwi_trainer *t);
-/* Sum of squares of the embedding table times lambda over its rows. */
+/* Value of the L2 terms of all tensors. */
 double cwi_trainer_reg(const cwi_trainer *t);
 
 /* checkpoint.c */

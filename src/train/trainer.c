@@ -54,29 +54,43 @@ static cw_status read_pace(cwi_trainer *t)
                     text);
 }
 
-/* Everything whose size follows from the data and the options. */
-static cw_status open_parts(cwi_trainer *t)
+/* What training on rows of slots needs. */
+static cw_status open_slots(cwi_trainer *t)
 {
     cw_status status;
     int64_t max_slots;
-    int64_t rows = t->params.tensor[0].rows;
+    size_t heads = (size_t)t->shape.heads;
 
     CW_TRY(t->method->sampler->open(t->ctx, &t->training, t->options, &max_slots, &t->sampler));
     CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
+    t->extra.penalty = t->method->penalty;
+    if (t->extra.penalty)
+        CW_TRY(t->extra.penalty->open(t->ctx, &t->shape, t->options, max_slots, &t->extra.state));
     CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
-    t->score = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->score);
-    t->slope = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->slope);
-    t->margin = cwi_alloc(t->ctx, (size_t)max_slots / 2 + 1, sizeof *t->margin);
-    t->work = cwi_alloc(t->ctx, (size_t)max_slots / 2 + 1, sizeof *t->work);
-    t->count = cwi_alloc_zero(t->ctx, (size_t)rows, sizeof *t->count);
+    t->score = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->score);
+    t->slope = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->slope);
+    t->margin = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->margin);
+    t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
+    t->count = cwi_alloc_zero(t->ctx, (size_t)t->params.tensor[0].rows, sizeof *t->count);
     if (!t->score || !t->slope || !t->margin || !t->work || !t->count) status = CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
-    t->reg = cwi_options_real(t->options, "reg");
-    t->reg_by_batch = cwi_options_choice(t->options, "reg-kind") == 1;
-    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options,
-                           t->reg_by_batch ? 0 : 2 * t->reg / (double)rows,
-                           cwi_options_real(t->options, "weight-reg"), &t->adam));
-    t->steps_per_epoch = t->training.count / cwi_options_integer(t->options, "batch");
+    if (cwi_options_choice(t->options, "reg-kind") == 1)
+        t->batch_reg = cwi_options_real(t->options, "reg");
+done:
+    return status;
+}
+
+/* What every way of training needs; an epoch is one pass over the interactions, or over the users
+ * where a step takes users. */
+static cw_status open_parts(cwi_trainer *t)
+{
+    cw_status status;
+    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users;
+    if (t->method->sampler)
+        CW_TRY(open_slots(t));
+    else
+        CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, 0, &t->scorer));
+    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, &t->adam));
+    t->steps_per_epoch = examples / cwi_options_integer(t->options, "batch");
     if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
 done:
     return status;
@@ -90,11 +104,17 @@ static cw_status prepare_data(cwi_trainer *t)
         return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
     CW_TRY(
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
-    t->shape = (cwi_shape){t->dataset->n_users, t->dataset->n_items, &t->training.by_user};
+    t->shape = cwi_method_shape(t->method, t->options, t->dataset->n_users, t->dataset->n_items,
+                                &t->training.by_user);
     CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));
     cwi_dataset_hash(t->dataset, t->data_hash);
 done:
     return status;
+}
+
+bool cwi_trainer_learns(const cwi_trainer *t)
+{
+    return t->method->sampler || t->backbone->learn;
 }
 
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
@@ -113,9 +133,9 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     CW_TRY(read_metric(t));
     CW_TRY(read_pace(t));
     CW_TRY(prepare_data(t));
-    if (t->method->sampler) {
+    if (cwi_trainer_learns(t)) {
         CW_TRY(open_parts(t));
-        CW_TRY(cwi_params_init(ctx, t->options, t->shape.n_users, &t->params));
+        cwi_params_init(t->options, t->shape.n_users, &t->params);
         if (cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
     }
     *out = t;
@@ -128,6 +148,7 @@ void cwi_trainer_free(cwi_trainer *t)
 {
     if (!t) return;
     if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
+    if (t->extra.penalty) t->extra.penalty->close(t->extra.state);
     if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);
     cwi_batch_clear(&t->batch);
     cwi_free(t->score);
@@ -151,6 +172,7 @@ static cw_status check_luck(cwi_trainer *t)
 {
     const cwi_luck *luck = &t->tally.luck;
     int64_t accepted = 0;
+    if (!t->method->sampler) return CW_OK;
     for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
         accepted += luck->accepted[g];
         double rate = luck->attempts[g] ? (double)luck->accepted[g] / (double)luck->attempts[g] : 1;
@@ -214,10 +236,15 @@ static cw_status close_epoch(cwi_trainer *t)
 
 /* ---- evaluation ------------------------------------------------------------- */
 
+cw_status cwi_trainer_rank(const cwi_trainer *t, const cwi_params *params, cwi_ranker *out)
+{
+    return cwi_method_rank(t->ctx, t->method, t->backbone, &t->shape, t->options, params, out);
+}
+
 static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
 {
     cwi_ranker ranker = {0};
-    cw_status status = t->backbone->rank(t->ctx, &t->shape, t->options, &t->params, &ranker);
+    cw_status status = cwi_trainer_rank(t, &t->params, &ranker);
     if (status == CW_OK)
         status =
             cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[CW_PART_VALID],
@@ -288,7 +315,7 @@ done:
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
-    if (!t->method->sampler) return finish_epoch(t, 0);
+    if (!cwi_trainer_learns(t)) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
     if (t->dataset->part[CW_PART_VALID].count == 0)

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "backend/cpu/gemm.h"
+#include "backend/gemm.h"
 #include "core/rng.h"
 #include "testing.h"
 
@@ -50,12 +52,15 @@ static void check_products(const cwi_ops *ops, const cwi_ops *ref, int d)
         weight[k] = sinf((float)k);
     }
     for (int r = 0; r < ROWS; r++) users[r] = a + r * d;
-    ops->dot_pairs(a, ia, b, ib, PAIRS, d, got);
-    ref->dot_pairs(a, ia, b, ib, PAIRS, d, expected);
+    ops->dot_pairs(a, ia, b, ib, PAIRS, d, d, got, 1);
+    ref->dot_pairs(a, ia, b, ib, PAIRS, d, d, expected, 1);
     assert_memory_equal(got, expected, PAIRS * sizeof *got);
-    ops->weighted_sum(a, d, ia, weight, PAIRS, got);
-    ref->weighted_sum(a, d, ia, weight, PAIRS, expected);
+    ops->weighted_sum(a, d, d, ia, weight, PAIRS, got);
+    ref->weighted_sum(a, d, d, ia, weight, PAIRS, expected);
     assert_memory_equal(got, expected, (size_t)d * sizeof *got);
+    ops->dot_pairs(a, ia, b, ib, PAIRS, d / 2, d, got, 3); /* half of the columns */
+    ref->dot_pairs(a, ia, b, ib, PAIRS, d / 2, d, expected, 3);
+    for (int k = 0; k < PAIRS; k++) assert_true(got[3 * k] == expected[3 * k]);
     ops->score_block(users, ROWS, b, ROWS, d, got);
     ref->score_block(users, ROWS, b, ROWS, d, expected);
     assert_memory_equal(got, expected, sizeof got);
@@ -108,11 +113,45 @@ static void the_reference_is_right(void **state)
             exact += (double)table[0][j] * (double)other[0][j];
             scale += fabs((double)table[0][j] * (double)other[0][j]);
         }
-        ref->dot_pairs(table[0], zero, other[0], zero, 1, d, &out);
+        ref->dot_pairs(table[0], zero, other[0], zero, 1, d, d, &out, 1);
         assert_true(fabs((double)out - exact) <= 1e-6 * scale);
     }
     assert_null(cwi_ops_find("abacus"));
     assert_non_null(cwi_ops_best());
+}
+
+/* Both orders of both factors; the library against plain C, and blocks against the whole. */
+static void matrix_products_are_right_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    enum { M = 700, N = 9, K = 13 };
+    static float a[M * K], b[M * N], first[M * N], c[M * N], sum[K * N], plain[M * N];
+    static float room[CWI_GEMM_PARTS * K * N], first_sum[K * N];
+    cwi_rng rng;
+    listener l;
+    listener_init(&l);
+    cwi_rng_init(&rng, 2, CWI_RNG_TEST, 0);
+    for (int k = 0; k < M * K; k++) a[k] = (float)cwi_rng_normal(&rng);
+    for (int k = 0; k < M * N; k++) b[k] = c[k] = plain[k] = (float)cwi_rng_normal(&rng);
+    for (int turned = 0; turned < 4; turned++) {
+        bool ta = turned & 1, tb = turned & 2;
+        cwi_gemm_blas(ta, tb, 20, N, K, a, ta ? 20 : K, b, tb ? K : N, 0.5f, c, N);
+        cwi_gemm_plain(ta, tb, 20, N, K, a, ta ? 20 : K, b, tb ? K : N, 0.5f, plain, N);
+        for (int k = 0; k < 20 * N; k++) assert_true(fabsf(c[k] - plain[k]) < 1e-4f);
+    }
+    cwi_gemm_plain(false, false, M, N, K, a, K, b, N, 0, plain, N);
+    for (int threads = 1; threads <= 3; threads++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+        assert_int_equal(cwi_gemm(l.ctx, M, N, K, a, K, false, b, N, 0, c, N), CW_OK);
+        assert_int_equal(cwi_gemm_sum(l.ctx, M, K, N, a, K, b, N, sum, room), CW_OK);
+        if (threads == 1) memcpy(first, c, sizeof c), memcpy(first_sum, sum, sizeof sum);
+        assert_memory_equal(first, c, sizeof c);
+        assert_memory_equal(first_sum, sum, sizeof sum);
+    }
+    for (int k = 0; k < M * N; k++) assert_true(fabsf(c[k] - plain[k]) < 1e-4f);
+    cwi_gemm_plain(true, false, K, N, M, a, K, b, N, 0, plain, N);
+    for (int k = 0; k < K * N; k++) assert_true(fabsf(sum[k] - plain[k]) < 1e-3f);
+    listener_clear(&l);
 }
 
 int main(void)
@@ -120,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_tables_agree_bit_for_bit),
         cmocka_unit_test(the_reference_is_right),
+        cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

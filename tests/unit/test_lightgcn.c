@@ -29,7 +29,7 @@ static void begin(small *s, const char *layers)
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "layers", layers), CW_OK);
     assert_int_equal(cwi_csr_create(s->l.ctx, user7, item7, 3, 2, &s->train), CW_OK);
-    s->shape = (cwi_shape){2, 2, &s->train};
+    s->shape = (cwi_shape){2, 2, &s->train, 1, 1};
     assert_int_equal(cwi_backbone_lightgcn.declare(s->l.ctx, &s->shape, s->options, &s->params),
                      CW_OK);
     memcpy(s->params.tensor[0].data, table7, sizeof table7);
@@ -120,7 +120,11 @@ static double loss_at(small *s, const cwi_loss *loss, float *slope)
 {
     float score[4];
     assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    return loss->rows(score, s->batch.group[0].rows, s->batch.group[0].slots, 1, slope);
+    return loss->rows(NULL,
+                      &(cwi_rows){.score = score,
+                                  .count = s->batch.group[0].rows,
+                                  .width = s->batch.group[0].slots},
+                      1, slope);
 }
 
 static void gradients_match_finite_differences(void **state)
@@ -141,7 +145,8 @@ static void gradients_match_finite_differences(void **state)
         s.batch.group[0] = (cwi_group){.slots = cases[c].slots, .rows = 4 / cases[c].slots};
         loss_at(&s, cases[c].loss, slope);
         assert_int_equal(
-            cwi_backbone_lightgcn.gradient(s.l.ctx, s.scorer, &s.batch, slope, &gradient), CW_OK);
+            cwi_backbone_lightgcn.gradient(s.l.ctx, s.scorer, &s.batch, slope, NULL, &gradient),
+            CW_OK);
         assert_int_equal(gradient.n_touched, 4);
         for (int p = 0; p < 8; p++) analytic[p] = (double)gradient.rows[p];
         float *theta = s.params.tensor[0].data;

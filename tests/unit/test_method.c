@@ -34,7 +34,7 @@ static int set_up(void **state)
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "lr", "1e-3"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "adam", "dense"), CW_OK);
     assert_int_equal(cwi_training_create(s->l.ctx, 4, 4, &pairs, &s->training), CW_OK);
-    s->shape = (cwi_shape){4, 4, &s->training.by_user};
+    s->shape = (cwi_shape){4, 4, &s->training.by_user, 1, 1};
     assert_int_equal(cwi_backbone_mf.declare(s->l.ctx, &s->shape, s->options, &s->params), CW_OK);
     memcpy(s->params.tensor[0].data, table9, sizeof table9);
     assert_int_equal(
@@ -92,7 +92,10 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
     double sum = 0;
     int64_t rows = cwi_batch_rows(b);
     for (int g = 0; g < b->n_groups; g++)
-        sum += loss->rows(score + b->group[g].first_slot, b->group[g].rows, b->group[g].slots,
+        sum += loss->rows(NULL,
+                          &(cwi_rows){.score = score + b->group[g].first_slot,
+                                      .count = b->group[g].rows,
+                                      .width = b->group[g].slots},
                           1.0f / (float)rows, slope + b->group[g].first_slot);
     return sum / (double)rows;
 }
@@ -100,7 +103,9 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
 static void margins_of(const cwi_batch *b, const float *score, double *margin)
 {
     for (int g = 0; g < b->n_groups; g++) {
-        cwi_loss_cpr.margin(score + b->group[g].first_slot, b->group[g].rows, b->group[g].slots,
+        cwi_loss_cpr.margin(&(cwi_rows){.score = score + b->group[g].first_slot,
+                                        .count = b->group[g].rows,
+                                        .width = b->group[g].slots},
                             margin);
         margin += b->group[g].rows;
     }
@@ -129,7 +134,7 @@ static void cpr_selection_gradient_and_step(void **state)
         {0.03610469888, -0.02707852416}, {0.03610469888, -0.01805234944},
         {-0.1126098432, 0.09899813412},  {0.04040044539, -0.05386726052}};
     float score[64], slope[64];
-    double margin[8], work[8], squares;
+    double margin[8], work[8], reg;
     cwi_gradient gradient;
     cwi_adam adam;
     add_candidates(&s->batch);
@@ -139,17 +144,17 @@ static void cpr_selection_gradient_and_step(void **state)
     assert_int_equal(s->batch.group[0].rows, 1);
     assert_int_equal(s->batch.group[1].rows, 1);
     near(loss_of(&cwi_loss_cpr, &s->batch, score, slope), 0.7767980144, 1e-7);
-    assert_int_equal(cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, &gradient),
-                     CW_OK);
+    assert_int_equal(
+        cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, NULL, &gradient), CW_OK);
     assert_int_equal(gradient.n_touched, 8);
     for (int64_t k = 0; k < 8; k++)
         for (int c = 0; c < 2; c++)
             near((double)gradient.rows[2 * k + c], gradient9[gradient.touched[k]][c], 1e-7);
     /* lambda 0.01: reg 0.0020625; the step includes its gradient */
-    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, 2 * 0.01 / 8, 0, &adam),
-                     CW_OK);
-    assert_int_equal(cwi_adam_update(s->l.ctx, &adam, &s->params, &gradient, &squares), CW_OK);
-    near(0.01 * squares / 8, 0.0020625, 1e-9);
+    s->params.tensor[0].decay = 2 * 0.01f / 8;
+    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, &adam), CW_OK);
+    assert_int_equal(cwi_adam_update(s->l.ctx, &adam, &s->params, &gradient, &reg), CW_OK);
+    near(reg, 0.0020625, 1e-9);
     const float *theta = s->params.tensor[0].data;
     near((double)theta[2], -0.2990000086, 1e-7);
     near((double)theta[3], 0.4009999879, 1e-7);
@@ -206,8 +211,8 @@ static void bpr_values(void **state)
     s->batch.group[0] = (cwi_group){.slots = 2, .rows = 2, .first_slot = 0};
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     near(loss_of(&cwi_loss_bpr, &s->batch, score, slope), 0.7214030496, 1e-7);
-    assert_int_equal(cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, &gradient),
-                     CW_OK);
+    assert_int_equal(
+        cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, NULL, &gradient), CW_OK);
     for (int64_t k = 0; k < gradient.n_touched; k++)
         for (int c = 0; c < 2; c++)
             near((double)gradient.rows[2 * k + c], expected[gradient.touched[k]][c], 1e-7);
@@ -224,14 +229,15 @@ static void slopes_match_finite_differences(void **state)
     const float h = 1.0f / 256;
     for (size_t c = 0; c < 4; c++) {
         float score[8], slope[8], unused[8];
+        const cwi_rows row = {.score = score, .count = 1, .width = cases[c].slots};
         for (int j = 0; j < 8; j++) score[j] = 0.3f * (float)(j * 5 % 7) - 0.7f;
-        cases[c].loss->rows(score, 1, cases[c].slots, 1, slope);
+        cases[c].loss->rows(NULL, &row, 1, slope);
         for (int j = 0; j < cases[c].slots; j++) {
             float kept = score[j];
             score[j] = kept + h;
-            double above = cases[c].loss->rows(score, 1, cases[c].slots, 1, unused);
+            double above = cases[c].loss->rows(NULL, &row, 1, unused);
             score[j] = kept - h;
-            double below = cases[c].loss->rows(score, 1, cases[c].slots, 1, unused);
+            double below = cases[c].loss->rows(NULL, &row, 1, unused);
             score[j] = kept;
             near((double)slope[j], (above - below) / (2 * (double)h), 2e-6);
         }
@@ -249,8 +255,8 @@ static void table_gradient_matches_finite_differences(void **state)
     add_candidates(&s->batch);
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     loss_of(&cwi_loss_cpr, &s->batch, score, slope);
-    assert_int_equal(cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, &gradient),
-                     CW_OK);
+    assert_int_equal(
+        cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, NULL, &gradient), CW_OK);
     for (int64_t k = 0; k < gradient.n_touched; k++)
         for (int c = 0; c < 2; c++)
             analytic[2 * gradient.touched[k] + c] = (double)gradient.rows[2 * k + c];
@@ -364,7 +370,8 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
                      CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
-        assert_int_equal(cwi_sampler_cpr.draw(s->l.ctx, sampler, step, &b, &luck), CW_OK);
+        assert_int_equal(cwi_sampler_cpr.draw(s->l.ctx, sampler, &(cwi_moment){0, step}, &b, &luck),
+                         CW_OK);
         for (int64_t r = 0; r < b.group[0].rows; r++) {
             int row[2] = {-1, -1};
             for (int j = 0; j < 2; j++)
@@ -402,7 +409,8 @@ static void bpr_negatives_are_unseen_items(void **state)
         assert_int_equal(
             cwi_sampler_bpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler), CW_OK);
         assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
-        assert_int_equal(cwi_sampler_bpr.draw(s->l.ctx, sampler, 3, &b, &luck), CW_OK);
+        assert_int_equal(cwi_sampler_bpr.draw(s->l.ctx, sampler, &(cwi_moment){0, 3}, &b, &luck),
+                         CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
             assert_int_equal(b.user[2 * r], b.user[2 * r + 1]);
@@ -424,7 +432,8 @@ static void first_values_fill_the_xavier_bound(void **state)
     cwi_params params = {0};
     double most = 0, bound = sqrt(6.0 / (3000 + 64));
     assert_int_equal(cwi_params_add(s->l.ctx, &params, "embeddings", 3000, 64, NULL), CW_OK);
-    assert_int_equal(cwi_params_init(s->l.ctx, s->options, 1000, &params), CW_OK);
+    params.tensor[0].init = CWI_INIT_TABLE;
+    cwi_params_init(s->options, 1000, &params);
     for (int64_t k = 0; k < 3000 * 64; k++)
         most = fmax(most, fabs((double)params.tensor[0].data[k]));
     assert_true(most <= bound * (1 + 1e-6) && most > 0.999 * bound);

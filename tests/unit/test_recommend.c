@@ -315,6 +315,7 @@ static cw_model *make_large(cw_context *ctx)
     assert_int_equal(cwi_model_create(ctx, &model), CW_OK);
     model->n_users = USERS;
     model->n_items = ITEMS;
+    strcpy(model->method, "bpr");
     strcpy(model->backbone, "mf");
     assert_int_equal(
         cwi_params_add(ctx, &model->params, "embeddings", USERS + ITEMS, WIDTH, &table), CW_OK);

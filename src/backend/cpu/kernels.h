@@ -2,7 +2,7 @@
  * kernels.h - the operations in plain C, compiled once per instruction set.
  *
  * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
- * any width without changing a bit.  Include it after defining OPS_TABLE and OPS_NAME.
+ * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME and OPS_GEMM.
  */
 #include <math.h>
 #include <string.h>
@@ -30,17 +30,18 @@ static inline float dot(const float *restrict a, const float *restrict b, int32_
 }
 
 static void dot_pairs(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
-                      int64_t n, int32_t d, float *out)
+                      int64_t n, int32_t d, int32_t stride, float *out, int32_t step)
 {
-    for (int64_t k = 0; k < n; k++) out[k] = dot(a + (int64_t)ia[k] * d, b + (int64_t)ib[k] * d, d);
+    for (int64_t k = 0; k < n; k++)
+        out[k * step] = dot(a + (int64_t)ia[k] * stride, b + (int64_t)ib[k] * stride, d);
 }
 
-static void weighted_sum(const float *table, int32_t d, const int32_t *row, const float *weight,
-                         int64_t n, float *out)
+static void weighted_sum(const float *table, int32_t d, int32_t stride, const int32_t *row,
+                         const float *weight, int64_t n, float *out)
 {
     memset(out, 0, (size_t)d * sizeof *out);
     for (int64_t k = 0; k < n; k++) {
-        const float *restrict from = table + (int64_t)row[k] * d;
+        const float *restrict from = table + (int64_t)row[k] * stride;
         float *restrict to = out;
         float w = weight[k];
         for (int32_t j = 0; j < d; j++) to[j] += w * from[j];
@@ -176,5 +177,6 @@ const cwi_ops OPS_TABLE = {
     .adam = adam,
     .adam_missed = adam_missed,
     .score_block = score_block,
+    .gemm = OPS_GEMM,
     .sum_squares = sum_squares,
 };
