@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "import/import.h"
 
 static const char header[] = "user,item";
 
@@ -71,6 +72,23 @@ cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
     }
 done:
     if (status != CW_OK) cwi_pairs_clear(out);
+    return status;
+}
+
+cw_status cwi_pairs_drop_repeats(cw_context *ctx, const char *file, cwi_bounds bounds,
+                                 cwi_pairs *pairs)
+{
+    int64_t repeats, overlaps;
+    cw_interactions rows = {.count = pairs->count,
+                            .user = pairs->user,
+                            .item = pairs->item,
+                            .users = {.count = bounds.n_users},
+                            .items = {.count = bounds.n_items}};
+    cw_status status = cwi_drop_repeats(ctx, &rows, &repeats, &overlaps);
+    pairs->count = rows.count;
+    if (status == CW_OK && repeats > 0)
+        cwi_log(ctx, CW_LOG_WARNING, "%s: %lld repeated interaction%s dropped", file,
+                (long long)repeats, repeats == 1 ? " was" : "s were");
     return status;
 }
 

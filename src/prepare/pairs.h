@@ -14,6 +14,15 @@ typedef struct cwi_bounds {
 /* Read all pairs of a source. */
 cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out);
 
+/* Read all pairs of a file of raw ids, header user,item, each of which must be known; there must be
+ * some. */
+cw_status cwi_pairs_read_raw(cw_context *ctx, const char *path, const cwi_idmap *users,
+                             const cwi_idmap *items, cwi_pairs *out);
+
+/* Keep the first of equal pairs, with a warning that names the file. */
+cw_status cwi_pairs_drop_repeats(cw_context *ctx, const char *file, cwi_bounds bounds,
+                                 cwi_pairs *pairs);
+
 /* Write pairs to a new file; hash may be NULL. */
 cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pairs,
                           char hash[CWI_HASH_BYTES]);

@@ -107,23 +107,6 @@ done:
     return status;
 }
 
-static cw_status drop_repeats(cw_context *ctx, const char *file, const cw_dataset *dataset,
-                              cwi_pairs *pairs)
-{
-    int64_t repeats, overlaps;
-    cw_interactions rows = {.count = pairs->count,
-                            .user = pairs->user,
-                            .item = pairs->item,
-                            .users = {.count = dataset->n_users},
-                            .items = {.count = dataset->n_items}};
-    cw_status status = cwi_drop_repeats(ctx, &rows, &repeats, &overlaps);
-    pairs->count = rows.count;
-    if (status == CW_OK && repeats > 0)
-        cwi_log(ctx, CW_LOG_WARNING, "%s: %lld repeated interaction%s dropped", file,
-                (long long)repeats, repeats == 1 ? " was" : "s were");
-    return status;
-}
-
 /* Warn when a file is not the one that dataset.json describes. */
 static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about)
 {
@@ -234,8 +217,9 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     }
     CW_TRY(settle_ids(ctx, folder, dataset));
     CW_TRY(load_about(ctx, folder, dataset));
+    cwi_bounds bounds = {dataset->n_users, dataset->n_items};
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
-        CW_TRY(drop_repeats(ctx, part_file[p], dataset, &dataset->part[p]));
+        CW_TRY(cwi_pairs_drop_repeats(ctx, part_file[p], bounds, &dataset->part[p]));
     CW_TRY(load_truth(ctx, folder, dataset));
     *out = dataset;
 done:
