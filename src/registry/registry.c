@@ -18,6 +18,8 @@ static const cwi_default cpr_rand_defaults[] = {
     {NULL, "reg", "1e-2"},      {NULL, "beta", "1"},         {NULL, NULL, NULL}};
 static const cwi_default bpr_defaults[] = {
     {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+static const cwi_default cause_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, "dis-penalty", "100"}, {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -41,6 +43,15 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_bpr,
      .backbones = "mf|lightgcn",
      .defaults = bpr_defaults},
+    {.name = "cause",
+     .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
+             "and tied to the first",
+     .sampler = &cwi_sampler_cause,
+     .loss = &cwi_loss_cause,
+     .penalty = &cwi_penalty_cause,
+     .item_tables = 2,
+     .backbones = "mf",
+     .defaults = cause_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",
@@ -123,6 +134,7 @@ cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_b
 {
     cw_status status = backbone->rank(ctx, shape, options, params, out);
     if (status != CW_OK || method->item_tables < 2) return status;
-    cwi_ranker_narrow(out, 0, shape->n_items / method->item_tables);
+    int32_t n_items = shape->n_items / method->item_tables;
+    cwi_ranker_narrow(out, n_items * cwi_options_choice(options, "cause-score"), n_items);
     return CW_OK;
 }

@@ -39,6 +39,19 @@ const cw_option_info cwi_train_options[] = {
          "cpr: fail when a step does not find all its samples, as the authors' code does"),
     WORD("pos", "interaction", "interaction|user",
          "bpr: draw an interaction, or a user and then one of his interactions"),
+    WHOLE("neg", "1", 1, 100, "cause, dice: negatives per positive"),
+    REAL("dis-penalty", "", 0, 1e6,
+         "cause: how strongly the two vectors of an item are tied; tuned when not given"),
+    WORD("cause-penalty", "l2", "l2|l1|l1-stop",
+         "cause: mean square or mean absolute difference of the two vectors, or their mean L1 "
+         "distance with the treatment vector held constant"),
+    WORD("cause-score", "control", "control|treatment", "cause: the item vectors to rank by"),
+    TEXT("treatment", "",
+         "cause: file of debiased interactions, user,item with raw ids, in place of a part of "
+         "train"),
+    REAL_ABOVE("treatment-cap", "1/60", 0, 1,
+               "cause: an interaction of train weighs min(1/degree of its item, this) in the draw "
+               "of the debiased part"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
@@ -131,6 +144,11 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
         cwi_options_real(*out, "beta") != 1)
         status = cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",
                           cwi_options_text(*out, "beta"), (*method)->name);
+    if ((*method)->sampler != &cwi_sampler_cause && cwi_options_is_set(*out, "treatment"))
+        status = cwi_fail(ctx, CW_BAD_ARG,
+                          "--treatment is '%s'; method %s takes no debiased interactions, cause "
+                          "does",
+                          cwi_options_text(*out, "treatment"), (*method)->name);
     if (cwi_options_integer(*out, "k") == 1)
         status = cwi_fail(ctx, CW_BAD_ARG,
                           "--k is '1'; it must be 0 or a whole number from 2 to %d", CWI_MAX_K);

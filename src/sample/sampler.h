@@ -15,6 +15,7 @@ typedef struct cwi_training {
     int32_t *user, *item; /* [count] */
     cwi_csr by_user;      /* items ascending */
     int64_t *degree;      /* [n_items] */
+    cwi_pairs treatment;  /* interactions free of bias that came with the data; may be empty */
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
@@ -61,6 +62,15 @@ typedef struct cwi_sampler {
 } cwi_sampler;
 
 extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
+extern const cwi_sampler cwi_sampler_cause;
+
+/* Marks of cause: the label, 0 or 1, and this much more where the treatment table is trained. */
+enum { CWI_CAUSE_TREATED = 2 };
+
+/* Cause without a treatment set of the user's: a seventh of the interactions, drawn with weights
+ * min(1/degree of the item, treatment-cap), is set to 1 in treated, [count] (spec 3.6). */
+cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const cw_options *options,
+                          uint8_t *treated);
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {

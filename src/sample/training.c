@@ -31,5 +31,6 @@ void cwi_training_clear(cwi_training *training)
     cwi_free(training->user);
     cwi_free(training->item);
     cwi_free(training->degree);
+    cwi_pairs_clear(&training->treatment);
     *training = (cwi_training){0};
 }

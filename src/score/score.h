@@ -43,6 +43,8 @@ typedef struct cwi_penalty {
     void (*close)(void *state);
 } cwi_penalty;
 
+extern const cwi_penalty cwi_penalty_cause;
+
 /* An opened one; penalty NULL: none. */
 typedef struct cwi_extra {
     const cwi_penalty *penalty;

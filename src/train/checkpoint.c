@@ -34,15 +34,18 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
     memcpy(where, list, sizeof list);
 }
 
-/* What must be the same for a run to go on: everything but how long and how it is kept. */
+/* What must be the same for a run to go on: everything but how long, how it is kept, and where a
+ * file lies whose contents are the same. */
 static json_t *describe_identity(const cwi_trainer *t)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
-                                                 "eval-every", "checkpoint-every", "resume"};
+                                                 "eval-every", "checkpoint-every", "resume",
+                                                 "treatment"};
     json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
-    return json_pack("{s:s, s:o}", "data", t->data_hash, "options", options);
+    return json_pack("{s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
+                     "options", options);
 }
 
 static char *dump(json_t *value)
@@ -157,17 +160,28 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
     return status;
 }
 
+/* A text that is missing is empty. */
+static bool is_text(const json_t *object, const char *key, const char *expected)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return strcmp(text ? text : "", expected) == 0;
+}
+
 /* The first option that differs, for the message. */
 static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
                                 const json_t *ours)
 {
     const char *name;
     json_t *value;
-    const char *data = json_string_value(json_object_get(theirs, "data"));
-    if (!data || strcmp(data, t->data_hash) != 0)
+    if (!is_text(theirs, "data", t->data_hash))
         return cwi_fail(t->ctx, CW_BAD_DATA,
                         "%s was made with other data; train without --resume, "
                         "or remove it",
+                        path);
+    if (!is_text(theirs, "treatment", t->treatment_hash))
+        return cwi_fail(t->ctx, CW_BAD_DATA,
+                        "%s was made with other interactions of --treatment; train without "
+                        "--resume, or remove it",
                         path);
     json_object_foreach(json_object_get(ours, "options"), name, value)
     {

@@ -85,7 +85,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     cwi_params *final = t->best.count ? &t->best : &t->params;
 
     model->n_users = t->shape.n_users;
-    model->n_items = t->shape.n_items;
+    model->n_items = t->dataset->n_items;
     cwi_copy_text(model->method, sizeof model->method, t->method->name);
     cwi_copy_text(model->backbone, sizeof model->backbone, t->backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));

@@ -41,6 +41,7 @@ typedef struct cwi_trainer {
     const cwi_method *method;
     const cwi_backbone *backbone;
     char data_hash[CWI_HASH_BYTES];
+    char treatment_hash[CWI_HASH_BYTES]; /* of training.treatment; "" when there is none */
 
     cwi_training training;
     cwi_shape shape;
@@ -78,6 +79,9 @@ cw_status cwi_trainer_run(cwi_trainer *t);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
 cw_status cwi_trainer_rank(const cwi_trainer *t, const cwi_params *params, cwi_ranker *out);
+
+/* treatment.c: read the interactions free of bias where the options name a file of them. */
+cw_status cwi_treatment_load(cwi_trainer *t);
 
 /* init.c: first values of all parameters. */
 void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *params);

@@ -104,6 +104,7 @@ static cw_status prepare_data(cwi_trainer *t)
         return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
     CW_TRY(
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
+    CW_TRY(cwi_treatment_load(t));
     t->shape = cwi_method_shape(t->method, t->options, t->dataset->n_users, t->dataset->n_items,
                                 &t->training.by_user);
     CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));

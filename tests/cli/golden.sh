@@ -22,3 +22,6 @@ measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
 measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
+measure cause --method cause --lr 3e-3
+measure cause-treated --method cause --lr 3e-3 --cause-score treatment --cause-penalty l1 --dis-penalty 1 --neg 4
+measure cause-stop --method cause --lr 3e-3 --cause-penalty l1-stop --dis-penalty 0.1 --treatment-cap 1/12

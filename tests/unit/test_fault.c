@@ -293,7 +293,25 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
-/* Two epochs with a checkpoint after each, then on from it, then on the graph. */
+/* Two more runs, one of them with a file of its own. */
+static cw_status train_cause(cw_context *ctx, const char *folder, const cw_dataset *d,
+                             cw_options *options)
+{
+    char path[128];
+    cw_model *model = NULL;
+    cw_status status = cw_options_set(ctx, options, "method", "cause");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "mf");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    paths_of(folder, "treatment.csv", path);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "treatment", path);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    return status;
+}
+
+/* Two epochs with a checkpoint after each, then on from it, on the graph, by another method. */
 static cw_status train(cw_context *ctx, const char *folder)
 {
     static const char *const settings[][2] = {{"dim", "4"},
@@ -321,6 +339,7 @@ static cw_status train(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "off");
     if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    if (status == CW_OK) status = train_cause(ctx, folder, d, options);
     cw_text_free(run);
     cw_model_free(model);
     cw_options_free(options);
@@ -334,6 +353,7 @@ static void write_inputs(const char *folder)
                               "c,\"y \"\"\",1,6\nc,x,1,7\nd,x,1,8\nd,z,2,9\na,x,1,10\n";
     char path[128];
     write_file(folder, "log.csv", log);
+    write_file(folder, "treatment.csv", "user,item\na,x\nb,x\n\"a\",x\n");
     gzFile zipped = gzopen(paths_of(folder, "log.csv.gz", path), "wb");
     assert_int_equal(gzwrite(zipped, log, sizeof log - 1), sizeof log - 1);
     assert_int_equal(gzclose(zipped), Z_OK);
