@@ -303,7 +303,7 @@ static void rows_are_of_their_sets(void **state)
     draw_end(&d);
 }
 
-/* Nobody leaves ten items for eleven negatives but those there are, each once. */
+/* Asked for more negatives than there are, a sample has them all, each once. */
 static void users_with_few_other_items_give_those(void **state)
 {
     (void)state;
@@ -318,7 +318,12 @@ static void users_with_few_other_items_give_those(void **state)
             const int64_t *start = d.set[side].by_user.start;
             int64_t others = 20 - (start[user + 1] - start[user]);
             assert_int_equal(check_row(&d, side, row), 1);
-            for (int64_t k = 1; k <= others; k++) assert_int_equal(check_row(&d, side, row + k), 0);
+            uint32_t items = 0;
+            for (int64_t k = 1; k <= others; k++) {
+                assert_int_equal(check_row(&d, side, row + k), 0);
+                assert_false(items >> d.batch.item[2 * (row + k)] & 1);
+                items |= 1u << d.batch.item[2 * (row + k)];
+            }
             row += 1 + others;
         }
     assert_int_equal(samples, 600);
