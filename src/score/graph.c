@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { WORK_A_CHUNK = 4096, ROWS_A_CHUNK = 16 };
+enum { WORK_A_CHUNK = 4096, ROWS_A_CHUNK = 16, LIVE_ROWS = 512, LIVE_ENTRIES = 2048 };
 
 void cwi_graph_clear(cwi_graph *graph)
 {
@@ -88,16 +88,16 @@ typedef struct job {
     const cwi_graph *graph;
     cwi_sparse a;
     const cwi_product *p;
-    const int32_t *rows;
+    const int32_t *rows; /* of multiply_listed */
+    const bool *is_live; /* of multiply_live */
 } job;
 
-static job make_job(const cwi_graph *graph, const cwi_product *p, const int32_t *rows)
+static job make_job(const cwi_graph *graph, const cwi_product *p)
 {
     return (job){.ops = cwi_ops_best(),
                  .graph = graph,
                  .a = {graph->start, graph->neighbour, graph->weight},
-                 .p = p,
-                 .rows = rows};
+                 .p = p};
 }
 
 static cw_status multiply_chunks(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -119,13 +119,83 @@ static cw_status multiply_listed(void *arg, int64_t chunk, int64_t begin, int64_
 
 cw_status cwi_graph_multiply(cw_context *ctx, const cwi_graph *graph, const cwi_product *p)
 {
-    job j = make_job(graph, p, NULL);
+    job j = make_job(graph, p);
     return cwi_pool_for(ctx, graph->n_chunks, 1, multiply_chunks, &j);
 }
 
 cw_status cwi_graph_multiply_rows(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
                                   const int32_t *rows, int64_t n)
 {
-    job j = make_job(graph, p, rows);
+    job j = make_job(graph, p);
+    j.rows = rows;
     return cwi_pool_for(ctx, n, ROWS_A_CHUNK, multiply_listed, &j);
+}
+
+/* ---- from a table that is mostly 0 -------------------------------------------------- */
+
+/* A few rows of the graph in a row, without the entries that meet a row of zeros. */
+typedef struct live_part {
+    int64_t first; /* node */
+    int64_t n;
+    int64_t start[LIVE_ROWS + 1];
+    int32_t column[LIVE_ENTRIES];
+    float weight[LIVE_ENTRIES];
+} live_part;
+
+/* Multiply the rows taken so far and go on with the node after them. */
+static void flush(const job *j, live_part *part)
+{
+    const cwi_sparse a = {part->start, part->column, part->weight};
+    int64_t at = part->first * j->p->d;
+    cwi_product p = *j->p;
+    p.to += at;
+    if (p.add) p.add += at;
+    j->ops->sparse_rows(&a, &p, 0, part->n);
+    part->first += part->n;
+    part->n = 0;
+}
+
+/* Take one more row; false when there is no room for it. */
+static bool take(const job *j, live_part *part)
+{
+    int64_t row = part->first + part->n, at = part->start[part->n];
+    if (part->n == LIVE_ROWS) return false;
+    for (int64_t e = j->a.start[row]; e < j->a.start[row + 1]; e++) {
+        if (at == LIVE_ENTRIES) return false;
+        part->column[at] = j->a.column[e];
+        part->weight[at] = j->a.weight[e];
+        at += j->is_live[j->a.column[e]];
+    }
+    part->start[++part->n] = at;
+    return true;
+}
+
+/* A row with more entries than there is room for is multiplied as it is. */
+static cw_status multiply_live(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    live_part part;
+    int64_t last = j->graph->cut[end];
+    (void)chunk;
+    part.first = j->graph->cut[begin];
+    part.n = part.start[0] = 0;
+    while (part.first + part.n < last) {
+        if (take(j, &part)) continue;
+        if (part.n == 0) {
+            j->ops->sparse_rows(&j->a, j->p, part.first, part.first + 1);
+            part.first++;
+        } else {
+            flush(j, &part);
+        }
+    }
+    flush(j, &part);
+    return CW_OK;
+}
+
+cw_status cwi_graph_multiply_live(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
+                                  const bool *is_live)
+{
+    job j = make_job(graph, p);
+    j.is_live = is_live;
+    return cwi_pool_for(ctx, graph->n_chunks, 1, multiply_live, &j);
 }

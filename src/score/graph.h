@@ -30,4 +30,9 @@ cw_status cwi_graph_multiply(cw_context *ctx, const cwi_graph *graph, const cwi_
 cw_status cwi_graph_multiply_rows(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
                                   const int32_t *rows, int64_t n);
 
+/* The same as cwi_graph_multiply, bit for bit, for a p->from whose rows are 0 where they are not
+ * live; few of those are read. */
+cw_status cwi_graph_multiply_live(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
+                                  const bool *is_live);
+
 #endif

@@ -219,7 +219,7 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
     return CW_OK;
 }
 
-/* dL/dE of the batch's rows, then back through the layers. */
+/* dL/dE of the batch's rows, then back through the layers, from which other rows get theirs. */
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           cwi_gradient *out)
 {
@@ -232,7 +232,8 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
     for (int64_t k = 0; k < l->count; k++) {
         bool is_last = k + 1 == l->count;
         const cwi_product p = {x, l->d, l->final, is_last ? mean_factor(l) : 1, l->work[k % 2]};
-        CW_TRY(cwi_graph_multiply(ctx, &l->graph, &p));
+        CW_TRY(k == 0 ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
+                      : cwi_graph_multiply(ctx, &l->graph, &p));
         x = p.to;
     }
     *out = (cwi_gradient){.n_touched = l->table->rows, .touched = s->all, .rows = x};

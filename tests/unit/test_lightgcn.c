@@ -262,7 +262,7 @@ static void lonely_nodes_and_a_single_edge_work(void **state)
 }
 
 /* Every user has 10 items, one of which everybody has. */
-enum { MANY_USERS = 2000, MANY_ITEMS = 500, MANY_NODES = MANY_USERS + MANY_ITEMS, EACH = 10 };
+enum { MANY_USERS = 3000, MANY_ITEMS = 500, MANY_NODES = MANY_USERS + MANY_ITEMS, EACH = 10 };
 
 static void create_many(small *s, cwi_graph *graph)
 {
@@ -320,6 +320,36 @@ static void listed_rows_are_those_of_the_whole_product(void **state)
     end(&s);
 }
 
+/* Few live rows, half, and all: more entries than the rows of popular items have room for. */
+static void rows_of_zeros_need_not_be_read(void **state)
+{
+    (void)state;
+    static const int every[] = {50, 2, 1};
+    static float from[MANY_NODES][3], add[MANY_NODES][3], all[MANY_NODES][3], live[MANY_NODES][3];
+    static bool is_live[MANY_NODES];
+    small s;
+    cwi_graph graph;
+    begin(&s, "1");
+    create_many(&s, &graph);
+    for (size_t c = 0; c < 3; c++) {
+        for (int r = 0; r < MANY_NODES; r++) {
+            is_live[r] = r % every[c] == 0;
+            for (int j = 0; j < 3; j++) {
+                from[r][j] = is_live[r] ? sinf((float)(3 * r + j)) : 0;
+                add[r][j] = cosf((float)(3 * r + j));
+            }
+        }
+        multiply(&s, &graph, (cwi_product){from[0], 3, add[0], 0.5f, all[0]});
+        for (int r = 0; r < MANY_NODES; r++)
+            if (!is_live[r]) from[r][c] = NAN;
+        const cwi_product p = {from[0], 3, add[0], 0.5f, live[0]};
+        assert_int_equal(cwi_graph_multiply_live(s.l.ctx, &graph, &p, is_live), CW_OK);
+        assert_memory_equal(live, all, sizeof all);
+    }
+    cwi_graph_clear(&graph);
+    end(&s);
+}
+
 /* The gradient of one slot; G and E share a table, of which only rows of the batch are filled. */
 static void slope_of(small *s, int32_t user, int32_t item, float gradient[4][2])
 {
@@ -368,6 +398,7 @@ int main(void)
         cmocka_unit_test(lonely_nodes_and_a_single_edge_work),
         cmocka_unit_test(chunks_cover_all_nodes_with_few_edges_each),
         cmocka_unit_test(listed_rows_are_those_of_the_whole_product),
+        cmocka_unit_test(rows_of_zeros_need_not_be_read),
         cmocka_unit_test(a_batch_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
