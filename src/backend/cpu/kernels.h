@@ -13,7 +13,9 @@ enum { LANES = 16, STEP_LANES = 32, ITEMS_AT_ONCE = 4 };
 
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
  * called from memory.  Wide blocks read more of a row at a time, which counts more than that all
- * sums fit the registers of narrow instruction sets. */
+ * sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block, so
+ * that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
+ * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
 enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
 
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
