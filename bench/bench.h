@@ -19,16 +19,23 @@ static inline void bench_print(const char *name, double amount, const char *unit
     fflush(stdout);
 }
 
-/* Run work (an expression) `runs` times and print the best time and amount / time. */
-#define BENCH(name, runs, amount, unit, work)                                                      \
+/* Run work (an expression) `runs` times; best_s is set to the best time. */
+#define BENCH_BEST(best_s, runs, work)                                                             \
     do {                                                                                           \
-        double bench_best = 1e300;                                                                 \
+        (best_s) = 1e300;                                                                          \
         for (int bench_run = 0; bench_run < (runs); bench_run++) {                                 \
             double bench_start = bench_now();                                                      \
             work;                                                                                  \
             double bench_time = bench_now() - bench_start;                                         \
-            if (bench_time < bench_best) bench_best = bench_time;                                  \
+            if (bench_time < (best_s)) (best_s) = bench_time;                                      \
         }                                                                                          \
+    } while (0)
+
+/* The same, and print the best time and amount / time. */
+#define BENCH(name, runs, amount, unit, work)                                                      \
+    do {                                                                                           \
+        double bench_best;                                                                         \
+        BENCH_BEST(bench_best, runs, work);                                                        \
         bench_print(name, (double)(amount), unit, bench_best);                                     \
     } while (0)
 

@@ -11,6 +11,22 @@ typedef struct cwi_adam_step {
     float rate, beta1, beta2, epsilon, decay;
 } cwi_adam_step;
 
+/* A sparse matrix: row r has weight[e] in column[e] for e in start[r] .. start[r + 1] - 1. */
+typedef struct cwi_sparse {
+    const int64_t *start;
+    const int32_t *column;
+    const float *weight;
+} cwi_sparse;
+
+/* to = scale * (add + A from) for a sparse matrix A; all tables have rows of d floats. */
+typedef struct cwi_product {
+    const float *from; /* one row for every column of A */
+    int32_t d;
+    const float *add; /* one row for every row of A, may be `to`; NULL adds nothing */
+    float scale;
+    float *to;
+} cwi_product;
+
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
@@ -27,6 +43,9 @@ typedef struct cwi_ops {
     /* out[0..d) = sum over k of weight[k] * table[row[k]], in that order; rows as above */
     void (*weighted_sum)(const float *table, int32_t d, int32_t stride, const int32_t *row,
                          const float *weight, int64_t n, float *out);
+
+    /* rows begin .. end - 1 of a product; terms are summed in the order of the row, then add */
+    void (*sparse_rows)(const cwi_sparse *a, const cwi_product *p, int64_t begin, int64_t end);
 
     /* one Adam step on n parameters; gradient NULL is zero.  Returns the sum of theta^2 before. */
     double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,

@@ -2,6 +2,7 @@
 #ifndef CWI_SCORE_GRAPH_H
 #define CWI_SCORE_GRAPH_H
 
+#include "backend/backend.h"
 #include "prepare/csr.h"
 
 /*
@@ -13,6 +14,8 @@ typedef struct cwi_graph {
     int64_t *start;     /* [n_nodes + 1] */
     int32_t *neighbour; /* [2 edges] node numbers */
     float *weight;      /* [2 edges] */
+    int64_t n_chunks;
+    int32_t *cut; /* [n_chunks + 1] nodes at which work is cut: chunks have about as many edges */
 } cwi_graph;
 
 /* train: items by user. */
@@ -20,8 +23,16 @@ cw_status cwi_graph_create(cw_context *ctx, const cwi_csr *train, int32_t n_user
                            cwi_graph *out);
 void cwi_graph_clear(cwi_graph *graph); /* a zeroed one is fine */
 
-/* to = A from, both [n_nodes][d]; add (may be NULL) is added to every row. */
-cw_status cwi_graph_multiply(cw_context *ctx, const cwi_graph *graph, const float *from, int32_t d,
-                             const float *add, float *to);
+/* p->to = p->scale * (p->add + A p->from), every table of [n_nodes][p->d]. */
+cw_status cwi_graph_multiply(cw_context *ctx, const cwi_graph *graph, const cwi_product *p);
+
+/* The same for the n listed rows alone, each listed once; the others stay as they are. */
+cw_status cwi_graph_multiply_rows(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
+                                  const int32_t *rows, int64_t n);
+
+/* The same as cwi_graph_multiply, bit for bit, for a p->from whose rows are 0 where they are not
+ * live; few of those are read. */
+cw_status cwi_graph_multiply_live(cw_context *ctx, const cwi_graph *graph, const cwi_product *p,
+                                  const bool *is_live);
 
 #endif

@@ -6,6 +6,7 @@
  * (G + A G + ... + A^L G) / (L + 1), by Horner's rule.  Without layers this is matrix
  * factorisation, bit for bit.
  */
+#include <math.h>
 #include <string.h>
 
 #include "core/mem.h"
@@ -14,7 +15,7 @@
 #include "score/score.h"
 #include "score/table.h"
 
-enum { ENTRIES_A_CHUNK = 1 << 15 };
+enum { ROWS_A_CHUNK = 256 };
 
 /* The graph, the table below it and the final embeddings. */
 typedef struct layers {
@@ -22,7 +23,7 @@ typedef struct layers {
     const cwi_tensor *table; /* E^(0) */
     int64_t count;           /* L */
     int32_t d;
-    float *final;   /* [nodes][d] E */
+    float *final;   /* [nodes][d] E; while training, of the rows of the batch, and 0 elsewhere */
     float *work[2]; /* [nodes][d] scratch */
 } layers;
 
@@ -31,6 +32,9 @@ typedef struct state {
     cwi_table final;   /* the view of l.final */
     float final_decay; /* L2 of the final embeddings: its half times their squares */
     cwi_table_plan plan;
+    int64_t n_wanted;
+    int32_t *wanted;     /* [nodes] rows of the batch, each once */
+    bool *is_wanted;     /* [nodes] */
     float *touched_rows; /* [touched][d] dL/dE of the rows of the batch */
     int32_t *all;        /* [nodes] 0, 1, 2, ...: every row has a gradient */
 } state;
@@ -69,56 +73,82 @@ static cw_status create_layers(cw_context *ctx, const cwi_shape *shape, const cw
     status = cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph);
     if (status != CW_OK) return status;
     size_t rows = (size_t)out->table->rows, bytes = (size_t)out->d * sizeof(float);
-    out->final = cwi_alloc(ctx, rows, bytes);
+    out->final = cwi_alloc_zero(ctx, rows, bytes);
     out->work[0] = cwi_alloc(ctx, rows, bytes);
     out->work[1] = cwi_alloc(ctx, rows, bytes);
     return out->final && out->work[0] && out->work[1] ? CW_OK : CW_NO_MEMORY;
 }
 
-/* ---- sums over layers, entry by entry ------------------------------------------- */
+/* ---- from E^(0) to E -------------------------------------------------------------- */
 
+/* Some rows of E under way: the listed ones, or all. */
 typedef struct sweep {
-    float *to;
+    const layers *l;
     const float *from;
-    float factor;
+    const int32_t *rows; /* NULL: all */
 } sweep;
 
-static cw_status add_entries(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static int64_t row_at(const sweep *s, int64_t k)
+{
+    return (s->rows ? s->rows[k] : k) * s->l->d;
+}
+
+static cw_status copy_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const sweep *s = arg;
     (void)chunk;
-    for (int64_t k = begin; k < end; k++) s->to[k] += s->from[k];
+    for (int64_t k = begin; k < end; k++)
+        memcpy(s->l->final + row_at(s, k), s->from + row_at(s, k),
+               (size_t)s->l->d * sizeof *s->from);
     return CW_OK;
 }
 
-static cw_status scale_entries(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static cw_status add_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const sweep *s = arg;
     (void)chunk;
-    for (int64_t k = begin; k < end; k++) s->to[k] = s->from[k] * s->factor;
+    for (int64_t k = begin; k < end; k++) {
+        float *to = s->l->final + row_at(s, k);
+        const float *from = s->from + row_at(s, k);
+        for (int32_t j = 0; j < s->l->d; j++) to[j] += from[j];
+    }
     return CW_OK;
 }
 
-/* E from E^(0). */
-static cw_status propagate(cw_context *ctx, layers *l)
+static float mean_factor(const layers *l)
+{
+    return 1.0f / (float)(l->count + 1);
+}
+
+/* The last layer is only ever seen in the mean: it goes straight there, for the rows asked for. */
+static cw_status add_last_layer(cw_context *ctx, const layers *l, const sweep *s, int64_t n)
+{
+    const cwi_product p = {s->from, l->d, l->final, mean_factor(l), l->final};
+    return s->rows ? cwi_graph_multiply_rows(ctx, &l->graph, &p, s->rows, n)
+                   : cwi_graph_multiply(ctx, &l->graph, &p);
+}
+
+/* The sum of all layers but the last; *s then holds the layer before it. */
+static cw_status add_layers(cw_context *ctx, layers *l, sweep *s, int64_t n)
 {
     cw_status status;
-    int64_t entries = l->table->rows * l->d;
-    const float *from = l->table->data;
-    sweep scale = {l->final, l->final, 1.0f / (float)(l->count + 1)};
-
-    memcpy(l->final, from, (size_t)entries * sizeof *from);
-    for (int64_t k = 0; k < l->count; k++) {
-        float *to = l->work[k % 2];
-        sweep add = {l->final, to, 0};
-        CW_TRY(cwi_graph_multiply(ctx, &l->graph, from, l->d, NULL, to));
-        CW_TRY(cwi_pool_for(ctx, entries, ENTRIES_A_CHUNK, add_entries, &add));
-        from = to;
+    CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, copy_rows, s));
+    for (int64_t k = 0; k + 1 < l->count; k++) {
+        const cwi_product p = {.from = s->from, .d = l->d, .scale = 1, .to = l->work[k % 2]};
+        CW_TRY(cwi_graph_multiply(ctx, &l->graph, &p));
+        s->from = p.to;
+        CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, add_rows, s));
     }
-    status = CW_OK;
-    if (l->count > 0) CW_TRY(cwi_pool_for(ctx, entries, ENTRIES_A_CHUNK, scale_entries, &scale));
 done:
     return status;
+}
+
+/* The n listed rows of E. */
+static cw_status propagate(cw_context *ctx, layers *l, const int32_t *rows, int64_t n)
+{
+    sweep s = {l, l->table->data, rows};
+    cw_status status = add_layers(ctx, l, &s, n);
+    return status == CW_OK && l->count > 0 ? add_last_layer(ctx, l, &s, n) : status;
 }
 
 /* ---- training -------------------------------------------------------------------- */
@@ -129,6 +159,8 @@ static void close_state(void *opened)
     if (!s) return;
     clear_layers(&s->l);
     cwi_table_plan_clear(&s->plan);
+    cwi_free(s->wanted);
+    cwi_free(s->is_wanted);
     cwi_free(s->touched_rows);
     cwi_free(s->all);
     cwi_free(s);
@@ -150,7 +182,9 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     int64_t most = 2 * max_slots < rows ? 2 * max_slots : rows;
     s->touched_rows = cwi_alloc(ctx, (size_t)most, (size_t)s->l.d * sizeof *s->touched_rows);
     s->all = cwi_alloc(ctx, (size_t)rows, sizeof *s->all);
-    status = s->touched_rows && s->all ? CW_OK : CW_NO_MEMORY;
+    s->wanted = cwi_alloc(ctx, (size_t)rows, sizeof *s->wanted);
+    s->is_wanted = cwi_alloc_zero(ctx, (size_t)rows, sizeof *s->is_wanted);
+    status = s->touched_rows && s->all && s->wanted && s->is_wanted ? CW_OK : CW_NO_MEMORY;
     for (int64_t r = 0; r < rows && status == CW_OK; r++) s->all[r] = (int32_t)r;
 done:
     if (status == CW_OK)
@@ -160,20 +194,49 @@ done:
     return status;
 }
 
+static void zero_wanted(state *s)
+{
+    for (int64_t k = 0; k < s->n_wanted; k++)
+        memset(s->l.final + (int64_t)s->wanted[k] * s->l.d, 0, (size_t)s->l.d * sizeof *s->l.final);
+}
+
+static void want(state *s, int32_t row)
+{
+    if (s->is_wanted[row]) return;
+    s->is_wanted[row] = true;
+    s->wanted[s->n_wanted++] = row;
+}
+
+/* List the rows of a batch in place of those of the last one; all of them where all have an L2
+ * term. */
+static void want_batch(state *s, const cwi_batch *batch)
+{
+    zero_wanted(s);
+    for (int64_t k = 0; k < s->n_wanted; k++) s->is_wanted[s->wanted[k]] = false;
+    s->n_wanted = 0;
+    for (int64_t k = 0; k < batch->n_slots; k++) {
+        want(s, batch->user[k]);
+        want(s, s->final.n_users + batch->item[k]);
+    }
+    for (int32_t r = 0; s->final_decay > 0 && r < s->l.table->rows; r++) want(s, r);
+}
+
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
     state *s = opened;
-    cw_status status = propagate(ctx, &s->l);
+    want_batch(s, batch);
+    cw_status status = propagate(ctx, &s->l, s->wanted, s->n_wanted);
     if (status != CW_OK) return status;
     return cwi_table_score(ctx, &s->final, batch, out);
 }
 
-/* The final embeddings give way to the gradient of their own L2 term, which is often none. */
-static double start_from_decay(state *s, int64_t entries)
+/* The final embeddings give way to the gradient of their own L2 term, whose value is returned. */
+static double start_from_decay(state *s)
 {
     float *x = s->l.final;
+    int64_t entries = s->l.table->rows * s->l.d;
     if (s->final_decay == 0) {
-        memset(x, 0, (size_t)entries * sizeof *x);
+        zero_wanted(s);
         return 0;
     }
     double squares = cwi_ops_best()->sum_squares(x, entries);
@@ -181,31 +244,41 @@ static double start_from_decay(state *s, int64_t entries)
     return (double)s->final_decay / 2 * squares;
 }
 
-/* dL/dE of the batch's rows, then back through the layers; `final` is free to hold G by then. */
+/* Put G = dL/dE where E was; of the rows that were scored, select may have dropped some. */
+static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *batch,
+                                   const float *slope, const cwi_extra *extra, double *penalty)
+{
+    const layers *l = &s->l;
+    cw_status status =
+        cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows, penalty);
+    if (status != CW_OK) return status;
+    *penalty += start_from_decay(s);
+    for (int64_t t = 0; t < s->plan.n_touched; t++) {
+        float *to = l->final + (int64_t)s->plan.touched[t] * l->d;
+        for (int32_t j = 0; j < l->d; j++) to[j] += s->touched_rows[t * l->d + j];
+    }
+    return CW_OK;
+}
+
+/* dL/dE of the batch's rows, then back through the layers, from which other rows get theirs. */
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
     cw_status status;
     state *s = opened;
     layers *l = &s->l;
-    int64_t entries = l->table->rows * l->d;
-    float *source = l->final, *x = l->final;
+    float *x = l->final;
     double penalty;
 
-    CW_TRY(cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows,
-                              &penalty));
-    penalty += start_from_decay(s, entries);
-    for (int64_t t = 0; t < s->plan.n_touched; t++) {
-        float *to = source + (int64_t)s->plan.touched[t] * l->d;
-        for (int32_t j = 0; j < l->d; j++) to[j] += s->touched_rows[t * l->d + j];
-    }
+    CW_TRY(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
     for (int64_t k = 0; k < l->count; k++) {
-        float *to = l->work[k % 2];
-        CW_TRY(cwi_graph_multiply(ctx, &l->graph, x, l->d, source, to));
-        x = to;
+        bool is_last = k + 1 == l->count;
+        const cwi_product p = {x, l->d, l->final, is_last ? mean_factor(l) : 1, l->work[k % 2]};
+        CW_TRY(k == 0 && s->final_decay == 0
+                   ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
+                   : cwi_graph_multiply(ctx, &l->graph, &p));
+        x = p.to;
     }
-    sweep scale = {x, x, 1.0f / (float)(l->count + 1)};
-    if (l->count > 0) CW_TRY(cwi_pool_for(ctx, entries, ENTRIES_A_CHUNK, scale_entries, &scale));
     *out = (cwi_gradient){
         .n_touched = l->table->rows, .touched = s->all, .rows = x, .penalty = penalty};
 done:
@@ -214,18 +287,80 @@ done:
 
 /* ---- ranking --------------------------------------------------------------------- */
 
-/* Propagate once; only the final embeddings are kept. */
+/* What a ranker keeps: final vectors, and what each item passes on to a user. */
+typedef struct folding {
+    void *vectors;   /* freed with the ranker */
+    float *messages; /* [items][width] */
+} folding;
+
+static void close_folding(cwi_ranker *ranker)
+{
+    folding *f = ranker->state;
+    cwi_free(f->vectors);
+    cwi_free(f->messages);
+    cwi_free(f);
+}
+
+/* A new user without a vector of his own: one hop from his items. */
+static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         float *out)
+{
+    const folding *f = ranker->state;
+    int32_t d = ranker->width;
+    float *u = cwi_alloc_zero(ctx, (size_t)d, sizeof *u);
+    if (!u) return CW_NO_MEMORY;
+    const float *const one[1] = {u};
+    for (int32_t k = 0; k < n; k++)
+        for (int32_t j = 0; j < d; j++) u[j] += f->messages[(int64_t)items[k] * d + j];
+    for (int32_t j = 0; j < d; j++) u[j] /= sqrtf((float)n);
+    cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, d, out);
+    cwi_free(u);
+    return CW_OK;
+}
+
+/* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums.
+ */
+static cw_status keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l, folding *f)
+{
+    int32_t columns = l->d / shape->heads * shape->ranked;
+    f->messages = cwi_alloc(ctx, (size_t)shape->n_items, (size_t)columns * sizeof *f->messages);
+    if (!f->messages) return CW_NO_MEMORY;
+    for (int64_t i = 0; i < shape->n_items; i++) {
+        int64_t node = shape->n_users + i;
+        int64_t degree = l->graph.start[node + 1] - l->graph.start[node];
+        float factor = mean_factor(l) / sqrtf(degree > 0 ? (float)degree : 1.0f);
+        for (int32_t j = 0; j < columns; j++)
+            f->messages[i * columns + j] = factor * l->final[node * l->d + j];
+    }
+    return CW_OK;
+}
+
+/* Propagate once; the final embeddings and the messages are kept. */
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out)
 {
+    cw_status status;
     layers l = {.count = 0};
-    cw_status status = create_layers(ctx, shape, options, params, &l);
-    if (status == CW_OK) status = propagate(ctx, &l);
-    if (status == CW_OK) {
-        status = cwi_table_rank(ctx, shape, l.final, l.d, true, out);
-        l.final = NULL;
-    }
+    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
+    if (!f) return CW_NO_MEMORY;
+    CW_TRY(create_layers(ctx, shape, options, params, &l));
+    sweep s = {&l, l.table->data, NULL};
+    CW_TRY(add_layers(ctx, &l, &s, l.table->rows));
+    CW_TRY(keep_messages(ctx, shape, &l, f));
+    if (l.count > 0) CW_TRY(add_last_layer(ctx, &l, &s, l.table->rows));
+    float *vectors = l.final;
+    l.final = NULL;
+    CW_TRY(cwi_table_rank(ctx, shape, vectors, l.d, true, out));
+    f->vectors = out->state;
+    out->state = f;
+    out->close = close_folding;
+    if (l.count > 0) out->fold_in = fold_in;
+done:
     clear_layers(&l);
+    if (status != CW_OK) {
+        cwi_free(f->messages);
+        cwi_free(f);
+    }
     return status;
 }
 

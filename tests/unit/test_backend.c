@@ -67,6 +67,35 @@ static void check_products(const cwi_ops *ops, const cwi_ops *ref, int d)
     assert_true(ops->sum_squares(a, ROWS * d) == ref->sum_squares(a, ROWS * d));
 }
 
+/* Rows of 0, 1, 2, ... entries, PAIRS in all; `add` and the result share their place when asked. */
+static void check_sparse(const cwi_ops *ops, const cwi_ops *ref, int d, bool in_place)
+{
+    static float from[ROWS * MAX_D], add[ROWS * MAX_D], got[ROWS * MAX_D], expected[ROWS * MAX_D];
+    int64_t start[] = {0, 0, 1, 3, 6, 10, 15, 21, 28, 36, 45, PAIRS};
+    enum { N = sizeof start / sizeof start[0] - 1 };
+    int32_t column[PAIRS];
+    float weight[PAIRS];
+    const cwi_sparse a = {start, column, weight};
+    pack(table, d, from);
+    pack(other, d, add);
+    for (int k = 0; k < PAIRS; k++) {
+        column[k] = k * 7 % ROWS;
+        weight[k] = sinf((float)k);
+    }
+    for (int r = 0; r < N; r++) {
+        float *row = expected + r * d;
+        ref->weighted_sum(from, d, d, column + start[r], weight + start[r], start[r + 1] - start[r],
+                          row);
+        for (int j = 0; j < d; j++) row[j] = 0.3f * (row[j] + add[r * d + j]);
+    }
+    memcpy(got, add, sizeof got);
+    const cwi_product p = {from, d, in_place ? got : add, 0.3f, got};
+    ops->sparse_rows(&a, &p, 0, 4);
+    ops->sparse_rows(&a, &p, 4, N);
+    assert_memory_equal(got, expected, (size_t)(N * d) * sizeof *got);
+    assert_memory_equal(got + N * d, add + N * d, (size_t)d * sizeof *got);
+}
+
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
     const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
@@ -87,7 +116,7 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 static void all_tables_agree_bit_for_bit(void **state)
 {
     (void)state;
-    static const int widths[] = {1, 2, 15, 16, 17, 64, 128, 133};
+    static const int widths[] = {1, 2, 15, 16, 17, 32, 64, 100, 128, 133};
     const cwi_ops *ops, *ref = cwi_ops_find("ref");
     size_t at = 0;
     fill();
@@ -95,6 +124,8 @@ static void all_tables_agree_bit_for_bit(void **state)
         print_message("table %s\n", ops->name);
         for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
             check_products(ops, ref, widths[w]);
+            check_sparse(ops, ref, widths[w], false);
+            check_sparse(ops, ref, widths[w], true);
             check_adam(ops, ref, widths[w]);
         }
     }

@@ -85,6 +85,11 @@ static void scores_are_those_of_the_specification(void **state)
     end(&s);
 }
 
+static void multiply(small *s, const cwi_graph *graph, cwi_product p)
+{
+    assert_int_equal(cwi_graph_multiply(s->l.ctx, graph, &p), CW_OK);
+}
+
 static void products_with_the_graph_are_exact(void **state)
 {
     (void)state;
@@ -103,15 +108,15 @@ static void products_with_the_graph_are_exact(void **state)
     float x[2][4][2];
     begin(&s, "3");
     assert_int_equal(cwi_graph_create(s.l.ctx, &s.train, 2, 2, &graph), CW_OK);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, table7[0], 2, NULL, x[0][0]), CW_OK);
+    multiply(&s, &graph, (cwi_product){table7[0], 2, NULL, 1, x[0][0]});
     for (int r = 0; r < 4; r++)
         for (int c = 0; c < 2; c++) near((double)x[0][r][c], layer1[r][c], 1e-6);
     memcpy(x[1], g, sizeof g);
     for (int k = 0; k < 3; k++)
-        assert_int_equal(
-            cwi_graph_multiply(s.l.ctx, &graph, x[(k + 1) % 2][0], 2, g[0], x[k % 2][0]), CW_OK);
+        multiply(&s, &graph,
+                 (cwi_product){x[(k + 1) % 2][0], 2, g[0], k == 2 ? 0.25f : 1, x[k % 2][0]});
     for (int r = 0; r < 4; r++)
-        for (int c = 0; c < 2; c++) near((double)x[0][r][c] / 4, back[r][c], 1e-6);
+        for (int c = 0; c < 2; c++) near((double)x[0][r][c], back[r][c], 1e-6);
     cwi_graph_clear(&graph);
     end(&s);
 }
@@ -253,11 +258,156 @@ static void lonely_nodes_and_a_single_edge_work(void **state)
     begin(&s, "1");
     assert_int_equal(cwi_csr_create(s.l.ctx, user, item, 1, 3, &one), CW_OK);
     assert_int_equal(cwi_graph_create(s.l.ctx, &one, 3, 3, &graph), CW_OK);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, from[0], 1, NULL, to[0]), CW_OK);
+    multiply(&s, &graph, (cwi_product){from[0], 1, NULL, 1, to[0]});
     static const float expected[] = {0, 6, 0, 0, 0, 2};
     assert_memory_equal(to, expected, sizeof expected);
     cwi_graph_clear(&graph);
     cwi_csr_clear(&one);
+    end(&s);
+}
+
+/* Every user has 10 items, one of which everybody has. */
+enum { MANY_USERS = 3000, MANY_ITEMS = 500, MANY_NODES = MANY_USERS + MANY_ITEMS, EACH = 10 };
+
+static void create_many(small *s, cwi_graph *graph)
+{
+    static int32_t user[MANY_USERS * EACH], item[MANY_USERS * EACH];
+    cwi_csr train;
+    for (int k = 0; k < MANY_USERS * EACH; k++) {
+        user[k] = k / EACH;
+        item[k] = k % EACH == 0 ? 0 : 1 + (k * 37 + k / EACH) % (MANY_ITEMS - 1);
+    }
+    assert_int_equal(cwi_csr_create(s->l.ctx, user, item, MANY_USERS * EACH, MANY_USERS, &train),
+                     CW_OK);
+    assert_int_equal(cwi_graph_create(s->l.ctx, &train, MANY_USERS, MANY_ITEMS, graph), CW_OK);
+    cwi_csr_clear(&train);
+}
+
+static void chunks_cover_all_nodes_with_few_edges_each(void **state)
+{
+    (void)state;
+    small s;
+    cwi_graph graph;
+    begin(&s, "1");
+    create_many(&s, &graph);
+    assert_true(graph.n_chunks > 4 && graph.n_chunks < 20);
+    assert_int_equal(graph.cut[0], 0);
+    assert_int_equal(graph.cut[graph.n_chunks], MANY_NODES);
+    for (int64_t c = 0; c < graph.n_chunks; c++) {
+        assert_true(graph.cut[c] < graph.cut[c + 1]);
+        assert_true(graph.start[graph.cut[c + 1]] - graph.start[graph.cut[c]] <= 4096 + MANY_USERS);
+    }
+    cwi_graph_clear(&graph);
+    end(&s);
+}
+
+static void listed_rows_are_those_of_the_whole_product(void **state)
+{
+    (void)state;
+    static float from[MANY_NODES][3], all[MANY_NODES][3], some[MANY_NODES][3];
+    static int32_t rows[MANY_NODES / 7];
+    small s;
+    cwi_graph graph;
+    begin(&s, "1");
+    create_many(&s, &graph);
+    for (int r = 0; r < MANY_NODES; r++)
+        for (int j = 0; j < 3; j++) from[r][j] = sinf((float)(3 * r + j));
+    for (int k = 0; k < MANY_NODES / 7; k++) rows[k] = MANY_NODES - 1 - 7 * k;
+    multiply(&s, &graph, (cwi_product){from[0], 3, from[0], 0.5f, all[0]});
+    const cwi_product p = {from[0], 3, from[0], 0.5f, some[0]};
+    assert_int_equal(cwi_graph_multiply_rows(s.l.ctx, &graph, &p, rows, MANY_NODES / 7), CW_OK);
+    for (int32_t r = 0; r < MANY_NODES; r++) {
+        static const float nothing[3];
+        bool is_listed = (MANY_NODES - 1 - r) % 7 == 0 && (MANY_NODES - 1 - r) / 7 < MANY_NODES / 7;
+        assert_memory_equal(some[r], is_listed ? all[r] : nothing, sizeof some[r]);
+    }
+    cwi_graph_clear(&graph);
+    end(&s);
+}
+
+/* Few live rows, half, and all: more entries than the rows of popular items have room for. */
+static void rows_of_zeros_need_not_be_read(void **state)
+{
+    (void)state;
+    static const int every[] = {50, 2, 1};
+    static float from[MANY_NODES][3], add[MANY_NODES][3], all[MANY_NODES][3], live[MANY_NODES][3];
+    static bool is_live[MANY_NODES];
+    small s;
+    cwi_graph graph;
+    begin(&s, "1");
+    create_many(&s, &graph);
+    for (size_t c = 0; c < 3; c++) {
+        for (int r = 0; r < MANY_NODES; r++) {
+            is_live[r] = r % every[c] == 0;
+            for (int j = 0; j < 3; j++) {
+                from[r][j] = is_live[r] ? sinf((float)(3 * r + j)) : 0;
+                add[r][j] = cosf((float)(3 * r + j));
+            }
+        }
+        multiply(&s, &graph, (cwi_product){from[0], 3, add[0], 0.5f, all[0]});
+        for (int r = 0; r < MANY_NODES; r++)
+            if (!is_live[r]) from[r][c] = NAN;
+        const cwi_product p = {from[0], 3, add[0], 0.5f, live[0]};
+        assert_int_equal(cwi_graph_multiply_live(s.l.ctx, &graph, &p, is_live), CW_OK);
+        assert_memory_equal(live, all, sizeof all);
+    }
+    cwi_graph_clear(&graph);
+    end(&s);
+}
+
+/* The gradient of one slot; G and E share a table, of which only rows of the batch are filled. */
+static void slope_of(small *s, int32_t user, int32_t item, float gradient[4][2])
+{
+    const float slope[] = {1};
+    float score[1];
+    cwi_gradient found;
+    s->batch.user[0] = user;
+    s->batch.item[0] = item;
+    s->batch.n_groups = 1;
+    s->batch.n_slots = 1;
+    s->batch.group[0] = (cwi_group){.slots = 1, .rows = 1, .first_slot = 0};
+    assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
+    assert_int_equal(cwi_backbone_lightgcn.gradient(s->l.ctx, s->scorer, &s->batch, slope, &found),
+                     CW_OK);
+    assert_int_equal(found.n_touched, 4);
+    memcpy(gradient, found.rows, 8 * sizeof(float));
+}
+
+static void a_batch_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    static const char *const layers[] = {"0", "1", "2", "3"};
+    for (size_t k = 0; k < 4; k++) {
+        small fresh, used;
+        float expected[4][2], got[4][2];
+        begin(&fresh, layers[k]);
+        slope_of(&fresh, 1, 1, expected);
+        end(&fresh);
+        begin(&used, layers[k]);
+        slope_of(&used, 0, 0, got);
+        assert_memory_not_equal(got, expected, sizeof got);
+        slope_of(&used, 1, 1, got);
+        assert_memory_equal(got, expected, sizeof got);
+        end(&used);
+    }
+}
+
+/* With one layer a user without a vector of his own is what his items make of him. */
+static void a_new_user_is_one_hop_from_his_items(void **state)
+{
+    (void)state;
+    small s;
+    float known[2], new[2];
+    cwi_ranker ranker;
+    begin(&s, "1");
+    memset(s.params.tensor[0].data, 0, 2 * sizeof(float));
+    assert_int_equal(cwi_backbone_lightgcn.rank(s.l.ctx, &s.shape, s.options, &s.params, &ranker),
+                     CW_OK);
+    ranker.score(&ranker, (const int32_t[]){0}, 1, known);
+    assert_int_equal(ranker.fold_in(s.l.ctx, &ranker, (const int32_t[]){0, 1}, 2, new), CW_OK);
+    for (int i = 0; i < 2; i++) near((double)new[i], (double)known[i], 1e-6);
+    assert_true(fabsf(known[0]) > 0.1f);
+    cwi_ranker_close(&ranker);
     end(&s);
 }
 
@@ -270,6 +420,11 @@ int main(void)
         cmocka_unit_test(without_layers_it_is_matrix_factorisation),
         cmocka_unit_test(same_bits_on_one_two_and_three_threads),
         cmocka_unit_test(lonely_nodes_and_a_single_edge_work),
+        cmocka_unit_test(a_new_user_is_one_hop_from_his_items),
+        cmocka_unit_test(chunks_cover_all_nodes_with_few_edges_each),
+        cmocka_unit_test(listed_rows_are_those_of_the_whole_product),
+        cmocka_unit_test(rows_of_zeros_need_not_be_read),
+        cmocka_unit_test(a_batch_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

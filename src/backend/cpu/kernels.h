@@ -11,6 +11,13 @@
 
 enum { LANES = 16, STEP_LANES = 32, ITEMS_AT_ONCE = 4 };
 
+/* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
+ * called from memory.  Wide blocks read more of a row at a time, which counts more than that all
+ * sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block, so
+ * that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
+ * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
+enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
+
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
 static inline float fold(float *sum)
 {
@@ -46,6 +53,41 @@ static void weighted_sum(const float *table, int32_t d, int32_t stride, const in
         float w = weight[k];
         for (int32_t j = 0; j < d; j++) to[j] += w * from[j];
     }
+}
+
+/* Columns j .. j + width - 1 of one row of a product.  Where width is constant the sums stay in
+ * registers, so it has to be inlined. */
+__attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a,
+                                                             const cwi_product *p, int64_t r,
+                                                             int64_t last, int32_t j, int32_t width)
+{
+    float sum[WIDE];
+    for (int32_t l = 0; l < width; l++) sum[l] = 0;
+    for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
+        const float *restrict from = p->from + (int64_t)a->column[e] * p->d + j;
+        int64_t later = e + ENTRIES_AHEAD < last ? e + ENTRIES_AHEAD : last;
+        const float *ahead = p->from + (int64_t)a->column[later] * p->d + j;
+        float w = a->weight[e];
+        for (int32_t l = 0; l < width; l += LANES) __builtin_prefetch(ahead + l);
+        for (int32_t l = 0; l < width; l++) sum[l] += w * from[l];
+    }
+    int64_t at = r * p->d + j;
+    if (p->add)
+        for (int32_t l = 0; l < width; l++) sum[l] += p->add[at + l];
+    for (int32_t l = 0; l < width; l++) p->to[at + l] = p->scale * sum[l];
+}
+
+static void sparse_rows(const cwi_sparse *a, const cwi_product *p, int64_t begin, int64_t end)
+{
+    int64_t last = a->start[end] - 1;
+    int32_t j = 0;
+    for (; j + WIDE <= p->d; j += WIDE)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, WIDE);
+    for (; j + MEDIUM <= p->d; j += MEDIUM)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, MEDIUM);
+    for (; j + NARROW <= p->d; j += NARROW)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, NARROW);
+    for (int64_t r = begin; r < end && j < p->d; r++) sparse_row(a, p, r, last, j, p->d - j);
 }
 
 static double sum_squares(const float *x, int64_t n)
@@ -174,6 +216,7 @@ const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .dot_pairs = dot_pairs,
     .weighted_sum = weighted_sum,
+    .sparse_rows = sparse_rows,
     .adam = adam,
     .adam_missed = adam_missed,
     .score_block = score_block,
