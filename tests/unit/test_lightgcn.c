@@ -367,8 +367,8 @@ static void slope_of(small *s, int32_t user, int32_t item, float gradient[4][2])
     s->batch.n_slots = 1;
     s->batch.group[0] = (cwi_group){.slots = 1, .rows = 1, .first_slot = 0};
     assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    assert_int_equal(cwi_backbone_lightgcn.gradient(s->l.ctx, s->scorer, &s->batch, slope, &found),
-                     CW_OK);
+    assert_int_equal(
+        cwi_backbone_lightgcn.gradient(s->l.ctx, s->scorer, &s->batch, slope, NULL, &found), CW_OK);
     assert_int_equal(found.n_touched, 4);
     memcpy(gradient, found.rows, 8 * sizeof(float));
 }
