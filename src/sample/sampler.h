@@ -15,6 +15,7 @@ typedef struct cwi_training {
     int32_t *user, *item; /* [count] */
     cwi_csr by_user;      /* items ascending */
     int64_t *degree;      /* [n_items] */
+    double *propensity;   /* [n_items] how likely an item is to be seen; NULL until it is set */
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
@@ -26,6 +27,9 @@ static inline bool cwi_training_has(const cwi_training *training, int32_t user, 
 {
     return cwi_csr_has(&training->by_user, user, item);
 }
+
+/* An item that the user did not have, uniformly; false when he had them all. */
+bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item);
 
 enum { CWI_MAX_K = 16 };
 
@@ -61,6 +65,7 @@ typedef struct cwi_sampler {
 } cwi_sampler;
 
 extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
+extern const cwi_sampler cwi_sampler_ubpr, cwi_sampler_pointwise, cwi_sampler_weighted;
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {
