@@ -9,23 +9,6 @@
 
 static const char header[] = "id,idx";
 
-static bool is_word(cwi_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
-static cw_status check_header(cw_context *ctx, cwi_source *source, cwi_records *records)
-{
-    size_t count;
-    const char *wrong;
-    cw_status status = cwi_records_next(ctx, records, source, &count, &wrong);
-    if (status != CW_OK) return status;
-    if (count == 0) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
-    if (count == 2 && is_word(records->field[0], "id") && is_word(records->field[1], "idx"))
-        return CW_OK;
-    return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header id,idx");
-}
-
 static cw_status add_record(cw_context *ctx, const cwi_source *source, cwi_text id, cwi_text idx,
                             cwi_idmap *map, int64_t *index)
 {
@@ -72,7 +55,7 @@ static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *
     size_t room = 0, count;
     const char *wrong;
 
-    CW_TRY(check_header(ctx, source, records));
+    CW_TRY(cwi_records_header(ctx, records, source, header));
     for (;;) {
         CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
         if (count == 0) break;
