@@ -38,11 +38,13 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 static json_t *describe_identity(const cwi_trainer *t)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
-                                                 "eval-every", "checkpoint-every", "resume"};
+                                                 "eval-every", "checkpoint-every", "resume",
+                                                 "propensity"};
     json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
-    return json_pack("{s:s, s:o}", "data", t->data_hash, "options", options);
+    return json_pack("{s:s, s:s, s:o}", "data", t->data_hash, "propensities", t->propensity_hash,
+                     "options", options);
 }
 
 static char *dump(json_t *value)
@@ -157,18 +159,24 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
     return status;
 }
 
-/* The first option that differs, for the message. */
+/* A checksum of the identity, by key. */
+static bool is_other(const json_t *theirs, const char *key, const char *hash)
+{
+    const char *other = json_string_value(json_object_get(theirs, key));
+    return !other || strcmp(other, hash) != 0;
+}
+
+/* What differs, or the first option that does, for the message. */
 static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
                                 const json_t *ours)
 {
     const char *name;
     json_t *value;
-    const char *data = json_string_value(json_object_get(theirs, "data"));
-    if (!data || strcmp(data, t->data_hash) != 0)
+    bool other_data = is_other(theirs, "data", t->data_hash);
+    if (other_data || is_other(theirs, "propensities", t->propensity_hash))
         return cwi_fail(t->ctx, CW_BAD_DATA,
-                        "%s was made with other data; train without --resume, "
-                        "or remove it",
-                        path);
+                        "%s was made with other %s; train without --resume, or remove it", path,
+                        other_data ? "data" : "propensities");
     json_object_foreach(json_object_get(ours, "options"), name, value)
     {
         json_t *other = json_object_get(json_object_get(theirs, "options"), name);

@@ -41,6 +41,7 @@ typedef struct cwi_trainer {
     const cwi_method *method;
     const cwi_backbone *backbone;
     char data_hash[CWI_HASH_BYTES];
+    char propensity_hash[CWI_HASH_BYTES]; /* of those of a file; "" when there is none */
 
     cwi_training training;
     cwi_shape shape;

@@ -22,3 +22,12 @@ measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
 measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
+measure ubpr --method ubpr --lr 3e-3
+measure ubpr-clip --method ubpr --lr 3e-3 --clip -1 --propensity-power 0.5
+measure ubpr-lightgcn --method ubpr --backbone lightgcn --lr 3e-3 --layers 1
+measure rel-mf --method rel-mf --lr 1e-2
+measure rel-mf-log --method rel-mf --lr 1e-2 --relmf-loss log --propensity-min 0.3
+measure bce --method bce --lr 1e-2
+measure bce-user --method bce --lr 1e-2 --negatives user
+measure mse --method mse --lr 1e-2
+measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5
