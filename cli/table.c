@@ -3,6 +3,11 @@
 
 #include "cli.h"
 
+enum { N_QUANTILES = 9 };
+
+static const char *const quantile[N_QUANTILES] = {"min", "p1",  "p10", "p25", "median",
+                                                  "p75", "p90", "p99", "max"};
+
 const char *cli_thousands(json_int_t value, char out[32])
 {
     char digits[24];
@@ -49,26 +54,41 @@ static void print_parts(const json_t *parts)
     }
 }
 
-static void print_degrees(const json_t *root)
+/* The heading of a table of quantiles. */
+static void print_quantiles(const char *label)
 {
-    static const char *const column[] = {"min", "p1",  "p10", "p25", "median",
-                                         "p75", "p90", "p99", "max"};
     static const char *const title[] = {"min",  "1 %",  "10 %", "25 %", "median",
                                         "75 %", "90 %", "99 %", "max"};
+    printf("\n%-16s", label);
+    for (size_t c = 0; c < N_QUANTILES; c++) printf(" %7s", title[c]);
+    printf(" %8s", "mean");
+}
+
+static void print_degrees(const json_t *root)
+{
     static const char *const row[][2] = {{"per user", "user_degrees"},
                                          {"per item", "item_degrees"}};
     char text[32];
 
-    printf("\n%-16s", "train rows");
-    for (size_t c = 0; c < 9; c++) printf(" %7s", title[c]);
-    printf(" %8s %6s\n", "mean", "Gini");
+    print_quantiles("train rows");
+    printf(" %6s\n", "Gini");
     for (size_t r = 0; r < 2; r++) {
         const json_t *degrees = json_object_get(root, row[r][1]);
         printf("%-16s", row[r][0]);
-        for (size_t c = 0; c < 9; c++)
-            printf(" %7s", cli_thousands(integer(degrees, column[c]), text));
+        for (size_t c = 0; c < N_QUANTILES; c++)
+            printf(" %7s", cli_thousands(integer(degrees, quantile[c]), text));
         printf(" %8.1f %6.3f\n", real(degrees, "mean"), real(degrees, "gini"));
     }
+}
+
+static void print_propensities(const json_t *propensities)
+{
+    char label[32];
+    snprintf(label, sizeof label, "(rows / max)^%g", real(propensities, "power"));
+    print_quantiles("propensity");
+    printf("\n%-16s", label);
+    for (size_t c = 0; c < N_QUANTILES; c++) printf(" %7.3f", real(propensities, quantile[c]));
+    printf(" %8.3f\n", real(propensities, "mean"));
 }
 
 static void print_train(const json_t *root)
@@ -80,6 +100,7 @@ static void print_train(const json_t *root)
     char text[32];
 
     print_degrees(root);
+    print_propensities(json_object_get(root, "propensities"));
     printf(
         "\nThe most popular 1 %% of items hold %.1f %% of the train rows, the top 10 %% %.1f %%.\n",
         100 * real(items, "top_1_percent"), 100 * real(items, "top_10_percent"));

@@ -229,21 +229,22 @@ cw_status cwi_records_next(cw_context *ctx, cwi_records *records, cwi_source *so
     return CW_OK;
 }
 
-static bool is_word(cwi_text text, const char *word, size_t length)
-{
-    return text.length == length && memcmp(text.at, word, length) == 0;
-}
-
 cw_status cwi_records_header(cw_context *ctx, cwi_records *records, cwi_source *source,
                              const char *header)
 {
-    size_t count, first = strcspn(header, ",");
-    const char *wrong, *second = header + first + 1;
+    size_t count;
+    const char *wrong, *at = header;
+    bool same = true;
     cw_status status = cwi_records_next(ctx, records, source, &count, &wrong);
+
     if (status != CW_OK) return status;
     if (count == 0) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
-    if (count == 2 && is_word(records->field[0], header, first) &&
-        is_word(records->field[1], second, strlen(second)))
-        return CW_OK;
+    for (size_t c = 0; c < count && !wrong; c++) {
+        cwi_text field = records->field[c];
+        size_t length = strcspn(at, ",");
+        same = same && field.length == length && memcmp(field.at, at, length) == 0;
+        at += length + (at[length] == ',');
+    }
+    if (same && !wrong && *at == '\0') return CW_OK;
     return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header %s", header);
 }

@@ -32,7 +32,7 @@ void cwi_records_clear(cwi_records *records);
 cw_status cwi_records_next(cw_context *ctx, cwi_records *records, cwi_source *source, size_t *count,
                            const char **wrong);
 
-/* Read the first record, which must be the two names of `header`, such as "id,idx". */
+/* Read the first record, which must be the names of `header`, such as "id,idx". */
 cw_status cwi_records_header(cw_context *ctx, cwi_records *records, cwi_source *source,
                              const char *header);
 

@@ -6,6 +6,8 @@
 #include "core/report.h"
 #include "prepare/stats.h"
 
+static const double usual_power = 0.5; /* of propensities, in the literature */
+
 static const char *const part_name[CWI_PARTS] = {"train", "valid", "test"};
 
 static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t *root)
@@ -35,12 +37,15 @@ static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t 
 {
     cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    json_t *degrees;
+    json_t *stats;
 
-    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &degrees));
-    CW_TRY(cwi_report_put(ctx, root, "user_degrees", degrees));
-    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &degrees));
-    CW_TRY(cwi_report_put(ctx, root, "item_degrees", degrees));
+    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &stats));
+    CW_TRY(cwi_report_put(ctx, root, "user_degrees", stats));
+    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &stats));
+    CW_TRY(cwi_report_put(ctx, root, "item_degrees", stats));
+    CW_TRY(cwi_propensity_stats(ctx, train->item, train->count, dataset->n_items, usual_power,
+                                &stats));
+    CW_TRY(cwi_report_put(ctx, root, "propensities", stats));
 done:
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "prepare/propensity.h"
 
 double cwi_gini(const int64_t *ascending, int64_t count)
 {
@@ -41,17 +42,20 @@ static int ascending_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static const struct {
+    const char *name;
+    double q;
+} quantiles[] = {{"min", 0},    {"p1", 0.01},  {"p10", 0.1},  {"p25", 0.25}, {"median", 0.5},
+                 {"p75", 0.75}, {"p90", 0.90}, {"p99", 0.99}, {"max", 1}};
+
+enum { N_QUANTILES = sizeof quantiles / sizeof quantiles[0] };
+
 static json_t *report_degrees(const int64_t *sorted, int32_t n, int64_t rows)
 {
-    static const struct {
-        const char *name;
-        double q;
-    } quantiles[] = {{"min", 0},    {"p1", 0.01},  {"p10", 0.1},  {"p25", 0.25}, {"median", 0.5},
-                     {"p75", 0.75}, {"p90", 0.90}, {"p99", 0.99}, {"max", 1}};
     json_t *out = json_object();
     int bad = 0;
 
-    for (size_t k = 0; k < sizeof quantiles / sizeof quantiles[0]; k++)
+    for (size_t k = 0; k < N_QUANTILES; k++)
         bad |= json_object_set_new(out, quantiles[k].name,
                                    json_integer(cwi_quantile(sorted, n, quantiles[k].q)));
     bad |= json_object_set_new(out, "mean", json_real(n > 0 ? (double)rows / n : 0));
@@ -63,15 +67,49 @@ static json_t *report_degrees(const int64_t *sorted, int32_t n, int64_t rows)
     return NULL;
 }
 
+/* Propensities grow with degrees, so their quantiles are those of the degrees. */
+static json_t *report_propensities(const int64_t *sorted, int32_t n, double power)
+{
+    json_t *out = json_pack("{s:f}", "power", power);
+    double sum = 0;
+    int bad = 0;
+
+    for (size_t k = 0; k < N_QUANTILES; k++) {
+        int64_t degree = cwi_quantile(sorted, n, quantiles[k].q);
+        bad |= json_object_set_new(out, quantiles[k].name,
+                                   json_real(cwi_propensity(degree, sorted[n - 1], power)));
+    }
+    for (int32_t i = 0; i < n; i++) sum += cwi_propensity(sorted[i], sorted[n - 1], power);
+    bad |= json_object_set_new(out, "mean", json_real(sum / n));
+    if (!bad) return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* Degrees of n ids in count rows, ascending; NULL: no memory. */
+static int64_t *sort_degrees(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n)
+{
+    int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
+    if (!degree) return NULL;
+    cwi_degrees(ids, count, n, degree);
+    qsort(degree, (size_t)n, sizeof *degree, ascending_order);
+    return degree;
+}
+
 cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
                            json_t **out)
 {
-    int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
-    *out = NULL;
-    if (!degree) return CW_NO_MEMORY;
-    cwi_degrees(ids, count, n, degree);
-    qsort(degree, (size_t)n, sizeof *degree, ascending_order);
-    *out = report_degrees(degree, n, count);
+    int64_t *degree = sort_degrees(ctx, ids, count, n);
+    *out = degree ? report_degrees(degree, n, count) : NULL;
+    cwi_free(degree);
+    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
+                               double power, json_t **out)
+{
+    int64_t *degree = sort_degrees(ctx, items, count, n);
+    *out = degree ? report_propensities(degree, n, power) : NULL;
     cwi_free(degree);
     return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }

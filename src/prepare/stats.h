@@ -21,6 +21,11 @@ int64_t cwi_quantile(const int64_t *ascending, int64_t count, double q);
 cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
                            json_t **out);
 
+/* Quantiles and mean of the propensities (degree / largest)^power of n items in count rows, at
+ * least one. */
+cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
+                               double power, json_t **out);
+
 /* Rows, users and items of one part. */
 cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part part, json_t **out);
 

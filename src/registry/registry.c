@@ -20,6 +20,20 @@ static const cwi_default bpr_defaults[] = {
     {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default cause_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, "dis-penalty", "100"}, {NULL, NULL, NULL}};
+static const cwi_default ubpr_defaults[] = {{NULL, "lr", "3e-4"},
+                                            {NULL, "reg", "1e-2"},
+                                            {NULL, "propensity-power", "0.7"},
+                                            {NULL, NULL, NULL}};
+static const cwi_default relmf_defaults[] = {{NULL, "lr", "1e-3"},
+                                             {NULL, "reg", "1e-3"},
+                                             {NULL, "propensity-power", "0.5"},
+                                             {NULL, NULL, NULL}};
+static const cwi_default bce_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-4"}, {NULL, NULL, NULL}};
+static const cwi_default mse_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-2"}, {NULL, NULL, NULL}};
+static const cwi_default wmf_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -52,6 +66,37 @@ static const cwi_method methods[] = {
      .item_tables = 2,
      .backbones = "mf",
      .defaults = cause_defaults},
+    {.name = "ubpr",
+     .help = "unbiased BPR: weights by inverse propensities of items",
+     .sampler = &cwi_sampler_ubpr,
+     .loss = &cwi_loss_ubpr,
+     .backbones = "mf|lightgcn",
+     .defaults = ubpr_defaults},
+    {.name = "rel-mf",
+     .help = "relevance of single pairs: labels over propensities of items",
+     .sampler = &cwi_sampler_weighted,
+     .loss = &cwi_loss_relmf,
+     .backbones = "mf|lightgcn",
+     .defaults = relmf_defaults},
+    {.name = "bce",
+     .help = "observed or not, pair by pair: binary cross entropy",
+     .sampler = &cwi_sampler_pointwise,
+     .loss = &cwi_loss_bce,
+     .backbones = "mf|lightgcn",
+     .defaults = bce_defaults},
+    {.name = "mse",
+     .help = "observed or not, pair by pair: squared error",
+     .sampler = &cwi_sampler_pointwise,
+     .loss = &cwi_loss_mse,
+     .backbones = "mf|lightgcn",
+     .defaults = mse_defaults},
+    {.name = "wmf",
+     .help = "weighted matrix factorisation: squared error of the sigmoid, pairs not observed "
+             "weighing less",
+     .sampler = &cwi_sampler_pointwise,
+     .loss = &cwi_loss_wmf,
+     .backbones = "mf|lightgcn",
+     .defaults = wmf_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",

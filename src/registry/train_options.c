@@ -52,6 +52,24 @@ const cw_option_info cwi_train_options[] = {
     REAL_ABOVE("treatment-cap", "1/60", 0, 1,
                "cause: an interaction of train weighs min(1/degree of its item, this) in the draw "
                "of the debiased part"),
+    REAL(
+        "propensity-power", "", 0, 100,
+        "ubpr, rel-mf: an item is seen with propensity (its train rows / those of the most popular "
+        "one) to this power; tuned when not given"),
+    TEXT("propensity", "",
+         "ubpr, rel-mf: a file of propensities instead: header item,propensity, then a line for "
+         "every item with its raw id"),
+    REAL("propensity-min", "0.01", 1e-9, 1, "rel-mf: smaller propensities count as this"),
+    REAL("clip", "0", -1e6, 0,
+         "ubpr: a sample whose loss is below this counts as this and teaches nothing"),
+    WORD("relmf-loss", "square", "square|log",
+         "rel-mf: squared error of the sigmoid, or cross entropy"),
+    REAL("wmf-weight", "0.977", 1e-9, 1e6,
+         "wmf: weight of a pair that was not observed against one that was"),
+    WORD(
+        "negatives", "pairs", "pairs|user",
+        "rel-mf, bce, mse, wmf: pairs that were not observed are drawn from all of them, or of the "
+        "user of each observed pair"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
@@ -117,14 +135,15 @@ static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_opt
 static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
                          cw_options *options)
 {
-    static const char *const fallback[][2] = {{"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}};
+    static const char *const fallback[][2] = {
+        {"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}, {"propensity-power", "0.5"}};
     cw_status status = CW_OK;
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         const char *value = cwi_find_default(method, backbone->name, info->name);
         if (!value || cwi_options_is_set(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
-    for (size_t f = 0; f < 3 && status == CW_OK; f++)
+    for (size_t f = 0; f < sizeof fallback / sizeof fallback[0] && status == CW_OK; f++)
         if (!cwi_options_is_set(options, fallback[f][0]))
             status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
     return status;

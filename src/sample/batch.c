@@ -1,6 +1,8 @@
 /* batch.c - room for the slots of a batch. */
 #include "sample/batch.h"
 
+#include <string.h>
+
 #include "core/mem.h"
 
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out)
@@ -27,4 +29,18 @@ int64_t cwi_batch_rows(const cwi_batch *batch)
     int64_t rows = 0;
     for (int g = 0; g < batch->n_groups; g++) rows += batch->group[g].rows;
     return rows;
+}
+
+int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
+                         const int64_t *kept, int64_t n_chunks)
+{
+    int32_t *user = batch->user + first_slot, *item = batch->item + first_slot;
+    int64_t examples = 0;
+    for (int64_t c = 0; c < n_chunks; c++) {
+        size_t bytes = (size_t)(kept[c] * slots) * sizeof *user;
+        memmove(user + examples * slots, user + c * chunk * slots, bytes);
+        memmove(item + examples * slots, item + c * chunk * slots, bytes);
+        examples += kept[c];
+    }
+    return examples;
 }

@@ -27,4 +27,9 @@ void cwi_batch_clear(cwi_batch *batch); /* a zeroed one is fine */
 /* Number of rows of all groups. */
 int64_t cwi_batch_rows(const cwi_batch *batch);
 
+/* Examples of `slots` slots were drawn from first_slot on in chunks of `chunk` examples each, of
+ * which the first kept[c] are valid: move them together.  Returns how many there are. */
+int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
+                         const int64_t *kept, int64_t n_chunks);
+
 #endif

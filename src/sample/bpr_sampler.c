@@ -61,16 +61,6 @@ static int64_t draw_positive(const state *s, cwi_rng *rng)
            (int64_t)cwi_rng_below(rng, (uint64_t)(s->training->by_user.start[u + 1] - first));
 }
 
-/* An item that the user did not have; false when he had them all. */
-static bool draw_negative(const state *s, int32_t user, cwi_rng *rng, int32_t *item)
-{
-    const cwi_csr *by_user = &s->training->by_user;
-    if (by_user->start[user + 1] - by_user->start[user] >= s->training->n_items) return false;
-    do *item = (int32_t)cwi_rng_below(rng, (uint64_t)s->training->n_items);
-    while (cwi_training_has(s->training, user, *item));
-    return true;
-}
-
 /* Rows of a chunk are written from its begin on without holes. */
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
@@ -82,7 +72,7 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
         cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
         int64_t row = draw_positive(s, &rng);
         int32_t user = s->training->user[row];
-        if (!draw_negative(s, user, &rng, &negative)) continue;
+        if (!cwi_training_unseen(s->training, user, &rng, &negative)) continue;
         s->out->user[2 * kept] = s->out->user[2 * kept + 1] = user;
         s->out->item[2 * kept] = s->training->item[row];
         s->out->item[2 * kept + 1] = negative;
@@ -100,13 +90,8 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     s->out = batch;
     cw_status status = cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
     if (status != CW_OK) return status;
-    int64_t rows = 0;
-    for (int64_t c = 0; c < cwi_pool_chunks(s->batch, ROWS_A_CHUNK); c++) {
-        size_t bytes = (size_t)s->kept[c] * 2 * sizeof *batch->user;
-        memmove(batch->user + 2 * rows, batch->user + 2 * c * ROWS_A_CHUNK, bytes);
-        memmove(batch->item + 2 * rows, batch->item + 2 * c * ROWS_A_CHUNK, bytes);
-        rows += s->kept[c];
-    }
+    int64_t rows = cwi_batch_gather(batch, 0, 2, ROWS_A_CHUNK, s->kept,
+                                    cwi_pool_chunks(s->batch, ROWS_A_CHUNK));
     batch->n_groups = 1;
     batch->group[0] = (cwi_group){.slots = 2, .rows = rows, .first_slot = 0};
     batch->n_slots = 2 * rows;

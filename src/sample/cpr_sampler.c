@@ -146,18 +146,15 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
 /* One group: all candidates of one k, the holes between chunks closed. */
 static cw_status draw_group(cw_context *ctx, state *s, int g, cwi_batch *batch, cwi_luck *luck)
 {
-    int64_t n = s->sizes.draw[s->k], slots = 2 * s->k, rows = 0;
+    int64_t n = s->sizes.draw[s->k], slots = 2 * s->k;
     s->user = batch->user + batch->n_slots;
     s->item = batch->item + batch->n_slots;
     cw_status status = cwi_pool_for(ctx, n, CANDIDATES_A_CHUNK, draw_chunk, s);
     if (status != CW_OK) return status;
-    for (int64_t c = 0; c < cwi_pool_chunks(n, CANDIDATES_A_CHUNK); c++) {
-        size_t bytes = (size_t)(s->kept[c] * slots) * sizeof *s->user;
-        memmove(s->user + rows * slots, s->user + c * CANDIDATES_A_CHUNK * slots, bytes);
-        memmove(s->item + rows * slots, s->item + c * CANDIDATES_A_CHUNK * slots, bytes);
-        rows += s->kept[c];
-        luck->attempts[g] += s->tried[c];
-    }
+    int64_t chunks = cwi_pool_chunks(n, CANDIDATES_A_CHUNK);
+    int64_t rows =
+        cwi_batch_gather(batch, batch->n_slots, slots, CANDIDATES_A_CHUNK, s->kept, chunks);
+    for (int64_t c = 0; c < chunks; c++) luck->attempts[g] += s->tried[c];
     luck->slots[g] = slots;
     luck->accepted[g] += rows;
     batch->group[g] =

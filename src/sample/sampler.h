@@ -16,6 +16,7 @@ typedef struct cwi_training {
     cwi_csr by_user;      /* items ascending */
     int64_t *degree;      /* [n_items] */
     cwi_pairs treatment;  /* interactions free of bias that came with the data; may be empty */
+    double *propensity;   /* [n_items] how likely an item is to be seen; NULL until it is set */
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
@@ -27,6 +28,9 @@ static inline bool cwi_training_has(const cwi_training *training, int32_t user, 
 {
     return cwi_csr_has(&training->by_user, user, item);
 }
+
+/* An item that the user did not have, uniformly; false when he had them all. */
+bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item);
 
 enum { CWI_MAX_K = 16 };
 
@@ -71,6 +75,7 @@ enum { CWI_CAUSE_TREATED = 2 };
  * min(1/degree of the item, treatment-cap), is set to 1 in treated, [count] (spec 3.6). */
 cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const cw_options *options,
                           uint8_t *treated);
+extern const cwi_sampler cwi_sampler_ubpr, cwi_sampler_pointwise, cwi_sampler_weighted;
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {

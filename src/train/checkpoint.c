@@ -40,12 +40,12 @@ static json_t *describe_identity(const cwi_trainer *t)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
                                                  "eval-every", "checkpoint-every", "resume",
-                                                 "treatment"};
+                                                 "treatment",  "propensity"};
     json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
-    return json_pack("{s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
-                     "options", options);
+    return json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
+                     "propensities", t->propensity_hash, "options", options);
 }
 
 static char *dump(json_t *value)
@@ -173,16 +173,16 @@ static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *
 {
     const char *name;
     json_t *value;
-    if (!is_text(theirs, "data", t->data_hash))
-        return cwi_fail(t->ctx, CW_BAD_DATA,
-                        "%s was made with other data; train without --resume, "
-                        "or remove it",
-                        path);
-    if (!is_text(theirs, "treatment", t->treatment_hash))
-        return cwi_fail(t->ctx, CW_BAD_DATA,
-                        "%s was made with other interactions of --treatment; train without "
-                        "--resume, or remove it",
-                        path);
+    const struct {
+        const char *key, *hash, *words;
+    } inputs[] = {{"data", t->data_hash, "data"},
+                  {"treatment", t->treatment_hash, "interactions of --treatment"},
+                  {"propensities", t->propensity_hash, "propensities"}};
+    for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
+        if (!is_text(theirs, inputs[k].key, inputs[k].hash))
+            return cwi_fail(t->ctx, CW_BAD_DATA,
+                            "%s was made with other %s; train without --resume, or remove it", path,
+                            inputs[k].words);
     json_object_foreach(json_object_get(ours, "options"), name, value)
     {
         json_t *other = json_object_get(json_object_get(theirs, "options"), name);

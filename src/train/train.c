@@ -44,9 +44,15 @@ static json_t *lasting_options(const cwi_trainer *t)
 static json_t *describe_data(const cwi_trainer *t)
 {
     const cw_dataset *d = t->dataset;
-    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users",
-                     d->n_users, "items", d->n_items, "train", (json_int_t)d->part[0].count,
-                     "valid", (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+    json_t *out =
+        json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users", d->n_users,
+                  "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
+                  (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+    if (t->propensity_hash[0] == '\0' ||
+        json_object_set_new(out, "propensities", json_string(t->propensity_hash)) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 /* What the model says of itself: nothing that differs between two runs with the same seed. */

@@ -41,7 +41,8 @@ typedef struct cwi_trainer {
     const cwi_method *method;
     const cwi_backbone *backbone;
     char data_hash[CWI_HASH_BYTES];
-    char treatment_hash[CWI_HASH_BYTES]; /* of training.treatment; "" when there is none */
+    char treatment_hash[CWI_HASH_BYTES];  /* of training.treatment; "" when there is none */
+    char propensity_hash[CWI_HASH_BYTES]; /* of those of a file; "" when there is none */
 
     cwi_training training;
     cwi_shape shape;

@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "prepare/propensity.h"
 #include "train/train.h"
 
 /* ---- make and free ---------------------------------------------------------- */
@@ -96,6 +97,36 @@ done:
     return status;
 }
 
+/* Propensities of the user's file, with their checksum. */
+static cw_status read_propensities(cwi_trainer *t, const char *path, double *out)
+{
+    cw_status status;
+    cwi_source *source = NULL;
+    cwi_digest digest = {0};
+
+    CW_TRY(cwi_source_open(t->ctx, path, &source));
+    CW_TRY(cwi_propensity_read(t->ctx, source, &t->dataset->items, out));
+    cwi_digest_add(&digest, out, (size_t)t->dataset->n_items * sizeof *out);
+    cwi_digest_print(&digest, t->propensity_hash);
+done:
+    cwi_source_close(source);
+    return status;
+}
+
+static cw_status prepare_propensities(cwi_trainer *t)
+{
+    cwi_training *training = &t->training;
+    const char *path = cwi_options_text(t->options, "propensity");
+    double power = cwi_options_real(t->options, "propensity-power");
+
+    training->propensity =
+        cwi_alloc(t->ctx, (size_t)training->n_items, sizeof *training->propensity);
+    if (!training->propensity) return CW_NO_MEMORY;
+    if (path[0] != '\0') return read_propensities(t, path, training->propensity);
+    cwi_propensity_fill(training->degree, training->n_items, power, training->propensity);
+    return CW_OK;
+}
+
 static cw_status prepare_data(cwi_trainer *t)
 {
     cw_status status;
@@ -105,6 +136,7 @@ static cw_status prepare_data(cwi_trainer *t)
     CW_TRY(
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
     CW_TRY(cwi_treatment_load(t));
+    CW_TRY(prepare_propensities(t));
     t->shape = cwi_method_shape(t->method, t->options, t->dataset->n_users, t->dataset->n_items,
                                 &t->training.by_user);
     CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));

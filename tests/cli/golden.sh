@@ -25,3 +25,12 @@ measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
 measure cause --method cause --lr 3e-3
 measure cause-treated --method cause --lr 3e-3 --cause-score treatment --cause-penalty l1 --dis-penalty 1 --neg 4
 measure cause-stop --method cause --lr 3e-3 --cause-penalty l1-stop --dis-penalty 0.1 --treatment-cap 1/12
+measure ubpr --method ubpr --lr 3e-3
+measure ubpr-clip --method ubpr --lr 3e-3 --clip -1 --propensity-power 0.5
+measure ubpr-lightgcn --method ubpr --backbone lightgcn --lr 3e-3 --layers 1
+measure rel-mf --method rel-mf --lr 1e-2
+measure rel-mf-log --method rel-mf --lr 1e-2 --relmf-loss log --propensity-min 0.3
+measure bce --method bce --lr 1e-2
+measure bce-user --method bce --lr 1e-2 --negatives user
+measure mse --method mse --lr 1e-2
+measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5

@@ -347,6 +347,32 @@ static cw_status train(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* The methods that use propensities, with those of a file. */
+static cw_status train_with_propensities(cw_context *ctx, const char *folder)
+{
+    static const char *const methods[] = {"ubpr", "rel-mf"};
+    static const char *const settings[][2] = {
+        {"dim", "4"}, {"batch", "2"}, {"epochs", "1"}, {"eval-every", "0"}};
+    char path[128];
+    cw_dataset *d = NULL;
+    cw_options *options = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "split", path), &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < 4 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "propensity", paths_of(folder, "p.csv", path));
+    for (size_t m = 0; m < 2 && status == CW_OK; m++) {
+        cw_model *model = NULL;
+        status = cw_options_set(ctx, options, "method", methods[m]);
+        if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+        cw_model_free(model);
+    }
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -357,6 +383,7 @@ static void write_inputs(const char *folder)
     gzFile zipped = gzopen(paths_of(folder, "log.csv.gz", path), "wb");
     assert_int_equal(gzwrite(zipped, log, sizeof log - 1), sizeof log - 1);
     assert_int_equal(gzclose(zipped), Z_OK);
+    write_file(folder, "p.csv", "item,propensity\n\"x\",1\ny,0.5\n");
     write_file(folder, "lists.txt", "0 1 2 3\n1 2\n2 1 3 4 5\n");
     write_file(folder, "x.inter", "user_id:token\titem_id:token\n1\t2\n3\t4\n");
     assert_int_equal(mkdir(paths_of(folder, "netflix", path), 0777), 0);
@@ -371,10 +398,11 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {
-        from_arrays, import_each_format, prepare_each_way, save_load_describe,
-        simulate,    use_model,          evaluate,         train,
-        report_page};
+    static const scenario scenarios[] = {from_arrays,      import_each_format,
+                                         prepare_each_way, save_load_describe,
+                                         simulate,         use_model,
+                                         evaluate,         train,
+                                         report_page,      train_with_propensities};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
