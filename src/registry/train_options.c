@@ -69,6 +69,7 @@ static cw_status copy_options(cw_context *ctx, const cw_options *given, cw_optio
     cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
     for (const cw_option_info *info = cwi_train_options; info->name && given; info++) {
         if (status != CW_OK) break;
+        if (!cwi_options_is_given(given, info->name)) continue;
         status = cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name));
     }
     return status;
@@ -108,7 +109,7 @@ static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_ba
     cw_status status = CW_OK;
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         const char *value = cwi_find_default(method, backbone->name, info->name);
-        if (!value || cwi_options_is_set(options, info->name)) continue;
+        if (!value || cwi_options_is_given(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
     for (size_t f = 0; f < 3 && status == CW_OK; f++)
