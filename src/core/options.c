@@ -124,8 +124,8 @@ static cw_status assign(cw_context *ctx, cw_options *options, size_t row, const 
     if (status != CW_OK) return status;
     char *copy = cwi_strdup(ctx, text);
     if (!copy) return CW_NO_MEMORY;
-    cwi_free(options->value[row].text);
-    bool not_given = !text[0] && !options->table[row].preset[0];
+    cwi_free(options->value[row].text); /* which `text` may be */
+    bool not_given = !copy[0] && !options->table[row].preset[0];
     options->value[row] =
         (value){.text = copy, .number = number, .is_given = is_given && !not_given};
     return CW_OK;

@@ -15,15 +15,15 @@
 #include "core/pool.h"
 #include "core/text.h"
 
-enum { MAX_SIZE = 65536, ROWS_A_CHUNK = 8 };
+enum { MAX_SIZE = 65536, ROWS_A_CHUNK = 8, NAME_BYTES = 32 };
 
 /* ---- the network ------------------------------------------------------------------ */
 
 /* Layer l of both halves together, as its tensors are named. */
-static void name_layer(int l, int n_layers, char name[16])
+static void name_layer(int l, int n_layers, char name[NAME_BYTES])
 {
     int half = n_layers / 2;
-    snprintf(name, 16, "%s%d", l < half ? "encoder" : "decoder", l % half + 1);
+    snprintf(name, NAME_BYTES, "%s%d", l < half ? "encoder" : "decoder", l % half + 1);
 }
 
 /* "200,600"; *n of them. */
@@ -52,7 +52,7 @@ static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_optio
                          cwi_params *params)
 {
     int half;
-    char name[16];
+    char name[NAME_BYTES];
     int32_t width[CWI_VAE_MAX_SIZES + 1]; /* of the decoder, from the latent to the items */
     float decay = (float)(2 * cwi_options_real(options, "reg"));
     cw_status status = read_sizes(ctx, cwi_options_text(options, "vae-sizes"), width, &half);
@@ -70,7 +70,7 @@ static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_optio
 
 static int count_sizes(const cwi_params *params)
 {
-    char name[32];
+    char name[NAME_BYTES];
     int n = 0;
     do snprintf(name, sizeof name, "encoder%d.weight", ++n);
     while (n <= CWI_VAE_MAX_SIZES && cwi_params_find(params, name));
@@ -83,7 +83,7 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
     cw_status status = CW_OK;
     int half = count_sizes(params);
     int32_t width = n_items;
-    char name[16];
+    char name[NAME_BYTES];
 
     *out = (cwi_vae_net){.n_layers = 2 * half};
     if (half == 0) return cwi_fail(ctx, CW_BAD_DATA, "the model lacks the tensor encoder1.weight");
