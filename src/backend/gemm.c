@@ -6,14 +6,14 @@
 #include "backend/backend.h"
 #include "core/pool.h"
 
-enum { ROWS_A_BLOCK = 256 };
+enum { ROWS_A_BLOCK = 256, TILE_ROWS = 128, TILE_COLUMNS = 256 };
 
 typedef struct product {
     const cwi_ops *ops;
     int32_t m, n, k;
     const float *a, *b;
     int32_t lda, ldb, ldc;
-    bool transpose_b;
+    bool transpose_a, transpose_b;
     float beta, *c;
 } product;
 
@@ -66,4 +66,45 @@ cw_status cwi_gemm_sum(cw_context *ctx, int64_t rows, int32_t m, int32_t n, cons
     for (int64_t part = 0; part < cwi_pool_chunks(rows, block); part++)
         for (int64_t k = 0; k < entries; k++) c[k] += room[part * entries + k];
     return CW_OK;
+}
+
+static int32_t at_most(int64_t left, int32_t most)
+{
+    return left < most ? (int32_t)left : most;
+}
+
+static cw_status multiply_tile(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const product *p = arg;
+    int64_t down = cwi_pool_chunks(p->m, TILE_ROWS);
+    (void)chunk;
+    (void)end; /* one tile a chunk */
+    int64_t row = begin % down * TILE_ROWS, column = begin / down * TILE_COLUMNS;
+    p->ops->gemm(p->transpose_a, p->transpose_b, at_most(p->m - row, TILE_ROWS),
+                 at_most(p->n - column, TILE_COLUMNS), p->k,
+                 p->a + (p->transpose_a ? row : row * p->lda), p->lda,
+                 p->b + (p->transpose_b ? column * p->ldb : column), p->ldb, p->beta,
+                 p->c + row * p->ldc + column, p->ldc);
+    return CW_OK;
+}
+
+cw_status cwi_gemm_tiled(cw_context *ctx, bool transpose_a, bool transpose_b, int32_t m, int32_t n,
+                         int32_t k, const float *a, int32_t lda, const float *b, int32_t ldb,
+                         float beta, float *c, int32_t ldc)
+{
+    product p = {.ops = cwi_ops_best(),
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .a = a,
+                 .b = b,
+                 .lda = lda,
+                 .ldb = ldb,
+                 .ldc = ldc,
+                 .transpose_a = transpose_a,
+                 .transpose_b = transpose_b,
+                 .beta = beta,
+                 .c = c};
+    int64_t tiles = cwi_pool_chunks(m, TILE_ROWS) * cwi_pool_chunks(n, TILE_COLUMNS);
+    return cwi_pool_for(ctx, tiles, 1, multiply_tile, &p);
 }

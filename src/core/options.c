@@ -12,6 +12,7 @@
 typedef struct value {
     char *text;
     double number; /* INTEGER and REAL; index of a CHOICE; 0 or 1 of a FLAG */
+    bool is_given; /* assigned by somebody, not by the table */
 } value;
 
 struct cw_options {
@@ -115,15 +116,18 @@ static cw_status parse_value(cw_context *ctx, const cw_option_info *info, const 
     return CW_OK;
 }
 
-static cw_status assign(cw_context *ctx, cw_options *options, size_t row, const char *text)
+static cw_status assign(cw_context *ctx, cw_options *options, size_t row, const char *text,
+                        bool is_given)
 {
     double number;
     cw_status status = parse_value(ctx, &options->table[row], text, &number);
     if (status != CW_OK) return status;
     char *copy = cwi_strdup(ctx, text);
     if (!copy) return CW_NO_MEMORY;
-    cwi_free(options->value[row].text);
-    options->value[row] = (value){.text = copy, .number = number};
+    cwi_free(options->value[row].text); /* which `text` may be */
+    bool not_given = !copy[0] && !options->table[row].preset[0];
+    options->value[row] =
+        (value){.text = copy, .number = number, .is_given = is_given && !not_given};
     return CW_OK;
 }
 
@@ -141,7 +145,7 @@ cw_status cwi_options_create(cw_context *ctx, const char *stage, const cw_option
     options->table = table;
     options->count = count;
     for (size_t row = 0; row < count && status == CW_OK; row++)
-        status = assign(ctx, options, row, table[row].preset);
+        status = assign(ctx, options, row, table[row].preset, false);
     if (status == CW_OK)
         *out = options;
     else
@@ -176,7 +180,8 @@ cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *n
     size_t length = 0;
 
     for (size_t row = 0; row < options->count; row++) {
-        if (strcmp(options->table[row].name, name) == 0) return assign(ctx, options, row, text);
+        if (strcmp(options->table[row].name, name) == 0)
+            return assign(ctx, options, row, text, true);
         int added = snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "",
                              options->table[row].name);
         if (added > 0 && (size_t)added < sizeof known - length) length += (size_t)added;
@@ -226,6 +231,11 @@ const char *cwi_options_text(const cw_options *options, const char *name)
 bool cwi_options_is_set(const cw_options *options, const char *name)
 {
     return is_set(must_find(options, name));
+}
+
+bool cwi_options_is_given(const cw_options *options, const char *name)
+{
+    return must_find(options, name)->is_given;
 }
 
 const cw_option_info *cwi_options_table(const cw_options *options)

@@ -22,6 +22,9 @@ const char *cwi_options_text(const cw_options *options, const char *name);
 /* False while the option holds "", its way of saying "not given". */
 bool cwi_options_is_set(const cw_options *options, const char *name);
 
+/* Was it assigned a value, even that of the table? */
+bool cwi_options_is_given(const cw_options *options, const char *name);
+
 const cw_option_info *cwi_options_table(const cw_options *options);
 
 /* Fail unless options is NULL or of this stage. */

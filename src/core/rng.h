@@ -27,6 +27,7 @@ typedef enum cwi_purpose {
     CWI_RNG_TRUTH_USERS = 21,
     CWI_RNG_TRUTH_ITEMS = 22,
     CWI_RNG_TREATMENT = 30,
+    CWI_RNG_NOISE = 31,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

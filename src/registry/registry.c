@@ -6,7 +6,7 @@
 #include "core/text.h"
 
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
-                                                &cwi_backbone_pop};
+                                                &cwi_backbone_vae, &cwi_backbone_pop};
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {{"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"},
@@ -34,6 +34,8 @@ static const cwi_default mse_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-2"}, {NULL, NULL, NULL}};
 static const cwi_default wmf_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+static const cwi_default mult_vae_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "0"}, {NULL, "eval-every", "20"}, {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -97,6 +99,10 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_wmf,
      .backbones = "mf|lightgcn",
      .defaults = wmf_defaults},
+    {.name = "mult-vae",
+     .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
+     .backbones = "vae",
+     .defaults = mult_vae_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",

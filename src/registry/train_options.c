@@ -17,14 +17,17 @@ const cw_option_info cwi_train_options[] = {
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
-         "tuned per method when not given"),
+         "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
     REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
     WORD("reg-target", "base", "base|final",
          "lightgcn: whether reg-kind table is of the table or of the vectors after all layers"),
-    WHOLE("batch", "2048", 1, 1048576, "examples per step; an epoch is (train rows / batch) steps"),
+    WHOLE(
+        "batch", "2048", 1, 1048576,
+        "examples per step; an epoch is (train rows / batch) steps; mult-vae: users, and an epoch "
+        "is (users / batch) steps"),
     REAL("beta", "", 1, 1000,
          "cpr: how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
     REAL("ratio", "3", 1e-6, 1e6, "cpr: examples of k for each of k + 1"),
@@ -70,6 +73,13 @@ const cw_option_info cwi_train_options[] = {
         "negatives", "pairs", "pairs|user",
         "rel-mf, bce, mse, wmf: pairs that were not observed are drawn from all of them, or of the "
         "user of each observed pair"),
+    TEXT("vae-sizes", "200,600",
+         "mult-vae: sizes of the decoder's layers from the latent one on; the encoder has them the "
+         "other way round"),
+    REAL_ABOVE("keep", "0.5", 0, 1, "mult-vae: share of a user's items that dropout leaves"),
+    REAL("kl-cap", "0.2", 0, 1e6, "mult-vae: the most that the KL term weighs"),
+    WHOLE("kl-steps", "200000", 0, 1e12,
+          "mult-vae: the KL term weighs step / this until it reaches kl-cap; 0 is kl-cap at once"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
@@ -100,6 +110,7 @@ static cw_status copy_options(cw_context *ctx, const cw_options *given, cw_optio
     cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
     for (const cw_option_info *info = cwi_train_options; info->name && given; info++) {
         if (status != CW_OK) break;
+        if (!cwi_options_is_given(given, info->name)) continue;
         status = cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name));
     }
     return status;
@@ -140,13 +151,36 @@ static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_ba
     cw_status status = CW_OK;
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         const char *value = cwi_find_default(method, backbone->name, info->name);
-        if (!value || cwi_options_is_set(options, info->name)) continue;
+        if (!value || cwi_options_is_given(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
     for (size_t f = 0; f < sizeof fallback / sizeof fallback[0] && status == CW_OK; f++)
         if (!cwi_options_is_set(options, fallback[f][0]))
             status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
     return status;
+}
+
+/* A step that does not go by slots has no use for some options: better refused than ignored. */
+static cw_status refuse_unused(cw_context *ctx, const cwi_method *method, const cw_options *options)
+{
+    static const char *const rule[][3] = {
+        /* option, the one value it may have, why */
+        {"weight-reg", "0", "has --reg for all its weights"},
+        {"reg-kind", "table", "has no vectors of a batch to regularise"},
+        {"reg-target", "base", "has no vectors after layers of a graph"},
+        {"adam", "dense", "needs dense: a step reads all parameters"},
+        {"init", "joint", "has no table of vectors: its weights are Xavier"},
+    };
+    if (cwi_options_is_given(options, "dim"))
+        cwi_log(ctx, CW_LOG_WARNING,
+                "--dim does nothing: method %s takes its sizes from --vae-sizes", method->name);
+    for (size_t k = 0; k < sizeof rule / sizeof rule[0]; k++) {
+        const char *text = cwi_options_text(options, rule[k][0]);
+        if (cwi_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)
+            return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; method %s %s", rule[k][0], text,
+                            method->name, rule[k][2]);
+    }
+    return CW_OK;
 }
 
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
@@ -159,6 +193,7 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
     CW_TRY(find_method(ctx, cwi_options_text(*out, "method"), method));
     CW_TRY(find_backbone(ctx, *method, *out, backbone));
     CW_TRY(fill_in(ctx, *method, *backbone, *out));
+    if ((*backbone)->learn) CW_TRY(refuse_unused(ctx, *method, *out));
     if ((*method)->loss == &cwi_loss_cpr && !(*method)->selects &&
         cwi_options_real(*out, "beta") != 1)
         status = cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",

@@ -1,9 +1,10 @@
 # results of small runs that must not change unnoticed: the test metrics of every method
 crosswise simulate --users 600 --items 250 --relevant 0.4 --popularity 0.8 --seed 3 --quiet --out set
+size=--dim=16
 measure() { # label, options
     label=$1
     shift
-    crosswise train set --dim 16 --batch 256 --epochs 12 --eval-every 3 --quiet --out m.safetensors "$@"
+    crosswise train set "$size" --batch 256 --epochs 12 --eval-every 3 --quiet --out m.safetensors "$@"
     printf '%-14s' "$label"
     sed -n '/"test": {/,/}/p' m.run.json | grep -E '"(recall|ndcg|arp)@20"' | sort |
         LC_ALL=C awk -F '[:,]' '{ printf " %.4f", $2 } END { print "" }'
@@ -34,3 +35,6 @@ measure bce --method bce --lr 1e-2
 measure bce-user --method bce --lr 1e-2 --negatives user
 measure mse --method mse --lr 1e-2
 measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5
+size="--vae-sizes=8,32"
+measure mult-vae --method mult-vae --lr 3e-3
+measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4

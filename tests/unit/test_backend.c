@@ -185,12 +185,44 @@ static void matrix_products_are_right_on_any_number_of_threads(void **state)
     listener_clear(&l);
 }
 
+/* Tiles that do and do not fill the matrix, on both orders of both factors. */
+static void products_in_tiles_are_right_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    enum { M = 300, N = 520, K = 7 };
+    static float a[M * K], b[K * N], start[M * N], first[M * N], c[M * N], plain[M * N];
+    cwi_rng rng;
+    listener l;
+    listener_init(&l);
+    cwi_rng_init(&rng, 3, CWI_RNG_TEST, 0);
+    for (int k = 0; k < M * K; k++) a[k] = (float)cwi_rng_normal(&rng);
+    for (int k = 0; k < K * N; k++) b[k] = (float)cwi_rng_normal(&rng);
+    for (int k = 0; k < M * N; k++) start[k] = (float)cwi_rng_normal(&rng);
+    for (int turned = 0; turned < 4; turned++) {
+        bool ta = turned & 1, tb = turned & 2;
+        int32_t lda = ta ? M : K, ldb = tb ? K : N;
+        memcpy(plain, start, sizeof plain);
+        cwi_gemm_plain(ta, tb, M, N, K, a, lda, b, ldb, 0.5f, plain, N);
+        for (int threads = 1; threads <= 3; threads++) {
+            assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+            memcpy(c, start, sizeof c);
+            assert_int_equal(cwi_gemm_tiled(l.ctx, ta, tb, M, N, K, a, lda, b, ldb, 0.5f, c, N),
+                             CW_OK);
+            if (threads == 1) memcpy(first, c, sizeof c);
+            assert_memory_equal(first, c, sizeof c);
+        }
+        for (int k = 0; k < M * N; k++) assert_true(fabsf(c[k] - plain[k]) < 1e-4f);
+    }
+    listener_clear(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_tables_agree_bit_for_bit),
         cmocka_unit_test(the_reference_is_right),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
+        cmocka_unit_test(products_in_tiles_are_right_on_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,6 +373,32 @@ static cw_status train_with_propensities(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* The autoencoder, and what a model of it is used for. */
+static cw_status train_vae(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {{"method", "mult-vae"},
+                                              {"vae-sizes", "2,3"},
+                                              {"batch", "3"},
+                                              {"epochs", "2"},
+                                              {"eval-every", "1"}};
+    const char *items[] = {"x", "y"};
+    char input[128], out[128];
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < 5 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    if (status == CW_OK) status = cw_recommend_history(ctx, model, items, 2, NULL, receive, NULL);
+    if (status == CW_OK) status = cw_model_export(ctx, model, paths_of(folder, "v", out), true);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -402,7 +428,8 @@ static void every_call_survives_each_failing_allocation(void **state)
                                          prepare_each_way, save_load_describe,
                                          simulate,         use_model,
                                          evaluate,         train,
-                                         report_page,      train_with_propensities};
+                                         report_page,      train_with_propensities,
+                                         train_vae};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
