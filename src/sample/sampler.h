@@ -61,6 +61,7 @@ typedef struct cwi_sampler {
 } cwi_sampler;
 
 extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
+extern const cwi_sampler cwi_sampler_dice;
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {
