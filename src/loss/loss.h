@@ -35,6 +35,8 @@ typedef struct cwi_loss {
 } cwi_loss;
 
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;
+extern const cwi_loss cwi_loss_dice;
+extern const struct cwi_penalty cwi_penalty_dice; /* score/score.h has the type */
 
 static inline double cwi_softplus(double x)
 {
