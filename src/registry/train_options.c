@@ -18,12 +18,15 @@ const cw_option_info cwi_train_options[] = {
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given"),
-    REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
+    REAL("weight-reg", "", 0, 1e6,
+         "L2 coefficient of all other parameters (half sum of squares); 0, or tuned per method, "
+         "when not given"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
-    WORD("reg-target", "base", "base|final",
-         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers"),
+    WORD("reg-target", "", "base|final",
+         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers; "
+         "base, for dice final, when not given"),
     WHOLE("batch", "2048", 1, 1048576, "examples per step; an epoch is (train rows / batch) steps"),
     REAL("beta", "", 1, 1000,
          "cpr: how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
@@ -39,6 +42,23 @@ const cw_option_info cwi_train_options[] = {
          "cpr: fail when a step does not find all its samples, as the authors' code does"),
     WORD("pos", "interaction", "interaction|user",
          "bpr: draw an interaction, or a user and then one of his interactions"),
+    WHOLE("neg", "1", 1, 64, "dice: negatives of a positive, all different if there are enough"),
+    REAL("margin", "", 0, 1e9,
+         "dice: a popular negative has so many more interactions than the positive; tuned when not "
+         "given"),
+    REAL("margin-decay", "0.9", 0, 1, "dice: margin is multiplied by this after every epoch"),
+    WHOLE("min-size", "40", 1, 1e9,
+          "dice: with fewer popular, or else fewer rare, items to draw from, all negatives are of "
+          "the other kind"),
+    REAL("int-weight", "9", 0, 1e6, "dice: weight of the loss of interest"),
+    REAL("pop-weight", "9", 0, 1e6, "dice: weight of the loss of conformity"),
+    REAL("loss-decay", "0.9", 0, 1, "dice: both weights are multiplied by this after every epoch"),
+    WORD("dis", "mse", "mse|l1|dcor",
+         "dice: what keeps the halves apart: their mean squared or mean absolute difference, or "
+         "their distance correlation, which takes time quadratic in the batch"),
+    REAL("dis-penalty", "1e-4", 0, 1e6, "dice: weight of dis"),
+    WORD("dice-score", "interest", "interest|sum",
+         "dice: items are ranked by interest alone or by interest plus conformity"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
@@ -104,14 +124,15 @@ static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_opt
 static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
                          cw_options *options)
 {
-    static const char *const fallback[][2] = {{"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}};
+    static const char *const fallback[][2] = {
+        {"lr", "1e-3"}, {"reg", "0"}, {"weight-reg", "0"}, {"reg-target", "base"}, {"beta", "1"}};
     cw_status status = CW_OK;
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         const char *value = cwi_find_default(method, backbone->name, info->name);
         if (!value || cwi_options_is_set(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
-    for (size_t f = 0; f < 3 && status == CW_OK; f++)
+    for (size_t f = 0; f < sizeof fallback / sizeof fallback[0] && status == CW_OK; f++)
         if (!cwi_options_is_set(options, fallback[f][0]))
             status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
     return status;

@@ -22,3 +22,7 @@ measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
 measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
+measure dice --method dice --lr 3e-3 --min-size 10
+measure dice-sum --method dice --lr 3e-3 --min-size 10 --dice-score sum --dis l1
+measure dice-neg-dcor --method dice --lr 3e-3 --min-size 10 --neg 3 --dis dcor --dis-penalty 0.01
+measure dice-lightgcn --method dice --backbone lightgcn --lr 3e-3 --margin 5

@@ -149,9 +149,12 @@ static bool count_down(void *user, const char *stage, int64_t done, int64_t tota
 static void stopped_and_resumed_runs_end_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[][2] = {
-        {"adam", "deferred"}, {"adam", "dense"}, {"adam", "lazy"}, {"backbone", "lightgcn"}};
-    for (size_t m = 0; m < 4; m++) {
+    static const char *const modes[][2] = {{"adam", "deferred"},
+                                           {"adam", "dense"},
+                                           {"adam", "lazy"},
+                                           {"backbone", "lightgcn"},
+                                           {"method", "dice"}};
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         cw_model *whole, *pieces = NULL;
         int stops = 0;
         set(f, modes[m][0], modes[m][1]);
@@ -294,7 +297,7 @@ static void senseless_options_are_refused(void **state)
             "--backbone is 'tree'; method cpr works on mf|lightgcn");
     set(f, "backbone", "");
     refused(f, "method", "magic", CW_BAD_ARG,
-            "there is no method 'magic'; there are cpr, cpr-rand, bpr, pop");
+            "there is no method 'magic'; there are cpr, cpr-rand, bpr, dice, pop");
     set(f, "method", "cpr-rand");
     refused(f, "beta", "2", CW_BAD_ARG, "method cpr-rand has beta 1");
     set(f, "method", "cpr");
@@ -346,6 +349,9 @@ static void complete_data_cannot_be_learnt(void **state)
         train->user[k] = k / 10;
         train->item[k] = k % 10;
     }
+    assert_int_equal(cw_train(f->l.ctx, whole, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "no valid sample was found"));
+    set(f, "method", "dice");
     assert_int_equal(cw_train(f->l.ctx, whole, f->options, &model, NULL), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(f->l.ctx), "no valid sample was found"));
     cw_dataset_free(whole);
