@@ -37,6 +37,7 @@ typedef struct cwi_loss {
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;
 extern const cwi_loss cwi_loss_cause;
 extern const cwi_loss cwi_loss_ubpr, cwi_loss_relmf, cwi_loss_bce, cwi_loss_mse, cwi_loss_wmf;
+extern const cwi_loss cwi_loss_dice;
 
 static inline double cwi_softplus(double x)
 {

@@ -36,6 +36,17 @@ static const cwi_default wmf_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default mult_vae_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "0"}, {NULL, "eval-every", "20"}, {NULL, NULL, NULL}};
+static const cwi_default dice_defaults[] = {{"ngcf", "weight-reg", "1e-3"},
+                                            {"ngcf", "margin", "10"},
+                                            {"neumf", "reg", "1e-3"},
+                                            {"neumf", "weight-reg", "1e-2"},
+                                            {"neumf", "margin", "10"},
+                                            {NULL, "lr", "1e-3"},
+                                            {NULL, "reg", "3e-2"},
+                                            {NULL, "reg-target", "final"},
+                                            {NULL, "margin", "40"},
+                                            {NULL, "dis-penalty", "1e-4"},
+                                            {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -103,6 +114,15 @@ static const cwi_method methods[] = {
      .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
      .backbones = "vae",
      .defaults = mult_vae_defaults},
+    {.name = "dice",
+     .help = "disentangled interest and conformity: two halves of the vectors, one for taste, one "
+             "for popularity",
+     .sampler = &cwi_sampler_dice,
+     .loss = &cwi_loss_dice,
+     .penalty = &cwi_penalty_dice,
+     .heads = 2,
+     .backbones = "mf|lightgcn",
+     .defaults = dice_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",
@@ -171,12 +191,12 @@ cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, 
                            int32_t n_items, const cwi_csr *train)
 {
     int32_t heads = method->heads > 1 ? method->heads : 1;
-    (void)options;
+    bool first_only = cwi_options_choice(options, "dice-score") == 0;
     return (cwi_shape){.n_users = n_users,
                        .n_items = n_items * (method->item_tables > 1 ? method->item_tables : 1),
                        .train = train,
                        .heads = heads,
-                       .ranked = heads};
+                       .ranked = first_only ? 1 : heads};
 }
 
 cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,

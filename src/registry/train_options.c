@@ -18,12 +18,15 @@ const cw_option_info cwi_train_options[] = {
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
-    REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
+    REAL("weight-reg", "0", 0, 1e6,
+         "L2 coefficient of all other parameters (half sum of squares); tuned for some methods and "
+         "backbones"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
     WORD("reg-target", "base", "base|final",
-         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers"),
+         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers; for "
+         "dice the latter when not given"),
     WHOLE(
         "batch", "2048", 1, 1048576,
         "examples per step; an epoch is (train rows / batch) steps; mult-vae: users, and an epoch "
@@ -42,9 +45,12 @@ const cw_option_info cwi_train_options[] = {
          "cpr: fail when a step does not find all its samples, as the authors' code does"),
     WORD("pos", "interaction", "interaction|user",
          "bpr: draw an interaction, or a user and then one of his interactions"),
-    WHOLE("neg", "1", 1, 100, "cause, dice: negatives per positive"),
+    WHOLE("neg", "1", 1, 64,
+          "cause, dice: negatives of a positive, all different if there are enough"),
     REAL("dis-penalty", "", 0, 1e6,
-         "cause: how strongly the two vectors of an item are tied; tuned when not given"),
+         "cause: how strongly the two vectors of an item are tied; dice: how strongly the two "
+         "halves "
+         "are kept apart; tuned when not given"),
     WORD("cause-penalty", "l2", "l2|l1|l1-stop",
          "cause: mean square or mean absolute difference of the two vectors, or their mean L1 "
          "distance with the treatment vector held constant"),
@@ -80,6 +86,21 @@ const cw_option_info cwi_train_options[] = {
     REAL("kl-cap", "0.2", 0, 1e6, "mult-vae: the most that the KL term weighs"),
     WHOLE("kl-steps", "200000", 0, 1e12,
           "mult-vae: the KL term weighs step / this until it reaches kl-cap; 0 is kl-cap at once"),
+    REAL("margin", "", 0, 1e9,
+         "dice: a popular negative has so many more interactions than the positive; tuned when not "
+         "given"),
+    REAL("margin-decay", "0.9", 0, 1, "dice: margin is multiplied by this after every epoch"),
+    WHOLE("min-size", "40", 1, 1e9,
+          "dice: with fewer popular, or else fewer rare, items to draw from, all negatives are of "
+          "the other kind"),
+    REAL("int-weight", "9", 0, 1e6, "dice: weight of the loss of interest"),
+    REAL("pop-weight", "9", 0, 1e6, "dice: weight of the loss of conformity"),
+    REAL("loss-decay", "0.9", 0, 1, "dice: both weights are multiplied by this after every epoch"),
+    WORD("dis", "mse", "mse|l1|dcor",
+         "dice: what keeps the halves apart: their mean squared or mean absolute difference, or "
+         "their distance correlation, which takes time quadratic in the batch"),
+    WORD("dice-score", "interest", "interest|sum",
+         "dice: items are ranked by interest alone or by interest plus conformity"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),

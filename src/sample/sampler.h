@@ -76,6 +76,7 @@ enum { CWI_CAUSE_TREATED = 2 };
 cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const cw_options *options,
                           uint8_t *treated);
 extern const cwi_sampler cwi_sampler_ubpr, cwi_sampler_pointwise, cwi_sampler_weighted;
+extern const cwi_sampler cwi_sampler_dice;
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {

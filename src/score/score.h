@@ -43,7 +43,7 @@ typedef struct cwi_penalty {
     void (*close)(void *state);
 } cwi_penalty;
 
-extern const cwi_penalty cwi_penalty_cause;
+extern const cwi_penalty cwi_penalty_cause, cwi_penalty_dice;
 
 /* An opened one; penalty NULL: none. */
 typedef struct cwi_extra {

@@ -339,6 +339,14 @@ static cw_status train(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "off");
     if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "method", "dice");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "dis", "dcor");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     if (status == CW_OK) status = train_cause(ctx, folder, d, options);
     cw_text_free(run);
     cw_model_free(model);
