@@ -47,7 +47,11 @@ typedef struct cwi_penalty {
 typedef struct cwi_extra {
     const cwi_penalty *penalty;
     void *state;
+    const struct cwi_extra *next; /* another one, or NULL */
 } cwi_extra;
+
+/* --reg-kind batch: the L2 term of the vectors of the batch, of the table or final ones. */
+extern const cwi_penalty cwi_penalty_batch_l2;
 
 /*
  * A backbone.
