@@ -26,6 +26,8 @@ typedef enum cwi_purpose {
     CWI_RNG_BOOTSTRAP = 20,
     CWI_RNG_TRUTH_USERS = 21,
     CWI_RNG_TRUTH_ITEMS = 22,
+    CWI_RNG_MESSAGE_DROPOUT = 30,
+    CWI_RNG_NODE_DROPOUT = 31,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

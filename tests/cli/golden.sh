@@ -22,3 +22,7 @@ measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
 measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
+measure cpr-ngcf --method cpr --backbone ngcf --lr 3e-3
+measure cpr-rand-ngcf --method cpr-rand --backbone ngcf --lr 3e-3 --layers 1
+measure bpr-ngcf --method bpr --backbone ngcf --lr 3e-3 --ngcf original --reg-kind batch --reg-target final --init split
+measure bpr-final-reg --method bpr --backbone lightgcn --lr 3e-3 --reg 1e-2 --reg-kind batch --reg-target final
