@@ -441,6 +441,93 @@ static void vectors_of_zeros_work(void **state)
     end(&s);
 }
 
+/* ---- heads, dropout, broken models --------------------------------------------------------- */
+
+/* A net of half the width with the columns and matrices of one head gives the scores of that head.
+ */
+static void each_head_is_a_network_of_its_own(void **state)
+{
+    (void)state;
+    enum { LAYERS = 2, WIDTH = 3 };
+    small both;
+    float of_both[8], of_one[4];
+    begin(&both, "2", "6", 2);
+    open_net(&both, user7, item7, 3);
+    add_all_pairs(&both, 4);
+    score(&both, of_both);
+    for (int h = 0; h < 2; h++) {
+        small one;
+        begin(&one, "2", "3", 1);
+        open_net(&one, user7, item7, 3);
+        for (int row = 0; row < 4; row++)
+            memcpy(one.params.tensor[0].data + row * WIDTH,
+                   both.params.tensor[0].data + row * 2 * WIDTH + h * WIDTH, WIDTH * sizeof(float));
+        for (int t = 1; t < one.params.count; t++) {
+            const cwi_tensor *from = &both.params.tensor[t + h * LAYERS * 4];
+            const cwi_tensor *to = &one.params.tensor[t];
+            assert_non_null(strstr(from->name, to->name));
+            memcpy(to->data, from->data, (size_t)(to->rows * to->columns) * sizeof(float));
+        }
+        add_all_pairs(&one, 4);
+        score(&one, of_one);
+        for (int k = 0; k < 4; k++) near((double)of_both[k * 2 + h], (double)of_one[k], 1e-6);
+        end(&one);
+    }
+    end(&both);
+}
+
+static void dropout_is_a_function_of_the_step_and_not_of_ranking(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"message-dropout", "node-dropout"};
+    for (int k = 0; k < 2; k++) {
+        small s;
+        float first[4], again[4], later[4], plain[4], ranked[4];
+        cwi_ranker ranker;
+        begin(&s, "3", "8", 1);
+        set(&s, "ngcf", "original");
+        set(&s, "message-dropout", "0");
+        set(&s, kinds[k], "0.5");
+        open_net(&s, user7, item7, 3);
+        add_all_pairs(&s, 4);
+        s.batch.step = 7;
+        score(&s, first);
+        s.batch.step = 8;
+        score(&s, later);
+        s.batch.step = 7;
+        score(&s, again);
+        assert_memory_equal(first, again, sizeof first);
+        assert_memory_not_equal(first, later, sizeof first);
+        assert_int_equal(cwi_backbone_ngcf.rank(s.l.ctx, &s.shape, s.options, &s.params, &ranker),
+                         CW_OK);
+        ranker.score(&ranker, (const int32_t[]){0, 1}, 2, ranked);
+        cwi_ranker_close(&ranker);
+        cwi_backbone_ngcf.close(s.scorer);
+        set(&s, kinds[k], "0");
+        assert_int_equal(
+            cwi_backbone_ngcf.open(s.l.ctx, &s.shape, s.options, &s.params, 16, &s.scorer), CW_OK);
+        score(&s, plain);
+        assert_memory_equal(plain, ranked, sizeof plain);
+        end(&s);
+    }
+}
+
+static void a_model_without_its_matrices_is_refused(void **state)
+{
+    (void)state;
+    small s;
+    cwi_ranker ranker;
+    cwi_params table;
+    begin(&s, "2", "4", 1);
+    open_net(&s, user7, item7, 3);
+    table = s.params;
+    table.count = 5; /* those of the first layer are there */
+    assert_int_equal(cwi_backbone_ngcf.rank(s.l.ctx, &s.shape, s.options, &table, &ranker),
+                     CW_BAD_DATA);
+    assert_string_equal(cw_context_error(s.l.ctx), "the model lacks the tensor layer2.w1");
+    end(&s);
+}
+
 /* ---- somebody new ------------------------------------------------------------------------ */
 
 /* A user whose base vector is zero is what fold_in makes of his items. */
@@ -619,6 +706,9 @@ int main(void)
         cmocka_unit_test(a_thinned_graph_has_the_transpose_of_itself),
         cmocka_unit_test(lonely_nodes_and_a_single_edge_work),
         cmocka_unit_test(vectors_of_zeros_work),
+        cmocka_unit_test(each_head_is_a_network_of_its_own),
+        cmocka_unit_test(dropout_is_a_function_of_the_step_and_not_of_ranking),
+        cmocka_unit_test(a_model_without_its_matrices_is_refused),
         cmocka_unit_test(somebody_new_is_a_user_without_a_vector_of_his_own),
         cmocka_unit_test(without_layers_it_is_matrix_factorisation),
         cmocka_unit_test(same_bits_on_one_two_and_three_threads),
