@@ -27,6 +27,13 @@ typedef struct cwi_product {
     float *to;
 } cwi_product;
 
+/* What is kept of an entry of a sum of two leaky ReLUs, for the way back. */
+enum {
+    CWI_MARK_A = 1,   /* the first summand is above zero */
+    CWI_MARK_B = 2,   /* the second one is */
+    CWI_MARK_DROP = 4 /* the entry is left out */
+};
+
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
@@ -66,6 +73,29 @@ typedef struct cwi_ops {
     void (*gemm)(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
                  const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
                  int32_t ldc);
+
+    /* out[j] = a[j] b[j] */
+    void (*multiply)(const float *a, const float *b, int64_t n, float *out);
+
+    /* the way back of multiply: from r, the slope of e * p, t += e r, that of p, and r *= p, that
+     * of e */
+    void (*multiply_back)(const float *e, const float *p, int64_t n, float *t, float *r);
+
+    /* a[j] = scale (phi(a[j] + bias_a[j]) + phi(b[j] + bias_b[j])) with phi(x) = x above zero and
+     * 0.2 x else, or 0 where mark[j] has CWI_MARK_DROP; the other marks are set */
+    void (*leaky_sum)(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
+                      float scale, uint8_t *mark);
+
+    /* from g, the slope of the sum, that of the first summand in its place and that of the second
+     * in gb */
+    void (*leaky_sum_back)(float *g, const uint8_t *mark, int64_t n, float scale, float *gb);
+
+    /* out = factor x with factor = 1 / max(|x|, 1e-6), which it returns */
+    float (*normalise)(const float *x, int32_t n, float *out);
+
+    /* g += slope of x of normalise from `slope`, that of out: factor (slope - out (out . slope)),
+     * or factor slope where x is shorter than 1e-6 */
+    void (*normalise_back)(const float *out, float factor, const float *slope, int32_t n, float *g);
 
     /* sum of squares, in double */
     double (*sum_squares)(const float *x, int64_t n);

@@ -28,6 +28,8 @@ typedef enum cwi_purpose {
     CWI_RNG_TRUTH_ITEMS = 22,
     CWI_RNG_TREATMENT = 30,
     CWI_RNG_NOISE = 31,
+    CWI_RNG_MESSAGE_DROPOUT = 32,
+    CWI_RNG_NODE_DROPOUT = 33,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

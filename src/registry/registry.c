@@ -6,16 +6,19 @@
 #include "core/text.h"
 
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
-                                                &cwi_backbone_vae, &cwi_backbone_pop};
+                                                &cwi_backbone_ngcf, &cwi_backbone_vae,
+                                                &cwi_backbone_pop};
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
-static const cwi_default cpr_defaults[] = {{"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"},
-                                           {"lightgcn", "beta", "3"},  {NULL, "lr", "3e-4"},
-                                           {NULL, "reg", "5e-2"},      {NULL, "beta", "2"},
-                                           {NULL, NULL, NULL}};
+static const cwi_default cpr_defaults[] = {{"ngcf", "lr", "1e-3"},      {"ngcf", "reg", "3e-2"},
+                                           {"ngcf", "beta", "1.5"},     {"lightgcn", "lr", "1e-3"},
+                                           {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
+                                           {NULL, "lr", "3e-4"},        {NULL, "reg", "5e-2"},
+                                           {NULL, "beta", "2"},         {NULL, NULL, NULL}};
 static const cwi_default cpr_rand_defaults[] = {
-    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, {NULL, "lr", "3e-4"},
-    {NULL, "reg", "1e-2"},      {NULL, "beta", "1"},         {NULL, NULL, NULL}};
+    {"ngcf", "lr", "1e-3"},      {"ngcf", "reg", "3e-2"}, {"lightgcn", "lr", "1e-3"},
+    {"lightgcn", "reg", "1e-4"}, {NULL, "lr", "3e-4"},    {NULL, "reg", "1e-2"},
+    {NULL, "beta", "1"},         {NULL, NULL, NULL}};
 static const cwi_default bpr_defaults[] = {
     {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default cause_defaults[] = {
@@ -56,19 +59,19 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
      .selects = true,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = cpr_defaults},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = cpr_rand_defaults},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = bpr_defaults},
     {.name = "cause",
      .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
@@ -83,32 +86,32 @@ static const cwi_method methods[] = {
      .help = "unbiased BPR: weights by inverse propensities of items",
      .sampler = &cwi_sampler_ubpr,
      .loss = &cwi_loss_ubpr,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = ubpr_defaults},
     {.name = "rel-mf",
      .help = "relevance of single pairs: labels over propensities of items",
      .sampler = &cwi_sampler_weighted,
      .loss = &cwi_loss_relmf,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = relmf_defaults},
     {.name = "bce",
      .help = "observed or not, pair by pair: binary cross entropy",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_bce,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = bce_defaults},
     {.name = "mse",
      .help = "observed or not, pair by pair: squared error",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_mse,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = mse_defaults},
     {.name = "wmf",
      .help = "weighted matrix factorisation: squared error of the sigmoid, pairs not observed "
              "weighing less",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_wmf,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = wmf_defaults},
     {.name = "mult-vae",
      .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
@@ -121,7 +124,7 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_dice,
      .penalty = &cwi_penalty_dice,
      .heads = 2,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|ngcf",
      .defaults = dice_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",

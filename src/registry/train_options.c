@@ -13,7 +13,14 @@ const cw_option_info cwi_train_options[] = {
          "what turns a user and an item into a score; the method's first when not "
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
-    WHOLE("layers", "3", 0, 16, "lightgcn: how many times vectors are passed on to neighbours"),
+    WHOLE("layers", "3", 0, 16,
+          "lightgcn, ngcf: how many times vectors are passed on to neighbours"),
+    WORD("ngcf", "reference", "reference|original",
+         "ngcf: as in the experiments with CPR, or as first published: D^-1 A + I and dropout"),
+    REAL("message-dropout", "0.1", 0, 0.99,
+         "ngcf original: share of the entries of every layer that a step leaves out"),
+    REAL("node-dropout", "0", 0, 0.99,
+         "ngcf original: share of the entries of the graph that a step leaves out"),
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
@@ -25,8 +32,8 @@ const cw_option_info cwi_train_options[] = {
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
     WORD("reg-target", "base", "base|final",
-         "lightgcn: whether reg-kind table is of the table or of the vectors after all layers; for "
-         "dice the latter when not given"),
+         "lightgcn, ngcf: whether the L2 term is of the table or of the vectors after all layers; "
+         "for dice the latter when not given"),
     WHOLE(
         "batch", "2048", 1, 1048576,
         "examples per step; an epoch is (train rows / batch) steps; mult-vae: users, and an epoch "

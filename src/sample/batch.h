@@ -16,6 +16,7 @@ typedef struct cwi_group {
 typedef struct cwi_batch {
     int n_groups;
     cwi_group group[CWI_MAX_GROUPS];
+    uint64_t step; /* what it was drawn for: the number of the step over all epochs */
     int64_t n_slots, max_slots;
     int32_t *user, *item; /* [n_slots] */
     float *mark; /* [rows] what the sampler tells the loss of a row: a label, a weight, ... */

@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/pool.h"
+#include "core/rng.h"
 
 enum { WORK_A_CHUNK = 4096, ROWS_A_CHUNK = 16, LIVE_ROWS = 512, LIVE_ENTRIES = 2048 };
 
@@ -14,18 +15,21 @@ void cwi_graph_clear(cwi_graph *graph)
     cwi_free(graph->neighbour);
     cwi_free(graph->weight);
     cwi_free(graph->cut);
+    cwi_free(graph->turned);
     *graph = (cwi_graph){0};
 }
 
-/* Neighbours of all nodes: items of users as they are, users of items by counting. */
-static void list_neighbours(const cwi_csr *train, int32_t n_users, cwi_graph *graph)
+/* Neighbours of all nodes: items of users as they are, users of items by counting; the node itself
+ * comes first where it is its own neighbour. */
+static void list_neighbours(const cwi_csr *train, int32_t n_users, bool with_self, cwi_graph *graph)
 {
     int64_t edges = train->start[n_users];
     int64_t *next = graph->start + 1;
 
     for (int64_t e = 0; e < edges; e++) next[n_users + train->value[e] + 1]++;
     for (int32_t u = 0; u < n_users; u++) next[u + 1] = train->start[u + 1] - train->start[u];
-    for (int32_t r = 0; r < graph->n_nodes; r++) next[r + 1] += next[r];
+    for (int32_t r = 0; r < graph->n_nodes; r++) next[r + 1] += next[r] + with_self;
+    for (int32_t r = 0; r < graph->n_nodes && with_self; r++) graph->neighbour[next[r]++] = r;
     for (int32_t u = 0; u < n_users; u++)
         for (int64_t e = train->start[u]; e < train->start[u + 1]; e++) {
             int32_t item = n_users + train->value[e];
@@ -34,14 +38,21 @@ static void list_neighbours(const cwi_csr *train, int32_t n_users, cwi_graph *gr
         }
 }
 
+float cwi_graph_weight(bool is_mean, int64_t own, int64_t other)
+{
+    return (float)(is_mean ? 1.0 / (double)own : 1.0 / sqrt((double)own * (double)other));
+}
+
 static void set_weights(cwi_graph *graph)
 {
+    bool is_mean = graph->turned != NULL;
     for (int32_t r = 0; r < graph->n_nodes; r++) {
-        double own = (double)(graph->start[r + 1] - graph->start[r]);
+        int64_t own = graph->start[r + 1] - graph->start[r] - is_mean;
         for (int64_t e = graph->start[r]; e < graph->start[r + 1]; e++) {
-            int32_t other = graph->neighbour[e];
-            double degree = (double)(graph->start[other + 1] - graph->start[other]);
-            graph->weight[e] = (float)(1.0 / sqrt(own * degree));
+            int32_t node = graph->neighbour[e];
+            int64_t other = graph->start[node + 1] - graph->start[node] - is_mean;
+            graph->weight[e] = node == r ? 1.0f : cwi_graph_weight(is_mean, own, other);
+            if (is_mean) graph->turned[e] = node == r ? 1.0f : cwi_graph_weight(true, other, own);
         }
     }
 }
@@ -61,26 +72,98 @@ static void set_cuts(cwi_graph *graph)
     }
 }
 
-cw_status cwi_graph_create(cw_context *ctx, const cwi_csr *train, int32_t n_users, int32_t n_items,
-                           cwi_graph *out)
+static cw_status create(cw_context *ctx, const cwi_csr *train, int32_t n_users, int32_t n_items,
+                        bool is_mean, cwi_graph *out)
 {
-    size_t ends = 2 * (size_t)train->start[n_users];
     if (n_users > INT32_MAX - n_items)
         return cwi_fail(ctx, CW_UNSUPPORTED, "a graph has at most %d users and items", INT32_MAX);
     *out = (cwi_graph){.n_nodes = n_users + n_items};
+    size_t entries = 2 * (size_t)train->start[n_users] + (is_mean ? (size_t)out->n_nodes : 0);
     /* one more than needed: counts stand two places up while neighbours are listed */
     out->start = cwi_alloc_zero(ctx, (size_t)out->n_nodes + 2, sizeof *out->start);
-    out->neighbour = cwi_alloc(ctx, ends, sizeof *out->neighbour);
-    out->weight = cwi_alloc(ctx, ends, sizeof *out->weight);
-    out->cut = cwi_alloc(ctx, (ends + (size_t)out->n_nodes) / WORK_A_CHUNK + 2, sizeof *out->cut);
-    if (!out->start || !out->neighbour || !out->weight || !out->cut) {
+    out->neighbour = cwi_alloc(ctx, entries, sizeof *out->neighbour);
+    out->weight = cwi_alloc(ctx, entries, sizeof *out->weight);
+    out->cut =
+        cwi_alloc(ctx, (entries + (size_t)out->n_nodes) / WORK_A_CHUNK + 2, sizeof *out->cut);
+    if (is_mean) out->turned = cwi_alloc(ctx, entries, sizeof *out->turned);
+    if (!out->start || !out->neighbour || !out->weight || !out->cut || (is_mean && !out->turned)) {
         cwi_graph_clear(out);
         return CW_NO_MEMORY;
     }
-    list_neighbours(train, n_users, out);
+    list_neighbours(train, n_users, is_mean, out);
     set_weights(out);
     set_cuts(out);
     return CW_OK;
+}
+
+cw_status cwi_graph_create(cw_context *ctx, const cwi_csr *train, int32_t n_users, int32_t n_items,
+                           cwi_graph *out)
+{
+    return create(ctx, train, n_users, n_items, false, out);
+}
+
+cw_status cwi_graph_create_mean(cw_context *ctx, const cwi_csr *train, int32_t n_users,
+                                int32_t n_items, cwi_graph *out)
+{
+    return create(ctx, train, n_users, n_items, true, out);
+}
+
+cwi_graph cwi_graph_transpose(const cwi_graph *graph)
+{
+    cwi_graph out = *graph;
+    if (!graph->turned) return out;
+    out.weight = graph->turned;
+    out.turned = graph->weight;
+    return out;
+}
+
+/* ---- leaving entries out ---------------------------------------------------------- */
+
+typedef struct thinning {
+    const cwi_graph *graph;
+    double rate;
+    uint64_t seed, step;
+    float *weight;
+} thinning;
+
+static cw_status thin_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const thinning *t = arg;
+    float scale = (float)(1.0 / (1.0 - t->rate));
+    (void)chunk;
+    for (int64_t r = begin; r < end; r++) {
+        cwi_rng rng;
+        cwi_rng_init(&rng, t->seed, CWI_RNG_NODE_DROPOUT, t->step << 32 | (uint64_t)r);
+        for (int64_t e = t->graph->start[r]; e < t->graph->start[r + 1]; e++)
+            t->weight[e] = cwi_rng_real(&rng) < t->rate ? 0 : t->graph->weight[e] * scale;
+    }
+    return CW_OK;
+}
+
+/* Neighbours of a node ascend, so that walking all rows in order meets the entries of every row of
+ * the transpose in order; only the node itself stands out of line. */
+static void turn_weights(const cwi_graph *graph, int64_t *next, const float *weight, float *turned)
+{
+    for (int32_t r = 0; r < graph->n_nodes; r++) next[r] = graph->start[r];
+    for (int32_t r = 0; r < graph->n_nodes; r++)
+        if (next[r] < graph->start[r + 1] && graph->neighbour[next[r]] == r) {
+            turned[next[r]] = weight[next[r]];
+            next[r]++;
+        }
+    for (int32_t r = 0; r < graph->n_nodes; r++)
+        for (int64_t e = graph->start[r]; e < graph->start[r + 1]; e++) {
+            int32_t node = graph->neighbour[e];
+            if (node != r) turned[next[node]++] = weight[e];
+        }
+}
+
+cw_status cwi_graph_thin(cw_context *ctx, const cwi_graph *graph, double rate, uint64_t seed,
+                         uint64_t step, int64_t *next, cwi_graph *out)
+{
+    thinning t = {graph, rate, seed, step, out->weight};
+    cw_status status = cwi_pool_for(ctx, graph->n_nodes, 64, thin_rows, &t);
+    if (status == CW_OK) turn_weights(graph, next, out->weight, out->turned);
+    return status;
 }
 
 typedef struct job {

@@ -4,7 +4,7 @@
 
 #include "core/context.h"
 
-enum { CWI_MAX_TENSORS = 32, CWI_TENSOR_NAME_BYTES = 32 };
+enum { CWI_MAX_TENSORS = 132, CWI_TENSOR_NAME_BYTES = 32 };
 
 /* How the trainer sets first values. */
 typedef enum cwi_init {

@@ -49,7 +49,11 @@ extern const cwi_penalty cwi_penalty_cause, cwi_penalty_dice;
 typedef struct cwi_extra {
     const cwi_penalty *penalty;
     void *state;
+    const struct cwi_extra *next; /* another one, or NULL */
 } cwi_extra;
+
+/* --reg-kind batch: the L2 term of the vectors of the batch, of the table or final ones. */
+extern const cwi_penalty cwi_penalty_batch_l2;
 
 /*
  * A backbone.
@@ -83,5 +87,6 @@ typedef struct cwi_backbone {
 
 extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;
 extern const cwi_backbone cwi_backbone_vae;
+extern const cwi_backbone cwi_backbone_ngcf;
 
 #endif

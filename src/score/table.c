@@ -156,9 +156,14 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
     *penalty = 0;
     cwi_table_plan_fill(plan, batch, table->n_users, slope);
     cw_status status = cwi_table_gradient(ctx, plan, table, rows);
-    if (status != CW_OK || !extra || !extra->penalty) return status;
-    return extra->penalty->add(ctx, extra->state, batch, plan->touched, plan->n_touched,
-                               table->data, table->d, rows, penalty);
+    for (; extra && status == CW_OK; extra = extra->next) {
+        double value = 0;
+        if (!extra->penalty) continue;
+        status = extra->penalty->add(ctx, extra->state, batch, plan->touched, plan->n_touched,
+                                     table->data, table->d, rows, &value);
+        *penalty += value;
+    }
+    return status;
 }
 
 /* ---- ranking --------------------------------------------------------------------- */

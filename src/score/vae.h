@@ -13,7 +13,7 @@
 #include "score/score.h"
 
 enum {
-    CWI_VAE_MAX_SIZES = CWI_MAX_TENSORS / 4, /* two layers of two tensors for each size */
+    CWI_VAE_MAX_SIZES = 8,
     CWI_VAE_MAX_LAYERS = 2 * CWI_VAE_MAX_SIZES,
     /* Users that pass through the network together.  The logits are the largest array by far:
      * 256 x n_items floats, 51 MB for 50,000 items, whatever the batch. */

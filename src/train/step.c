@@ -64,46 +64,18 @@ static double take_loss(cwi_trainer *t)
     return value;
 }
 
-/* In how many examples of the batch each table row occurs. */
-static void count_examples(cwi_trainer *t)
-{
-    const cwi_batch *b = &t->batch;
-    for (int g = 0; g < b->n_groups; g++)
-        for (int64_t r = 0; r < b->group[g].rows; r++) {
-            int32_t n = b->group[g].slots;
-            const int32_t *user = b->user + b->group[g].first_slot + r * n;
-            const int32_t *item = b->item + b->group[g].first_slot + r * n;
-            for (int32_t j = 0; j < n; j++) {
-                bool new_user = true, new_item = true;
-                for (int32_t before = 0; before < j; before++) {
-                    new_user &= user[before] != user[j];
-                    new_item &= item[before] != item[j];
-                }
-                t->count[user[j]] += new_user;
-                t->count[t->shape.n_users + item[j]] += new_item;
-            }
-        }
-}
-
-/* lambda / (2 rows) times the squares of the batch's vectors; its gradient goes to the rows. */
-static double regularise_batch(cwi_trainer *t, cwi_gradient *gradient, int64_t rows)
+/* The L2 term of the batch's rows of the table; that of final vectors is the backbone's extra. */
+static cw_status regularise_batch(cwi_trainer *t, cwi_gradient *gradient)
 {
     const cwi_tensor *table = &t->params.tensor[0];
-    double squares = 0, lambda = t->batch_reg / (double)rows;
-
-    count_examples(t);
-    for (int64_t k = 0; k < gradient->n_touched; k++) {
-        int32_t row = gradient->touched[k];
-        const float *theta = table->data + (int64_t)row * table->columns;
-        float *g = gradient->rows + k * table->columns;
-        float pull = (float)(lambda * t->count[row]);
-        for (int64_t c = 0; c < table->columns; c++) {
-            squares += (double)t->count[row] * (double)theta[c] * (double)theta[c];
-            g[c] += pull * theta[c];
-        }
-        t->count[row] = 0;
-    }
-    return lambda / 2 * squares;
+    const cwi_extra *l2 = &t->batch_l2;
+    double value = 0;
+    if (!l2->penalty || t->extra.next) return CW_OK;
+    cw_status status =
+        l2->penalty->add(t->ctx, l2->state, &t->batch, gradient->touched, gradient->n_touched,
+                         table->data, (int32_t)table->columns, gradient->rows, &value);
+    gradient->penalty += value;
+    return status;
 }
 
 double cwi_trainer_reg(const cwi_trainer *t)
@@ -133,6 +105,7 @@ static cw_status take_slots(cwi_trainer *t, const cwi_moment *now, bool *drawn, 
     cw_status status;
     CW_TRY(t->method->sampler->draw(t->ctx, t->sampler, now, &t->batch, &t->tally.luck));
     *drawn = t->batch.n_slots > 0;
+    t->batch.step = now->step;
     if (!*drawn) goto done;
     CW_TRY(cwi_adam_read(t->ctx, &t->adam, &t->params, &t->batch, t->shape.n_users));
     CW_TRY(t->backbone->score(t->ctx, t->scorer, &t->batch, t->score));
@@ -140,8 +113,7 @@ static cw_status take_slots(cwi_trainer *t, const cwi_moment *now, bool *drawn, 
     *loss = take_loss(t);
     CW_TRY(check_loss(t, *loss));
     CW_TRY(t->backbone->gradient(t->ctx, t->scorer, &t->batch, t->slope, &t->extra, gradient));
-    if (t->batch_reg > 0)
-        gradient->penalty += regularise_batch(t, gradient, cwi_batch_rows(&t->batch));
+    CW_TRY(regularise_batch(t, gradient));
 done:
     return status;
 }

@@ -48,11 +48,10 @@ typedef struct cwi_trainer {
     cwi_shape shape;
     void *sampler, *scorer; /* states */
     cwi_batch batch;
-    cwi_extra extra;       /* the method's penalty */
+    cwi_extra extra;       /* the method's penalty, then batch_l2 if it is of final vectors */
+    cwi_extra batch_l2;    /* none unless --reg-kind batch */
     float *score, *slope;  /* [max_slots][heads] */
     double *margin, *work; /* [max rows] */
-    double batch_reg;      /* lambda of the batch regulariser; 0 when there is none */
-    int32_t *count;        /* [table rows] scratch of it */
     double setting[CWI_LOSS_SETTINGS];
 
     cwi_params params, best; /* best is empty until the first evaluation that counts */

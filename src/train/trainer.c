@@ -55,6 +55,24 @@ static cw_status read_pace(cwi_trainer *t)
                     text);
 }
 
+/* Terms that look at vectors: the method's own, and the L2 term of a batch. */
+static cw_status open_penalties(cwi_trainer *t, int64_t max_slots)
+{
+    cw_status status = CW_OK;
+    t->extra.penalty = t->method->penalty;
+    if (t->extra.penalty)
+        CW_TRY(t->extra.penalty->open(t->ctx, &t->shape, t->options, max_slots, &t->extra.state));
+    if (cwi_options_choice(t->options, "reg-kind") == 1 &&
+        cwi_options_real(t->options, "reg") > 0) {
+        t->batch_l2.penalty = &cwi_penalty_batch_l2;
+        CW_TRY(t->batch_l2.penalty->open(t->ctx, &t->shape, t->options, max_slots,
+                                         &t->batch_l2.state));
+        if (cwi_options_choice(t->options, "reg-target") == 1) t->extra.next = &t->batch_l2;
+    }
+done:
+    return status;
+}
+
 /* What training on rows of slots needs. */
 static cw_status open_slots(cwi_trainer *t)
 {
@@ -64,18 +82,13 @@ static cw_status open_slots(cwi_trainer *t)
 
     CW_TRY(t->method->sampler->open(t->ctx, &t->training, t->options, &max_slots, &t->sampler));
     CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
-    t->extra.penalty = t->method->penalty;
-    if (t->extra.penalty)
-        CW_TRY(t->extra.penalty->open(t->ctx, &t->shape, t->options, max_slots, &t->extra.state));
+    CW_TRY(open_penalties(t, max_slots));
     CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
     t->score = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->score);
     t->slope = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->slope);
     t->margin = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->margin);
     t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
-    t->count = cwi_alloc_zero(t->ctx, (size_t)t->params.tensor[0].rows, sizeof *t->count);
-    if (!t->score || !t->slope || !t->margin || !t->work || !t->count) status = CW_NO_MEMORY;
-    if (cwi_options_choice(t->options, "reg-kind") == 1)
-        t->batch_reg = cwi_options_real(t->options, "reg");
+    if (!t->score || !t->slope || !t->margin || !t->work) status = CW_NO_MEMORY;
 done:
     return status;
 }
@@ -182,13 +195,13 @@ void cwi_trainer_free(cwi_trainer *t)
     if (!t) return;
     if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
     if (t->extra.penalty) t->extra.penalty->close(t->extra.state);
+    if (t->batch_l2.penalty) t->batch_l2.penalty->close(t->batch_l2.state);
     if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);
     cwi_batch_clear(&t->batch);
     cwi_free(t->score);
     cwi_free(t->slope);
     cwi_free(t->margin);
     cwi_free(t->work);
-    cwi_free(t->count);
     cwi_adam_clear(&t->adam);
     cwi_params_clear(&t->params);
     cwi_params_clear(&t->best);

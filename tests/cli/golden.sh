@@ -42,3 +42,7 @@ measure dice --method dice --lr 3e-3 --min-size 10
 measure dice-sum --method dice --lr 3e-3 --min-size 10 --dice-score sum --dis l1
 measure dice-neg-dcor --method dice --lr 3e-3 --min-size 10 --neg 3 --dis dcor --dis-penalty 0.01
 measure dice-lightgcn --method dice --backbone lightgcn --lr 3e-3 --margin 5
+measure cpr-ngcf --method cpr --backbone ngcf --lr 3e-3
+measure cpr-rand-ngcf --method cpr-rand --backbone ngcf --lr 3e-3 --layers 1
+measure bpr-ngcf --method bpr --backbone ngcf --lr 3e-3 --ngcf original --reg-kind batch --reg-target final --init split
+measure bpr-final-reg --method bpr --backbone lightgcn --lr 3e-3 --reg 1e-2 --reg-kind batch --reg-target final

@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/gemm.h"
 #include "backend/gemm.h"
+#include "core/pool.h"
 #include "core/rng.h"
 #include "testing.h"
 
@@ -113,6 +114,30 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
     assert_memory_equal(x[0], x[1], sizeof x[0]);
 }
 
+/* Marks of all kinds, and vectors of length 0 and above. */
+static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
+{
+    float x[2][6][MAX_D] = {0}, factor[2];
+    uint8_t mark[2][MAX_D];
+    const cwi_ops *tables[] = {ops, ref};
+    for (int t = 0; t < 2; t++) {
+        const cwi_ops *o = tables[t];
+        for (int j = 0; j < MAX_D; j++) mark[t][j] = j % 5 == 0 ? CWI_MARK_DROP : 0;
+        memcpy(x[t][0], table[4], sizeof x[t][0]);
+        memcpy(x[t][1], table[5], sizeof x[t][1]);
+        o->multiply(table[6], table[7], d, x[t][2]);
+        o->multiply_back(table[6], table[7], d, x[t][2], x[t][1]);
+        o->leaky_sum(x[t][0], other[0], x[t][1], other[1], d, 1.25f, mark[t]);
+        factor[t] = o->normalise(x[t][0], d, x[t][3]);
+        o->normalise_back(x[t][3], factor[t], table[8], d, x[t][2]);
+        o->leaky_sum_back(x[t][2], mark[t], d, 1.25f, x[t][4]);
+        o->normalise_back(x[t][5], o->normalise(x[t][5], d, x[t][5]), table[9], d, x[t][4]);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+    assert_memory_equal(mark[0], mark[1], sizeof mark[0]);
+    assert_true(factor[0] == factor[1]);
+}
+
 static void all_tables_agree_bit_for_bit(void **state)
 {
     (void)state;
@@ -127,6 +152,7 @@ static void all_tables_agree_bit_for_bit(void **state)
             check_sparse(ops, ref, widths[w], false);
             check_sparse(ops, ref, widths[w], true);
             check_adam(ops, ref, widths[w]);
+            check_layers(ops, ref, widths[w]);
         }
     }
 }
@@ -149,6 +175,36 @@ static void the_reference_is_right(void **state)
     }
     assert_null(cwi_ops_find("abacus"));
     assert_non_null(cwi_ops_best());
+}
+
+/* By hand: a bend at zero belongs to the slope 0.2, an entry that is left out has neither value nor
+ * slope, and a vector shorter than 1e-6 is only scaled. */
+static void layers_of_the_reference_are_right(void **state)
+{
+    (void)state;
+    const cwi_ops *ref = cwi_ops_find("ref");
+    const float zero[4] = {0}, b[] = {-1, 2, 0, 1}, slope[] = {1, 0.5f};
+    float a[] = {1, -2, 0, 1}, gb[4], g[] = {1, 1, 1, 1}, out[2], back[2] = {0};
+    uint8_t mark[4] = {0, 0, 0, CWI_MARK_DROP};
+    const float sum[] = {2 * (1 - 0.2f), 2 * (2 - 0.4f), 0, 0};
+    ref->leaky_sum(a, zero, b, zero, 4, 2, mark);
+    for (int j = 0; j < 4; j++) assert_true(fabsf(a[j] - sum[j]) < 1e-6f);
+    assert_int_equal(mark[0], CWI_MARK_A);
+    assert_int_equal(mark[1], CWI_MARK_B);
+    assert_int_equal(mark[2], 0);
+    assert_int_equal(mark[3], CWI_MARK_A | CWI_MARK_B | CWI_MARK_DROP);
+    ref->leaky_sum_back(g, mark, 4, 2, gb);
+    assert_memory_equal(g, ((float[]){2, 0.2f * 2, 0.2f * 2, 0}), sizeof g);
+    assert_memory_equal(gb, ((float[]){0.2f * 2, 2, 0.2f * 2, 0}), sizeof gb);
+    float factor = ref->normalise((float[]){3, 4}, 2, out);
+    assert_true(fabsf(factor - 0.2f) < 1e-7f && fabsf(out[0] - 0.6f) < 1e-6f);
+    ref->normalise_back(out, factor, slope, 2, back); /* (1 - 0.6, 0.5 - 0.8) / 5 */
+    assert_true(fabsf(back[0] - 0.08f) < 1e-6f && fabsf(back[1] + 0.06f) < 1e-6f);
+    factor = ref->normalise((float[]){3e-8f, 4e-8f}, 2, out);
+    assert_true(fabsf(factor - 1e6f) < 1 && fabsf(out[1] - 0.04f) < 1e-6f);
+    back[0] = back[1] = 0;
+    ref->normalise_back(out, factor, slope, 2, back);
+    assert_true(fabsf(back[0] - 1e6f) < 1 && fabsf(back[1] - 5e5f) < 1);
 }
 
 /* Both orders of both factors; the library against plain C, and blocks against the whole. */
@@ -216,13 +272,52 @@ static void products_in_tiles_are_right_on_any_number_of_threads(void **state)
     listener_clear(&l);
 }
 
+enum { SIDE = 128, INNER = 68 };
+
+typedef struct product {
+    float a[SIDE * INNER], b[INNER * SIDE], c[SIDE * SIDE];
+} product;
+
+static cw_status multiply_again(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const product *p = arg;
+    float c[SIDE * SIDE];
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_gemm_blas(false, false, SIDE, SIDE, INNER, p->a, INNER, p->b, SIDE, 0, c, SIDE);
+        if (memcmp(c, p->c, sizeof c) != 0) return CW_BAD_DATA;
+    }
+    return CW_OK;
+}
+
+/* A BLAS without locks gets about one in three thousand of these wrong. */
+static void products_on_several_threads_at_once_are_right(void **state)
+{
+    (void)state;
+    static product p;
+    cwi_rng rng;
+    listener l;
+    listener_init(&l);
+    cwi_rng_init(&rng, 4, CWI_RNG_TEST, 0);
+    for (int k = 0; k < SIDE * INNER; k++) {
+        p.a[k] = (float)cwi_rng_normal(&rng);
+        p.b[k] = (float)cwi_rng_normal(&rng);
+    }
+    cwi_gemm_blas(false, false, SIDE, SIDE, INNER, p.a, INNER, p.b, SIDE, 0, p.c, SIDE);
+    assert_int_equal(cw_context_set_threads(l.ctx, 3), CW_OK);
+    assert_int_equal(cwi_pool_for(l.ctx, 20000, 50, multiply_again, &p), CW_OK);
+    listener_clear(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_tables_agree_bit_for_bit),
         cmocka_unit_test(the_reference_is_right),
+        cmocka_unit_test(layers_of_the_reference_are_right),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
         cmocka_unit_test(products_in_tiles_are_right_on_any_number_of_threads),
+        cmocka_unit_test(products_on_several_threads_at_once_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,7 +308,7 @@ static void users_with_few_other_items_give_those(void **state)
 {
     (void)state;
     drawing d;
-    draw_begin(&d, "600", "100");
+    draw_begin(&d, "600", "64");
     assert_int_equal(
         cwi_sampler_cause.draw(d.l.ctx, d.sampler, &(cwi_moment){0, 1}, &d.batch, &d.luck), CW_OK);
     int64_t row = 0, samples = 0;

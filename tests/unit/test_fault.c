@@ -407,6 +407,30 @@ static cw_status train_vae(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* NGCF in the form that needs most, and a list for somebody new. */
+static cw_status train_ngcf(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"backbone", "ngcf"},  {"ngcf", "original"},    {"layers", "2"}, {"node-dropout", "0.1"},
+        {"reg-kind", "batch"}, {"reg-target", "final"}, {"dim", "4"},    {"batch", "2"},
+        {"epochs", "1"}};
+    const char *items[] = {"x"};
+    char input[128];
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < sizeof settings / sizeof settings[0] && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    if (status == CW_OK) status = cw_recommend_history(ctx, model, items, 1, NULL, receive, NULL);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -437,7 +461,7 @@ static void every_call_survives_each_failing_allocation(void **state)
                                          simulate,         use_model,
                                          evaluate,         train,
                                          report_page,      train_with_propensities,
-                                         train_vae};
+                                         train_vae,        train_ngcf};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);

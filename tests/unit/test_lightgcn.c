@@ -168,6 +168,46 @@ static void gradients_match_finite_differences(void **state)
     }
 }
 
+/* --reg-kind batch --reg-target final: its value at the current parameters. */
+static double final_term(small *s, const cwi_extra *l2, cwi_gradient *gradient)
+{
+    float score[4];
+    const float slope[4] = {0};
+    assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
+    assert_int_equal(
+        cwi_backbone_lightgcn.gradient(s->l.ctx, s->scorer, &s->batch, slope, l2, gradient), CW_OK);
+    return gradient->penalty;
+}
+
+static void the_batch_term_of_final_vectors_has_its_gradient(void **state)
+{
+    (void)state;
+    const float h = 1.0f / 64;
+    small s;
+    float analytic[8];
+    cwi_gradient gradient;
+    cwi_extra l2 = {.penalty = &cwi_penalty_batch_l2};
+    begin(&s, "2");
+    assert_int_equal(cwi_options_assign(s.l.ctx, s.options, "reg", "0.5"), CW_OK);
+    assert_int_equal(l2.penalty->open(s.l.ctx, &s.shape, s.options, 16, &l2.state), CW_OK);
+    add_all_pairs(&s);
+    s.batch.group[0] = (cwi_group){.slots = 2, .rows = 2};
+    final_term(&s, &l2, &gradient);
+    memcpy(analytic, gradient.rows, sizeof analytic);
+    float *theta = s.params.tensor[0].data;
+    for (int p = 0; p < 8; p++) {
+        float kept = theta[p];
+        theta[p] = kept + h;
+        double above = final_term(&s, &l2, &gradient);
+        theta[p] = kept - h;
+        double below = final_term(&s, &l2, &gradient);
+        theta[p] = kept;
+        near((double)analytic[p], (above - below) / (2 * (double)h), 1e-5);
+    }
+    l2.penalty->close(l2.state);
+    end(&s);
+}
+
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
 {
     cw_options *options;
@@ -417,6 +457,7 @@ int main(void)
         cmocka_unit_test(scores_are_those_of_the_specification),
         cmocka_unit_test(products_with_the_graph_are_exact),
         cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(the_batch_term_of_final_vectors_has_its_gradient),
         cmocka_unit_test(without_layers_it_is_matrix_factorisation),
         cmocka_unit_test(same_bits_on_one_two_and_three_threads),
         cmocka_unit_test(lonely_nodes_and_a_single_edge_work),

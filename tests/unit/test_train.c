@@ -362,7 +362,7 @@ static void senseless_options_are_refused(void **state)
     refused(f, "checkpoint-every", "often", CW_BAD_ARG, "--checkpoint-every is 'often'");
     set(f, "checkpoint-every", "5");
     refused(f, "backbone", "tree", CW_BAD_ARG,
-            "--backbone is 'tree'; method cpr works on mf|lightgcn");
+            "--backbone is 'tree'; method cpr works on mf|lightgcn|ngcf");
     set(f, "backbone", "");
     refused(f, "method", "magic", CW_BAD_ARG,
             "there is no method 'magic'; there are cpr, cpr-rand, bpr, ");

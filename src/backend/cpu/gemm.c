@@ -4,11 +4,17 @@
 #include <cblas.h>
 #include <pthread.h>
 
+static bool takes_turns;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
 /* Our own threads cut the work, so that the cut never depends on their number: a BLAS that would
- * start threads of its own is told not to. */
+ * start threads of its own is told not to.  One that was built without threads may be built without
+ * locks too: two calls at once then now and then get the same scratch memory and wrong products, so
+ * that calls take turns. */
 static void make_serial(void)
 {
-    if (openblas_get_parallel() != OPENBLAS_SEQUENTIAL) openblas_set_num_threads(1);
+    takes_turns = openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
+    if (!takes_turns) openblas_set_num_threads(1);
 }
 
 void cwi_gemm_blas(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
@@ -17,9 +23,11 @@ void cwi_gemm_blas(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_serial);
+    if (takes_turns) pthread_mutex_lock(&turn);
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a, lda, b, ldb, beta, c,
                 ldc);
+    if (takes_turns) pthread_mutex_unlock(&turn);
 }
 
 void cwi_gemm_plain(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,

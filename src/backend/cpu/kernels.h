@@ -212,6 +212,74 @@ static void score_block(const float *const *users, int32_t n, const float *items
     }
 }
 
+/* ---- layers of a graph ------------------------------------------------------------ */
+
+static const float leak = 0.2f, least_square = 1e-12f;
+
+static void multiply(const float *a, const float *b, int64_t n, float *out)
+{
+    const float *restrict x = a, *restrict y = b;
+    float *restrict to = out;
+    for (int64_t j = 0; j < n; j++) to[j] = x[j] * y[j];
+}
+
+static void multiply_back(const float *e, const float *p, int64_t n, float *t, float *r)
+{
+    const float *restrict x = e, *restrict y = p;
+    float *restrict sum = t, *restrict slope = r;
+    for (int64_t j = 0; j < n; j++) {
+        sum[j] += x[j] * slope[j];
+        slope[j] *= y[j];
+    }
+}
+
+static void leaky_sum(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
+                      float scale, uint8_t *mark)
+{
+    float *restrict sum = a;
+    const float *restrict other = b, *restrict ca = bias_a, *restrict cb = bias_b;
+    uint8_t *restrict bits = mark;
+    for (int64_t j = 0; j < n; j++) {
+        float x = sum[j] + ca[j], y = other[j] + cb[j];
+        uint8_t drop = bits[j] & CWI_MARK_DROP;
+        bits[j] = (uint8_t)((x > 0 ? CWI_MARK_A : 0) | (y > 0 ? CWI_MARK_B : 0) | drop);
+        x = x > 0 ? x : leak * x;
+        y = y > 0 ? y : leak * y;
+        sum[j] = drop ? 0 : scale * (x + y);
+    }
+}
+
+static void leaky_sum_back(float *g, const uint8_t *mark, int64_t n, float scale, float *gb)
+{
+    float *restrict ga = g, *restrict other = gb;
+    const uint8_t *restrict bits = mark;
+    for (int64_t j = 0; j < n; j++) {
+        float slope = bits[j] & CWI_MARK_DROP ? 0 : scale * ga[j];
+        ga[j] = bits[j] & CWI_MARK_A ? slope : leak * slope;
+        other[j] = bits[j] & CWI_MARK_B ? slope : leak * slope;
+    }
+}
+
+static float normalise(const float *x, int32_t n, float *out)
+{
+    const float *restrict from = x;
+    float *restrict to = out;
+    float square = dot(x, x, n);
+    float factor = 1.0f / sqrtf(square > least_square ? square : least_square);
+    for (int32_t j = 0; j < n; j++) to[j] = factor * from[j];
+    return factor;
+}
+
+/* A vector that is too short has the largest factor there is, and is only scaled. */
+static void normalise_back(const float *out, float factor, const float *slope, int32_t n, float *g)
+{
+    const float *restrict unit = out, *restrict from = slope;
+    float *restrict to = g;
+    bool is_short = factor >= 1.0f / sqrtf(least_square);
+    float along = is_short ? 0 : dot(out, slope, n);
+    for (int32_t j = 0; j < n; j++) to[j] += factor * (from[j] - along * unit[j]);
+}
+
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .dot_pairs = dot_pairs,
@@ -221,5 +289,11 @@ const cwi_ops OPS_TABLE = {
     .adam_missed = adam_missed,
     .score_block = score_block,
     .gemm = OPS_GEMM,
+    .multiply = multiply,
+    .multiply_back = multiply_back,
+    .leaky_sum = leaky_sum,
+    .leaky_sum_back = leaky_sum_back,
+    .normalise = normalise,
+    .normalise_back = normalise_back,
     .sum_squares = sum_squares,
 };
