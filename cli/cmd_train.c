@@ -33,7 +33,7 @@ static const char *metric_of(const job *j)
 /* Seconds until the run may stop at the earliest: no new best, or the last epoch. */
 static double seconds_left(const job *j, const json_t *event)
 {
-    double every = strtod(cw_options_get(j->call->options[0], "eval-every"), NULL);
+    double every = number(event, "eval_every");
     double patience = strtod(cw_options_get(j->call->options[0], "patience"), NULL);
     double last = number(event, "epochs"), epoch = number(event, "epoch");
     double stop = every > 0 ? number(event, "best_epoch") + patience * every : last;

@@ -71,8 +71,9 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
 static void tell(const cwi_trainer *t, const json_t *epoch)
 {
     if (!t->ctx->event) return;
-    json_t *event = json_pack("{s:s, s:I}", "event", "epoch", "epochs",
-                              (json_int_t)cwi_options_integer(t->options, "epochs"));
+    json_t *event = json_pack("{s:s, s:I, s:I}", "event", "epoch", "epochs",
+                              (json_int_t)cwi_options_integer(t->options, "epochs"), "eval_every",
+                              (json_int_t)cwi_options_integer(t->options, "eval-every"));
     json_object_update(event, (json_t *)epoch);
     char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
     if (text) t->ctx->event(t->ctx->event_user, text);
