@@ -6,18 +6,30 @@
 #include "core/text.h"
 
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
-                                                &cwi_backbone_pop};
+                                                &cwi_backbone_neumf, &cwi_backbone_pop};
+
+#define NEUMF_CPR_DEFAULTS                                                                         \
+    {"neumf", "lr", "1e-3"}, {"neumf", "reg", "1e-3"}, {"neumf", "weight-reg", "1e-2"},            \
+    {                                                                                              \
+        "neumf", "eval-every", "10"                                                                \
+    }
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
-static const cwi_default cpr_defaults[] = {{"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"},
-                                           {"lightgcn", "beta", "3"},  {NULL, "lr", "3e-4"},
-                                           {NULL, "reg", "5e-2"},      {NULL, "beta", "2"},
-                                           {NULL, NULL, NULL}};
+static const cwi_default cpr_defaults[] = {
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
+    NEUMF_CPR_DEFAULTS,         {"neumf", "beta", "1"},      {NULL, "lr", "3e-4"},
+    {NULL, "reg", "5e-2"},      {NULL, "beta", "2"},         {NULL, NULL, NULL}};
 static const cwi_default cpr_rand_defaults[] = {
-    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, {NULL, "lr", "3e-4"},
-    {NULL, "reg", "1e-2"},      {NULL, "beta", "1"},         {NULL, NULL, NULL}};
-static const cwi_default bpr_defaults[] = {
-    {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, NEUMF_CPR_DEFAULTS,
+    {NULL, "lr", "3e-4"},       {NULL, "reg", "1e-2"},       {NULL, "beta", "1"},
+    {NULL, NULL, NULL}};
+static const cwi_default bpr_defaults[] = {{"lightgcn", "reg", "0"},
+                                           {"neumf", "reg", "1e-2"},
+                                           {"neumf", "weight-reg", "1e-5"},
+                                           {"neumf", "eval-every", "10"},
+                                           {NULL, "lr", "1e-3"},
+                                           {NULL, "reg", "1e-3"},
+                                           {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -27,19 +39,19 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
      .selects = true,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|neumf",
      .defaults = cpr_defaults},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|neumf",
      .defaults = cpr_rand_defaults},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
-     .backbones = "mf|lightgcn",
+     .backbones = "mf|lightgcn|neumf",
      .defaults = bpr_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",

@@ -14,11 +14,14 @@ const cw_option_info cwi_train_options[] = {
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
     WHOLE("layers", "3", 0, 16, "lightgcn: how many times vectors are passed on to neighbours"),
+    TEXT("hidden", "256", "neumf: sizes of the hidden layers with commas between, such as 256,64"),
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given"),
-    REAL("weight-reg", "0", 0, 1e6, "L2 coefficient of all other parameters (half sum of squares)"),
+    REAL("weight-reg", "", 0, 1e6,
+         "L2 coefficient of all other parameters (half sum of squares); tuned per method when not "
+         "given, 0 where there are none"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
@@ -40,7 +43,8 @@ const cw_option_info cwi_train_options[] = {
     WORD("pos", "interaction", "interaction|user",
          "bpr: draw an interaction, or a user and then one of his interactions"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
-    WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
+    WHOLE("eval-every", "", 0, 1000000,
+          "evaluate on valid after every so many epochs; 0 never; 5 when not given, 10 on neumf"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
     TEXT("metric", "recall@20",
          "what makes an evaluation the best: recall, precision, ndcg, "
@@ -104,14 +108,15 @@ static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_opt
 static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
                          cw_options *options)
 {
-    static const char *const fallback[][2] = {{"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}};
+    static const char *const fallback[][2] = {
+        {"lr", "1e-3"}, {"reg", "0"}, {"weight-reg", "0"}, {"beta", "1"}, {"eval-every", "5"}};
     cw_status status = CW_OK;
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         const char *value = cwi_find_default(method, backbone->name, info->name);
         if (!value || cwi_options_is_set(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
-    for (size_t f = 0; f < 3 && status == CW_OK; f++)
+    for (size_t f = 0; f < sizeof fallback / sizeof fallback[0] && status == CW_OK; f++)
         if (!cwi_options_is_set(options, fallback[f][0]))
             status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
     return status;

@@ -22,3 +22,6 @@ measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3
 measure bpr-lightgcn --method bpr --backbone lightgcn --lr 3e-3 --layers 1
+# few epochs: matrix products round differently on other processors, which grows with time
+measure cpr-neumf --method cpr-rand --backbone neumf --lr 3e-3 --weight-reg 1e-3 --epochs 4 --eval-every 1
+measure bpr-neumf --method bpr --backbone neumf --lr 3e-3 --hidden 16,8

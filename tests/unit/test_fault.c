@@ -293,7 +293,8 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
-/* Two epochs with a checkpoint after each, then on from it, then on the graph. */
+/* Two epochs with a checkpoint after each, then on from it, then on the graph and with a
+ * network. */
 static cw_status train(cw_context *ctx, const char *folder)
 {
     static const char *const settings[][2] = {{"dim", "4"},
@@ -320,6 +321,11 @@ static cw_status train(cw_context *ctx, const char *folder)
     model = NULL;
     if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "off");
     if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "neumf");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "hidden", "4,2");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_text_free(run);
     cw_model_free(model);

@@ -149,9 +149,11 @@ static bool count_down(void *user, const char *stage, int64_t done, int64_t tota
 static void stopped_and_resumed_runs_end_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[][2] = {
-        {"adam", "deferred"}, {"adam", "dense"}, {"adam", "lazy"}, {"backbone", "lightgcn"}};
-    for (size_t m = 0; m < 4; m++) {
+    static const char *const modes[][2] = {{"adam", "deferred"},  {"adam", "dense"},
+                                           {"adam", "lazy"},      {"backbone", "lightgcn"},
+                                           {"backbone", "neumf"}, {"adam", "deferred"}};
+    set(f, "hidden", "8,4");
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         cw_model *whole, *pieces = NULL;
         int stops = 0;
         set(f, modes[m][0], modes[m][1]);
