@@ -181,7 +181,7 @@ void cwi_tower_climb(const cwi_tower *tower, const cwi_ops *ops, const cwi_floor
         ops->gemm(false, false, rows, z->columns, below->columns, below->data, below->stride,
                   tower->weight[l], z->columns, 1, z->data, z->stride);
         for (int64_t k = 0; k < (int64_t)rows * z->columns; k++)
-            if (z->data[k] < 0) z->data[k] = 0;
+            z->data[k] = 0 > z->data[k] ? 0 : z->data[k]; /* what is not a number stays so */
         below = z;
     }
     if (!out) return;
@@ -193,7 +193,7 @@ void cwi_tower_climb(const cwi_tower *tower, const cwi_ops *ops, const cwi_floor
 static void shut(const cwi_matrix *slopes, const cwi_matrix *z)
 {
     for (int64_t k = 0; k < z->rows * z->columns; k++)
-        if (!(z->data[k] > 0)) slopes->data[k] = 0;
+        slopes->data[k] = z->data[k] > 0 ? slopes->data[k] : 0;
 }
 
 void cwi_tower_descend(const cwi_tower *tower, const cwi_ops *ops, const cwi_floors *floors,
