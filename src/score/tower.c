@@ -98,6 +98,9 @@ static cw_status find_layer(cw_context *ctx, const cwi_params *params, int32_t h
     const cwi_tensor *weight, *bias;
     name_tensor(name, heads, head, "W", l);
     CW_TRY(cwi_params_expect(ctx, params, name, below, 0, &weight));
+    if (weight->columns > MAX_SIZE)
+        CW_TRY(cwi_fail(ctx, CW_BAD_DATA, "tensor %s of the model has %lld columns, more than %d",
+                        name, (long long)weight->columns, MAX_SIZE));
     name_tensor(name, heads, head, "b", l);
     CW_TRY(cwi_params_expect(ctx, params, name, 1, weight->columns, &bias));
     if (l == 0) out->first_tensor = (int)(weight - params->tensor);

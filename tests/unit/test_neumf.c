@@ -489,6 +489,23 @@ static void tensors_that_do_not_fit_are_refused(void **state)
     }
 }
 
+static void layers_that_are_too_wide_are_refused(void **state)
+{
+    (void)state;
+    listener l;
+    cwi_params params = {0};
+    cwi_ranker ranker;
+    cwi_shape shape = {.n_users = 1, .n_items = 1, .heads = 1, .ranked = 1};
+    listener_init(&l);
+    assert_int_equal(cwi_params_add(l.ctx, &params, "embeddings", 2, 1, NULL), CW_OK);
+    assert_int_equal(cwi_params_add(l.ctx, &params, "W0", 2, 4097, NULL), CW_OK);
+    assert_int_equal(neumf->rank(l.ctx, &shape, NULL, &params, &ranker), CW_BAD_DATA);
+    assert_string_equal(cw_context_error(l.ctx),
+                        "tensor W0 of the model has 4097 columns, more than 4096");
+    cwi_params_clear(&params);
+    listener_clear(&l);
+}
+
 /* ---- whole runs ------------------------------------------------------------------ */
 
 static cw_dataset *simulate(cw_context *ctx)
@@ -592,6 +609,7 @@ int main(void)
         cmocka_unit_test(penalties_are_added_at_the_table),
         cmocka_unit_test(bad_lists_of_layers_are_refused),
         cmocka_unit_test(tensors_that_do_not_fit_are_refused),
+        cmocka_unit_test(layers_that_are_too_wide_are_refused),
         cmocka_unit_test(same_bits_on_any_threads_and_with_deferred_steps),
         cmocka_unit_test(models_recommend_but_not_from_a_history),
     };
