@@ -41,8 +41,9 @@ typedef struct state {
     float *first_slope;            /* [most][first_width] dL/dA and dL/dB */
     float *gradient;               /* [most][d] */
     float *whole[CWI_MAX_TENSORS]; /* gradients of the other tensors */
-    float *work;                   /* of cwi_gemm_sum */
-    float *floor, *floor_slope;    /* [SLOTS_A_ROUND][width]; NULL with one layer */
+    size_t whole_bytes[CWI_MAX_TENSORS];
+    float *work;                /* of cwi_gemm_sum */
+    float *floor, *floor_slope; /* [SLOTS_A_ROUND][width]; NULL with one layer */
 } state;
 
 static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -108,8 +109,9 @@ static cw_status create_gradients(cw_context *ctx, const cwi_params *params, sta
 {
     s->n_tensors = params->count;
     for (int t = 1; t < params->count; t++) {
-        s->whole[t] = cwi_alloc(ctx, (size_t)params->tensor[t].rows,
-                                (size_t)params->tensor[t].columns * sizeof(float));
+        const cwi_tensor *tensor = &params->tensor[t];
+        s->whole_bytes[t] = (size_t)(tensor->rows * tensor->columns) * sizeof *s->whole[t];
+        s->whole[t] = cwi_alloc(ctx, s->whole_bytes[t], 1);
         if (!s->whole[t]) return CW_NO_MEMORY;
     }
     return CW_OK;
@@ -462,17 +464,7 @@ done:
 
 static void forget_gradients(state *s)
 {
-    for (int h = 0; h < s->table.heads; h++) {
-        const cwi_tower *tower = &s->tower[h];
-        float **whole = s->whole + tower->first_tensor;
-        int64_t below = 2 * (int64_t)tower->d;
-        for (int l = 0; l < tower->n_layers; l++) {
-            memset(whole[2 * l], 0, (size_t)(below * tower->size[l]) * sizeof(float));
-            memset(whole[2 * l + 1], 0, (size_t)tower->size[l] * sizeof(float));
-            below = tower->size[l];
-        }
-        memset(whole[2 * tower->n_layers], 0, (size_t)(tower->d + below) * sizeof(float));
-    }
+    for (int t = 1; t < s->n_tensors; t++) memset(s->whole[t], 0, s->whole_bytes[t]);
 }
 
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
