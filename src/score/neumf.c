@@ -16,24 +16,17 @@
 #include "backend/gemm.h"
 #include "core/mem.h"
 #include "core/pool.h"
+#include "score/roster.h"
 #include "score/table.h"
 
 enum { SLOTS_A_CHUNK = 256, SLOTS_A_ROUND = 16 * SLOTS_A_CHUNK, ROWS_A_CHUNK = 128 };
-
-/* The distinct rows of a batch, users first, each in the order of its first slot, as in a plan. */
-typedef struct roster {
-    int32_t *place; /* [rows of the table] number in the list, -1 for those not in it */
-    int64_t n, n_users;
-    int32_t *row;               /* [n] */
-    int32_t *user_at, *item_at; /* [max_slots] places of the two rows of a slot */
-} roster;
 
 typedef struct state {
     cwi_table table;
     int n_tensors;
     cwi_tower tower[CWI_MAX_TOWERS];
     int32_t first_width; /* the first layers of all heads side by side */
-    roster roster;
+    cwi_roster roster;
     cwi_table_plan plan;
     int32_t *other;                /* [2 * max_slots] plan.other as places of the roster */
     float *vectors;                /* [most][d] rows of the table */
@@ -60,10 +53,7 @@ static void close_state(void *opened)
 {
     state *s = opened;
     if (!s) return;
-    cwi_free(s->roster.place);
-    cwi_free(s->roster.row);
-    cwi_free(s->roster.user_at);
-    cwi_free(s->roster.item_at);
+    cwi_roster_clear(&s->roster);
     cwi_table_plan_clear(&s->plan);
     cwi_free(s->other);
     cwi_free(s->vectors);
@@ -76,18 +66,6 @@ static void close_state(void *opened)
     cwi_free(s->floor);
     cwi_free(s->floor_slope);
     cwi_free(s);
-}
-
-static cw_status create_roster(cw_context *ctx, size_t rows, size_t most, size_t max_slots,
-                               roster *out)
-{
-    out->place = cwi_alloc(ctx, rows, sizeof *out->place);
-    out->row = cwi_alloc(ctx, most, sizeof *out->row);
-    out->user_at = cwi_alloc(ctx, max_slots, sizeof *out->user_at);
-    out->item_at = cwi_alloc(ctx, max_slots, sizeof *out->item_at);
-    if (!out->place || !out->row || !out->user_at || !out->item_at) return CW_NO_MEMORY;
-    for (size_t r = 0; r < rows; r++) out->place[r] = -1;
-    return CW_OK;
 }
 
 static cw_status create_rows(cw_context *ctx, size_t most, size_t max_slots, state *s)
@@ -146,7 +124,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
-    CW_TRY(create_roster(ctx, (size_t)tensor->rows, (size_t)most, (size_t)max_slots, &s->roster));
+    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->roster));
     CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     CW_TRY(create_rows(ctx, (size_t)most, (size_t)max_slots, s));
     CW_TRY(create_gradients(ctx, params, s));
@@ -161,48 +139,9 @@ done:
 
 /* ---- rows of a batch ------------------------------------------------------------- */
 
-static int32_t enlist(roster *r, int32_t row)
-{
-    if (r->place[row] < 0) {
-        r->place[row] = (int32_t)r->n;
-        r->row[r->n++] = row;
-    }
-    return r->place[row];
-}
-
-static void fill_roster(roster *r, const cwi_batch *batch, int32_t n_users)
-{
-    for (int64_t t = 0; t < r->n; t++) r->place[r->row[t]] = -1;
-    r->n = 0;
-    for (int64_t k = 0; k < batch->n_slots; k++) r->user_at[k] = enlist(r, batch->user[k]);
-    r->n_users = r->n;
-    for (int64_t k = 0; k < batch->n_slots; k++)
-        r->item_at[k] = enlist(r, n_users + batch->item[k]);
-}
-
-/* Copy listed rows of a table side by side. */
-typedef struct gathering {
-    const int32_t *row, *place; /* row[t], or place[row[t]] */
-    const float *from;
-    int32_t width;
-    float *to;
-} gathering;
-
-static cw_status gather_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const gathering *g = arg;
-    (void)chunk;
-    for (int64_t t = begin; t < end; t++) {
-        int64_t from = g->place ? g->place[g->row[t]] : g->row[t];
-        memcpy(g->to + t * g->width, g->from + from * g->width, (size_t)g->width * sizeof *g->to);
-    }
-    return CW_OK;
-}
-
 static cw_status gather_vectors(cw_context *ctx, state *s)
 {
-    gathering g = {s->roster.row, NULL, s->table.data, s->table.d, s->vectors};
-    return cwi_pool_for(ctx, s->roster.n, ROWS_A_CHUNK, gather_chunk, &g);
+    return cwi_gather(ctx, s->table.data, s->table.d, s->roster.row, s->roster.n, NULL, s->vectors);
 }
 
 /* Users, or items, of what is kept per row of the roster. */
@@ -320,7 +259,7 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
     state *s = opened;
     slots j = {.s = s, .ops = cwi_ops_best(), .score = out};
 
-    fill_roster(&s->roster, batch, s->table.n_users);
+    cwi_roster_fill(&s->roster, batch, s->table.n_users);
     CW_TRY(enter(ctx, s));
     CW_TRY(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
     for (j.head = 0; j.head < s->table.heads && s->floor; j.head++)
@@ -339,11 +278,12 @@ static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const 
 {
     cw_status status;
     cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope);
-    gathering g = {s->plan.touched, s->roster.place, s->first, s->first_width, s->kept};
-    CW_TRY(cwi_pool_for(ctx, s->plan.n_touched, ROWS_A_CHUNK, gather_chunk, &g));
+    float *kept = s->kept;
+    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.touched, s->plan.n_touched,
+                      s->roster.place, kept));
     s->kept = s->first;
-    s->first = g.to;
-    fill_roster(&s->roster, batch, s->table.n_users);
+    s->first = kept;
+    cwi_roster_fill(&s->roster, batch, s->table.n_users);
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
         s->other[k] = s->roster.place[s->plan.other[k]];
     CW_TRY(gather_vectors(ctx, s));
