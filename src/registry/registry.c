@@ -8,20 +8,16 @@
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
                                                 &cwi_backbone_neumf, &cwi_backbone_pop};
 
-#define NEUMF_CPR_DEFAULTS                                                                         \
-    {"neumf", "lr", "1e-3"}, {"neumf", "reg", "1e-3"}, {"neumf", "weight-reg", "1e-2"},            \
-    {                                                                                              \
-        "neumf", "eval-every", "10"                                                                \
-    }
-
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {
-    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
-    NEUMF_CPR_DEFAULTS,         {"neumf", "beta", "1"},      {NULL, "lr", "3e-4"},
-    {NULL, "reg", "5e-2"},      {NULL, "beta", "2"},         {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"},    {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
+    {"neumf", "lr", "1e-3"},       {"neumf", "reg", "1e-3"},    {"neumf", "weight-reg", "1e-2"},
+    {"neumf", "eval-every", "10"}, {"neumf", "beta", "1"},      {NULL, "lr", "3e-4"},
+    {NULL, "reg", "5e-2"},         {NULL, "beta", "2"},         {NULL, NULL, NULL}};
 static const cwi_default cpr_rand_defaults[] = {
-    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"}, NEUMF_CPR_DEFAULTS,
-    {NULL, "lr", "3e-4"},       {NULL, "reg", "1e-2"},       {NULL, "beta", "1"},
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-4"},     {"neumf", "lr", "1e-3"},
+    {"neumf", "reg", "1e-3"},   {"neumf", "weight-reg", "1e-2"}, {"neumf", "eval-every", "10"},
+    {NULL, "lr", "3e-4"},       {NULL, "reg", "1e-2"},           {NULL, "beta", "1"},
     {NULL, NULL, NULL}};
 static const cwi_default bpr_defaults[] = {{"lightgcn", "reg", "0"},
                                            {"neumf", "reg", "1e-2"},

@@ -107,7 +107,6 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
     plan->n_touched = 0;
     plan->start[0] = plan->start[1] = 0;
     for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, batch->user[s]);
-    plan->touched_users = plan->n_touched;
     for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, n_users + batch->item[s]);
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
     for (int64_t s = 0; s < batch->n_slots; s++) {

@@ -38,11 +38,10 @@ typedef struct cwi_table_plan {
     int64_t max_slots;
     int32_t *place; /* [n_rows] scratch: number of a touched row, -1 else */
     int64_t n_touched;
-    int64_t touched_users; /* the first so many of them are users, the others items */
-    int32_t *touched;      /* [2 * max_slots] */
-    int64_t *start;        /* [2 * max_slots + 1] contributions of touched row t */
-    int32_t *other;        /* [2 * max_slots] the row on the other side of the slot */
-    float *weight;         /* [heads][2 * max_slots] the slope of the slot */
+    int32_t *touched; /* [2 * max_slots] users first, each side by first slots */
+    int64_t *start;   /* [2 * max_slots + 1] contributions of touched row t */
+    int32_t *other;   /* [2 * max_slots] the row on the other side of the slot */
+    float *weight;    /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
