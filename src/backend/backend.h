@@ -54,6 +54,17 @@ typedef struct cwi_ops {
     /* rows begin .. end - 1 of a product; terms are summed in the order of the row, then add */
     void (*sparse_rows)(const cwi_sparse *a, const cwi_product *p, int64_t begin, int64_t end);
 
+    /* out[k * step] += sum over j of weight[j] * max(0, table[ia[k]][j] + table[ib[k]][j]) for k in
+     * 0..n-1; rows as above */
+    void (*relu_pairs)(const float *weight, const float *table, const int32_t *ia,
+                       const int32_t *ib, int64_t n, int32_t d, int32_t stride, float *out,
+                       int32_t step);
+
+    /* out[j] = sum of weight[k] over the k for which own[j] + table[row[k]][j] > 0, in that order,
+     * for j in 0..d-1; rows as above */
+    void (*gated_sum)(const float *own, const float *table, int32_t d, int32_t stride,
+                      const int32_t *row, const float *weight, int64_t n, float *out);
+
     /* one Adam step on n parameters; gradient NULL is zero.  Returns the sum of theta^2 before. */
     double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
                    const cwi_adam_step *step);
@@ -66,6 +77,11 @@ typedef struct cwi_ops {
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
     void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,
                         int32_t d, float *out);
+
+    /* out[k * n_items + i] += constant[i] + sum over j of weight[j] * max(user vector k [j], item
+     * vector i [j]); shapes as above */
+    void (*max_block)(const float *weight, const float *constant, const float *const *users,
+                      int32_t n, const float *items, int32_t n_items, int32_t d, float *out);
 
     /* c = op(a) op(b) + beta c by rows: op(a) is m x k, op(b) k x n; op transposes when told.  The
      * one operation that leaves the order of its sums to a library: its bits are the same for the

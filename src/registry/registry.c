@@ -5,22 +5,29 @@
 
 #include "core/text.h"
 
-static const cwi_backbone *const backbones[] = {&cwi_backbone_mf, &cwi_backbone_lightgcn,
-                                                &cwi_backbone_ngcf, &cwi_backbone_vae,
-                                                &cwi_backbone_pop};
+static const cwi_backbone *const backbones[] = {&cwi_backbone_mf,   &cwi_backbone_lightgcn,
+                                                &cwi_backbone_ngcf, &cwi_backbone_neumf,
+                                                &cwi_backbone_vae,  &cwi_backbone_pop};
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
-static const cwi_default cpr_defaults[] = {{"ngcf", "lr", "1e-3"},      {"ngcf", "reg", "3e-2"},
-                                           {"ngcf", "beta", "1.5"},     {"lightgcn", "lr", "1e-3"},
-                                           {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
-                                           {NULL, "lr", "3e-4"},        {NULL, "reg", "5e-2"},
-                                           {NULL, "beta", "2"},         {NULL, NULL, NULL}};
+static const cwi_default cpr_defaults[] = {
+    {"lightgcn", "lr", "1e-3"},    {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
+    {"ngcf", "lr", "1e-3"},        {"ngcf", "reg", "3e-2"},     {"ngcf", "beta", "1.5"},
+    {"neumf", "lr", "1e-3"},       {"neumf", "reg", "1e-3"},    {"neumf", "weight-reg", "1e-2"},
+    {"neumf", "eval-every", "10"}, {"neumf", "beta", "1"},      {NULL, "lr", "3e-4"},
+    {NULL, "reg", "5e-2"},         {NULL, "beta", "2"},         {NULL, NULL, NULL}};
 static const cwi_default cpr_rand_defaults[] = {
-    {"ngcf", "lr", "1e-3"},      {"ngcf", "reg", "3e-2"}, {"lightgcn", "lr", "1e-3"},
-    {"lightgcn", "reg", "1e-4"}, {NULL, "lr", "3e-4"},    {NULL, "reg", "1e-2"},
-    {NULL, "beta", "1"},         {NULL, NULL, NULL}};
-static const cwi_default bpr_defaults[] = {
-    {"lightgcn", "reg", "0"}, {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"},      {"lightgcn", "reg", "1e-4"},   {"ngcf", "lr", "1e-3"},
+    {"ngcf", "reg", "3e-2"},         {"neumf", "lr", "1e-3"},       {"neumf", "reg", "1e-3"},
+    {"neumf", "weight-reg", "1e-2"}, {"neumf", "eval-every", "10"}, {NULL, "lr", "3e-4"},
+    {NULL, "reg", "1e-2"},           {NULL, "beta", "1"},           {NULL, NULL, NULL}};
+static const cwi_default bpr_defaults[] = {{"lightgcn", "reg", "0"},
+                                           {"neumf", "reg", "1e-2"},
+                                           {"neumf", "weight-reg", "1e-5"},
+                                           {"neumf", "eval-every", "10"},
+                                           {NULL, "lr", "1e-3"},
+                                           {NULL, "reg", "1e-3"},
+                                           {NULL, NULL, NULL}};
 static const cwi_default cause_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, "dis-penalty", "100"}, {NULL, NULL, NULL}};
 static const cwi_default ubpr_defaults[] = {{NULL, "lr", "3e-4"},
@@ -39,17 +46,13 @@ static const cwi_default wmf_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "1e-3"}, {NULL, NULL, NULL}};
 static const cwi_default mult_vae_defaults[] = {
     {NULL, "lr", "1e-3"}, {NULL, "reg", "0"}, {NULL, "eval-every", "20"}, {NULL, NULL, NULL}};
-static const cwi_default dice_defaults[] = {{"ngcf", "weight-reg", "1e-3"},
-                                            {"ngcf", "margin", "10"},
-                                            {"neumf", "reg", "1e-3"},
-                                            {"neumf", "weight-reg", "1e-2"},
-                                            {"neumf", "margin", "10"},
-                                            {NULL, "lr", "1e-3"},
-                                            {NULL, "reg", "3e-2"},
-                                            {NULL, "reg-target", "final"},
-                                            {NULL, "margin", "40"},
-                                            {NULL, "dis-penalty", "1e-4"},
-                                            {NULL, NULL, NULL}};
+static const cwi_default dice_defaults[] = {
+    {"ngcf", "weight-reg", "1e-3"}, {"ngcf", "margin", "10"},
+    {"neumf", "reg", "1e-3"},       {"neumf", "weight-reg", "1e-2"},
+    {"neumf", "margin", "10"},      {"neumf", "eval-every", "20"},
+    {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
+    {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
+    {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cwi_method methods[] = {
@@ -59,19 +62,19 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
      .selects = true,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = cpr_defaults},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = cpr_rand_defaults},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = bpr_defaults},
     {.name = "cause",
      .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
@@ -86,32 +89,32 @@ static const cwi_method methods[] = {
      .help = "unbiased BPR: weights by inverse propensities of items",
      .sampler = &cwi_sampler_ubpr,
      .loss = &cwi_loss_ubpr,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = ubpr_defaults},
     {.name = "rel-mf",
      .help = "relevance of single pairs: labels over propensities of items",
      .sampler = &cwi_sampler_weighted,
      .loss = &cwi_loss_relmf,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = relmf_defaults},
     {.name = "bce",
      .help = "observed or not, pair by pair: binary cross entropy",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_bce,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = bce_defaults},
     {.name = "mse",
      .help = "observed or not, pair by pair: squared error",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_mse,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = mse_defaults},
     {.name = "wmf",
      .help = "weighted matrix factorisation: squared error of the sigmoid, pairs not observed "
              "weighing less",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_wmf,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = wmf_defaults},
     {.name = "mult-vae",
      .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
@@ -124,7 +127,7 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_dice,
      .penalty = &cwi_penalty_dice,
      .heads = 2,
-     .backbones = "mf|lightgcn|ngcf",
+     .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = dice_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",

@@ -21,6 +21,7 @@ const cw_option_info cwi_train_options[] = {
          "ngcf original: share of the entries of every layer that a step leaves out"),
     REAL("node-dropout", "0", 0, 0.99,
          "ngcf original: share of the entries of the graph that a step leaves out"),
+    TEXT("hidden", "256", "neumf: sizes of the hidden layers with commas between, such as 256,64"),
     REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
@@ -109,7 +110,9 @@ const cw_option_info cwi_train_options[] = {
     WORD("dice-score", "interest", "interest|sum",
          "dice: items are ranked by interest alone or by interest plus conformity"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
-    WHOLE("eval-every", "5", 0, 1000000, "evaluate on valid after every so many epochs; 0 never"),
+    WHOLE("eval-every", "5", 0, 1000000,
+          "evaluate on valid after every so many epochs; 0 never; other defaults on neumf and for "
+          "mult-vae"),
     WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
     TEXT("metric", "recall@20",
          "what makes an evaluation the best: recall, precision, ndcg, "

@@ -88,5 +88,6 @@ typedef struct cwi_backbone {
 extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;
 extern const cwi_backbone cwi_backbone_vae;
 extern const cwi_backbone cwi_backbone_ngcf;
+extern const cwi_backbone cwi_backbone_neumf;
 
 #endif

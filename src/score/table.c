@@ -106,10 +106,8 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
 {
     plan->n_touched = 0;
     plan->start[0] = plan->start[1] = 0;
-    for (int64_t s = 0; s < batch->n_slots; s++) {
-        touch(plan, batch->user[s]);
-        touch(plan, n_users + batch->item[s]);
-    }
+    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, batch->user[s]);
+    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, n_users + batch->item[s]);
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
     for (int64_t s = 0; s < batch->n_slots; s++) {
         int32_t user = batch->user[s], item = n_users + batch->item[s];
@@ -156,6 +154,16 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
     *penalty = 0;
     cwi_table_plan_fill(plan, batch, table->n_users, slope);
     cw_status status = cwi_table_gradient(ctx, plan, table, rows);
+    if (status != CW_OK) return status;
+    return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
+}
+
+cw_status cwi_table_penalise(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                             const cwi_batch *batch, const cwi_extra *extra, float *rows,
+                             double *penalty)
+{
+    cw_status status = CW_OK;
+    *penalty = 0;
     for (; extra && status == CW_OK; extra = extra->next) {
         double value = 0;
         if (!extra->penalty) continue;
@@ -173,9 +181,8 @@ static void free_vectors(cwi_ranker *ranker)
     cwi_free(ranker->state);
 }
 
-/* The first columns of all rows, side by side. */
-static float *copy_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
-                           int32_t columns)
+float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
+                         int32_t columns)
 {
     float *out = cwi_alloc(ctx, (size_t)rows, (size_t)columns * sizeof *out);
     for (int64_t r = 0; r < rows && out; r++)
@@ -190,7 +197,7 @@ cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, i
     int32_t columns = d / shape->heads * shape->ranked;
     float *mine = owned ? data : NULL;
     if (columns < d) {
-        mine = copy_columns(ctx, data, rows, d, columns);
+        mine = cwi_table_columns(ctx, data, rows, d, columns);
         if (owned) cwi_free(data);
         if (!mine) return CW_NO_MEMORY;
         data = mine;

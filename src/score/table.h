@@ -19,6 +19,10 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
 cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
                           float *score);
 
+/* A copy of the first columns of all rows, side by side; NULL when there is no memory. */
+float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
+                         int32_t columns);
+
 /* A ranker by inner products of the columns of the heads that rank.  The vectors are borrowed, or
  * freed with the ranker when `owned`, also if this fails. */
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
@@ -34,7 +38,7 @@ typedef struct cwi_table_plan {
     int64_t max_slots;
     int32_t *place; /* [n_rows] scratch: number of a touched row, -1 else */
     int64_t n_touched;
-    int32_t *touched; /* [2 * max_slots] */
+    int32_t *touched; /* [2 * max_slots] users first, each side by first slots */
     int64_t *start;   /* [2 * max_slots + 1] contributions of touched row t */
     int32_t *other;   /* [2 * max_slots] the row on the other side of the slot */
     float *weight;    /* [heads][2 * max_slots] the slope of the slot */
@@ -57,5 +61,10 @@ cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const 
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
                              const cwi_batch *batch, const float *slope, const cwi_extra *extra,
                              float *rows, double *penalty);
+
+/* What extra adds to the rows of the plan at these vectors; *penalty is its value. */
+cw_status cwi_table_penalise(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                             const cwi_batch *batch, const cwi_extra *extra, float *rows,
+                             double *penalty);
 
 #endif

@@ -5,6 +5,7 @@ try
 try nowhere
 try set --method magic
 try set --backbone lightning
+try set --backbone neumf --hidden 256,wide
 try set --lr 0
 try set --beta 0.5
 try set --metric recall

@@ -97,6 +97,57 @@ static void check_sparse(const cwi_ops *ops, const cwi_ops *ref, int d, bool in_
     assert_memory_equal(got + N * d, add + N * d, (size_t)d * sizeof *got);
 }
 
+/* The operations of a layer of ReLUs, each on top of what is there already. */
+static void check_relus(const cwi_ops *ops, const cwi_ops *ref, int d)
+{
+    static float a[ROWS * MAX_D], b[ROWS * MAX_D], got[2][ROWS * ROWS];
+    int32_t ia[PAIRS], ib[PAIRS];
+    float weight[PAIRS];
+    const float *users[ROWS];
+    const cwi_ops *tables[] = {ops, ref};
+    pack(table, d, a);
+    pack(other, d, b);
+    for (int k = 0; k < PAIRS; k++) {
+        ia[k] = k * 7 % ROWS;
+        ib[k] = k * 11 % ROWS;
+        weight[k] = sinf((float)k);
+    }
+    for (int r = 0; r < ROWS; r++) users[r] = a + r * d;
+    for (int t = 0; t < 2; t++) {
+        for (int k = 0; k < ROWS * ROWS; k++) got[t][k] = cosf((float)k);
+        tables[t]->relu_pairs(other[1], a, ia, ib, PAIRS, d / 2, d, got[t], 3);
+        tables[t]->gated_sum(other[2], a, d, d, ia, weight, PAIRS, got[t] + 3 * PAIRS);
+        tables[t]->max_block(other[3], other[4], users, 5, b, ROWS, d, got[t] + 3 * PAIRS + d);
+    }
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+}
+
+/* One pair by hand; what is not a number is not hidden by a maximum. */
+static void relus_are_right(void **state)
+{
+    (void)state;
+    static const float rows[2][4] = {{1, -2, 3, -4}, {2, 1, -5, 4}}, weight[] = {1, 10, 100, 1000};
+    static const float constant[] = {0.5f};
+    const int32_t zero[] = {0}, one[] = {1};
+    const float *user[] = {rows[0]};
+    const cwi_ops *ref = cwi_ops_find("ref");
+    float out = 7, gated[4], bad[2][4];
+    ref->relu_pairs(weight, rows[0], zero, one, 1, 4, 4, &out, 1);
+    assert_true(out == 7 + 3); /* sums 3, -1, -2, 0 */
+    ref->gated_sum(rows[0], rows[0], 4, 4, one, weight + 1, 1, gated);
+    assert_true(gated[0] == 10 && gated[1] == 0 && gated[2] == 0 && gated[3] == 0);
+    ref->max_block(weight, constant, user, 1, rows[1], 1, 4, &out);
+    assert_true(out == 10 + 0.5f + 2 + 10 + 300 + 4000);
+    memcpy(bad, rows, sizeof bad);
+    bad[0][1] = NAN;
+    user[0] = bad[0];
+    ref->max_block(weight, constant, user, 1, bad[1], 1, 4, &out);
+    assert_true(isnan(out));
+    out = 0;
+    ref->relu_pairs(weight, bad[0], zero, one, 1, 4, 4, &out, 1);
+    assert_true(isnan(out));
+}
+
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
     const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
@@ -151,6 +202,7 @@ static void all_tables_agree_bit_for_bit(void **state)
             check_products(ops, ref, widths[w]);
             check_sparse(ops, ref, widths[w], false);
             check_sparse(ops, ref, widths[w], true);
+            check_relus(ops, ref, widths[w]);
             check_adam(ops, ref, widths[w]);
             check_layers(ops, ref, widths[w]);
         }
@@ -315,6 +367,7 @@ int main(void)
         cmocka_unit_test(all_tables_agree_bit_for_bit),
         cmocka_unit_test(the_reference_is_right),
         cmocka_unit_test(layers_of_the_reference_are_right),
+        cmocka_unit_test(relus_are_right),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
         cmocka_unit_test(products_in_tiles_are_right_on_any_number_of_threads),
         cmocka_unit_test(products_on_several_threads_at_once_are_right),

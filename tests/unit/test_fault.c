@@ -341,6 +341,12 @@ static cw_status train(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_model_free(model);
     model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "neumf");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "hidden", "4,2");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
     if (status == CW_OK) status = cw_options_set(ctx, options, "method", "dice");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_model_free(model);

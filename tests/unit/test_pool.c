@@ -1,6 +1,7 @@
 /* test_pool.c - parallel loops give the same results on any number of threads. */
 #include "core/mem.h"
 #include "core/pool.h"
+#include "core/rooms.h"
 #include "testing.h"
 
 enum { N = 100003, CHUNK = 1000 };
@@ -117,6 +118,38 @@ static void allocation_checks_sizes_and_can_be_made_to_fail(void **state)
     listener_clear(&l);
 }
 
+/* Fill a room and see that nobody else did meanwhile. */
+static cw_status use_room(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    enum { NUMBERS = 1000 };
+    int64_t *room = cwi_rooms_enter(arg);
+    cw_status status = CW_OK;
+    (void)begin;
+    (void)end;
+    for (int k = 0; k < NUMBERS; k++) room[k] = chunk;
+    for (int k = 0; k < NUMBERS; k++)
+        if (room[k] != chunk) status = CW_BAD_DATA;
+    cwi_rooms_leave(arg, room);
+    return status;
+}
+
+static void rooms_belong_to_one_thread_at_a_time(void **state)
+{
+    (void)state;
+    for (int made_for = 1; made_for <= 3; made_for++) {
+        listener l;
+        cwi_rooms *rooms;
+        listener_init(&l);
+        assert_int_equal(cw_context_set_threads(l.ctx, made_for), CW_OK);
+        assert_int_equal(cwi_rooms_create(l.ctx, 1000 * sizeof(int64_t), &rooms), CW_OK);
+        assert_int_equal(cw_context_set_threads(l.ctx, 3), CW_OK); /* some have to wait */
+        assert_int_equal(cwi_pool_for(l.ctx, 300, 1, use_room, rooms), CW_OK);
+        cwi_rooms_free(rooms);
+        listener_clear(&l);
+    }
+    cwi_rooms_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +157,7 @@ int main(void)
         cmocka_unit_test(the_lowest_failing_chunk_wins),
         cmocka_unit_test(empty_loops_do_nothing),
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
+        cmocka_unit_test(rooms_belong_to_one_thread_at_a_time),
         cmocka_unit_test(allocation_checks_sizes_and_can_be_made_to_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

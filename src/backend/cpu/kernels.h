@@ -90,6 +90,44 @@ static void sparse_rows(const cwi_sparse *a, const cwi_product *p, int64_t begin
     for (int64_t r = begin; r < end && j < p->d; r++) sparse_row(a, p, r, last, j, p->d - j);
 }
 
+/* What is not a number stays so. */
+static inline float relu(float x)
+{
+    return 0.0f > x ? 0.0f : x;
+}
+
+static inline float relu_sum(const float *restrict w, const float *restrict a,
+                             const float *restrict b, int32_t d)
+{
+    float sum[LANES] = {0};
+    int32_t j = 0;
+    for (; j + LANES <= d; j += LANES)
+        for (int l = 0; l < LANES; l++) sum[l] += w[j + l] * relu(a[j + l] + b[j + l]);
+    for (int l = 0; j < d; j++, l++) sum[l] += w[j] * relu(a[j] + b[j]);
+    return fold(sum);
+}
+
+static void relu_pairs(const float *weight, const float *table, const int32_t *ia,
+                       const int32_t *ib, int64_t n, int32_t d, int32_t stride, float *out,
+                       int32_t step)
+{
+    for (int64_t k = 0; k < n; k++)
+        out[k * step] +=
+            relu_sum(weight, table + (int64_t)ia[k] * stride, table + (int64_t)ib[k] * stride, d);
+}
+
+static void gated_sum(const float *own, const float *table, int32_t d, int32_t stride,
+                      const int32_t *row, const float *weight, int64_t n, float *out)
+{
+    memset(out, 0, (size_t)d * sizeof *out);
+    for (int64_t k = 0; k < n; k++) {
+        const float *restrict from = table + (int64_t)row[k] * stride, *restrict mine = own;
+        float *restrict to = out;
+        float w = weight[k];
+        for (int32_t j = 0; j < d; j++) to[j] += mine[j] + from[j] > 0.0f ? w : 0.0f;
+    }
+}
+
 static double sum_squares(const float *x, int64_t n)
 {
     double sum[LANES] = {0}, total = 0;
@@ -197,13 +235,19 @@ static void score_user(const float *restrict user, const float *items, int32_t n
     for (; i < n_items; i++) out[i] = dot(user, items + (int64_t)i * d, d);
 }
 
-/* A panel of items that fits the second-level cache serves all users of the block in turn. */
-static void score_block(const float *const *users, int32_t n, const float *items, int32_t n_items,
-                        int32_t d, float *out)
+/* So many items of d numbers fit the second-level cache. */
+static int32_t panel_of(int32_t d)
 {
     enum { PANEL_BYTES = 1 << 17 };
     int32_t panel = PANEL_BYTES / (int32_t)sizeof(float) / (d > 0 ? d : 1);
-    panel = panel < ITEMS_AT_ONCE ? ITEMS_AT_ONCE : panel - panel % ITEMS_AT_ONCE;
+    return panel < ITEMS_AT_ONCE ? ITEMS_AT_ONCE : panel - panel % ITEMS_AT_ONCE;
+}
+
+/* A panel of items serves all users of the block in turn. */
+static void score_block(const float *const *users, int32_t n, const float *items, int32_t n_items,
+                        int32_t d, float *out)
+{
+    int32_t panel = panel_of(d);
     for (int32_t first = 0; first < n_items; first += panel) {
         int32_t count = n_items - first < panel ? n_items - first : panel;
         for (int32_t k = 0; k < n; k++)
@@ -280,14 +324,71 @@ static void normalise_back(const float *out, float factor, const float *slope, i
     for (int32_t j = 0; j < n; j++) to[j] += factor * (from[j] - along * unit[j]);
 }
 
+/* The larger one, or the user's when it is not a number. */
+static inline float larger(float user, float item)
+{
+    return item > user ? item : user;
+}
+
+/* As score_user: four items at once. */
+static void max_user(const float *restrict w, const float *constant, const float *restrict user,
+                     const float *items, int32_t n_items, int32_t d, float *out)
+{
+    int32_t i = 0;
+    for (; i + ITEMS_AT_ONCE <= n_items; i += ITEMS_AT_ONCE) {
+        const float *restrict v0 = items + (int64_t)i * d, *restrict v1 = v0 + d;
+        const float *restrict v2 = v1 + d, *restrict v3 = v2 + d;
+        float s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0}, s3[LANES] = {0};
+        int32_t j = 0;
+        for (; j + LANES <= d; j += LANES)
+            for (int l = 0; l < LANES; l++) {
+                s0[l] += w[j + l] * larger(user[j + l], v0[j + l]);
+                s1[l] += w[j + l] * larger(user[j + l], v1[j + l]);
+                s2[l] += w[j + l] * larger(user[j + l], v2[j + l]);
+                s3[l] += w[j + l] * larger(user[j + l], v3[j + l]);
+            }
+        for (int l = 0; j < d; j++, l++) {
+            s0[l] += w[j] * larger(user[j], v0[j]);
+            s1[l] += w[j] * larger(user[j], v1[j]);
+            s2[l] += w[j] * larger(user[j], v2[j]);
+            s3[l] += w[j] * larger(user[j], v3[j]);
+        }
+        out[i] += constant[i] + fold(s0);
+        out[i + 1] += constant[i + 1] + fold(s1);
+        out[i + 2] += constant[i + 2] + fold(s2);
+        out[i + 3] += constant[i + 3] + fold(s3);
+    }
+    for (; i < n_items; i++) {
+        const float *restrict v = items + (int64_t)i * d;
+        float sum[LANES] = {0};
+        for (int32_t j = 0; j < d; j++) sum[j % LANES] += w[j] * larger(user[j], v[j]);
+        out[i] += constant[i] + fold(sum);
+    }
+}
+
+static void max_block(const float *weight, const float *constant, const float *const *users,
+                      int32_t n, const float *items, int32_t n_items, int32_t d, float *out)
+{
+    int32_t panel = panel_of(d);
+    for (int32_t first = 0; first < n_items; first += panel) {
+        int32_t count = n_items - first < panel ? n_items - first : panel;
+        for (int32_t k = 0; k < n; k++)
+            max_user(weight, constant + first, users[k], items + (int64_t)first * d, count, d,
+                     out + (int64_t)k * n_items + first);
+    }
+}
+
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .dot_pairs = dot_pairs,
     .weighted_sum = weighted_sum,
     .sparse_rows = sparse_rows,
+    .relu_pairs = relu_pairs,
+    .gated_sum = gated_sum,
     .adam = adam,
     .adam_missed = adam_missed,
     .score_block = score_block,
+    .max_block = max_block,
     .gemm = OPS_GEMM,
     .multiply = multiply,
     .multiply_back = multiply_back,

@@ -1,0 +1,446 @@
+/*
+ * neumf.c - NeuMF (He et al., WWW 2017) as in the CPR paper's code: one table of vectors for both
+ * branches, the product of two vectors beside a network on top of them (tower.h).
+ *
+ * The rows that a batch touches pass the first layer once, in one matrix product for the users and
+ * one for the items; a slot then adds up two rows.  With a = A_u + B_i, s = ... + sum_m h_m
+ * ReLU(a_m), the slopes w of the slots and the sums g_tm of w over the slots of row t with a_m > 0,
+ * one hidden layer needs nothing else:
+ *   dL/dA_um = h_m g_um,  dL/dB_im = h_m g_im,  dL/dh_m = sum_u A_um g_um + sum_i B_im g_im
+ * Layers above the first go by slots, a round of them at a time.
+ */
+#include "score/neumf.h"
+
+#include <string.h>
+
+#include "backend/gemm.h"
+#include "core/mem.h"
+#include "core/pool.h"
+#include "score/roster.h"
+#include "score/table.h"
+
+enum { SLOTS_A_CHUNK = 256, SLOTS_A_ROUND = 16 * SLOTS_A_CHUNK, ROWS_A_CHUNK = 128 };
+
+typedef struct state {
+    cwi_table table;
+    int n_tensors;
+    cwi_tower tower[CWI_MAX_TOWERS];
+    int32_t first_width; /* the first layers of all heads side by side */
+    cwi_roster roster;
+    cwi_table_plan plan;
+    int32_t *other;                /* [2 * max_slots] plan.other as places of the roster */
+    float *vectors;                /* [most][d] rows of the table */
+    float *first, *kept;           /* [most][first_width] A and B; scratch of the same size */
+    float *first_slope;            /* [most][first_width] dL/dA and dL/dB */
+    float *gradient;               /* [most][d] */
+    float *whole[CWI_MAX_TENSORS]; /* gradients of the other tensors */
+    size_t whole_bytes[CWI_MAX_TENSORS];
+    float *work;                /* of cwi_gemm_sum */
+    float *floor, *floor_slope; /* [SLOTS_A_ROUND][width]; NULL with one layer */
+} state;
+
+static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                         cwi_params *params)
+{
+    cw_status status = cwi_table_declare(ctx, shape, options, params);
+    if (status == CW_OK) status = cwi_tower_declare(ctx, shape, options, params);
+    return status;
+}
+
+/* ---- make and free --------------------------------------------------------------- */
+
+static void close_state(void *opened)
+{
+    state *s = opened;
+    if (!s) return;
+    cwi_roster_clear(&s->roster);
+    cwi_table_plan_clear(&s->plan);
+    cwi_free(s->other);
+    cwi_free(s->vectors);
+    cwi_free(s->first);
+    cwi_free(s->kept);
+    cwi_free(s->first_slope);
+    cwi_free(s->gradient);
+    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(s->whole[t]);
+    cwi_free(s->work);
+    cwi_free(s->floor);
+    cwi_free(s->floor_slope);
+    cwi_free(s);
+}
+
+static cw_status create_rows(cw_context *ctx, size_t most, size_t max_slots, state *s)
+{
+    size_t bytes = (size_t)s->table.d * sizeof(float);
+    size_t first_bytes = (size_t)s->first_width * sizeof(float);
+    s->other = cwi_alloc(ctx, 2 * max_slots, sizeof *s->other);
+    s->vectors = cwi_alloc(ctx, most, bytes);
+    s->gradient = cwi_alloc(ctx, most, bytes);
+    s->first = cwi_alloc(ctx, most, first_bytes);
+    s->kept = cwi_alloc(ctx, most, first_bytes);
+    s->first_slope = cwi_alloc(ctx, most, first_bytes);
+    return s->other && s->vectors && s->gradient && s->first && s->kept && s->first_slope
+               ? CW_OK
+               : CW_NO_MEMORY;
+}
+
+static cw_status create_gradients(cw_context *ctx, const cwi_params *params, state *s)
+{
+    s->n_tensors = params->count;
+    for (int t = 1; t < params->count; t++) {
+        const cwi_tensor *tensor = &params->tensor[t];
+        s->whole_bytes[t] = (size_t)(tensor->rows * tensor->columns) * sizeof *s->whole[t];
+        s->whole[t] = cwi_alloc(ctx, s->whole_bytes[t], 1);
+        if (!s->whole[t]) return CW_NO_MEMORY;
+    }
+    return CW_OK;
+}
+
+/* Heads have layers of equal sizes, so that what does for the first does for all. */
+static cw_status create_floors(cw_context *ctx, state *s)
+{
+    const cwi_tower *tower = &s->tower[0];
+    int64_t most = (int64_t)tower->d * tower->size[0];
+    if (most < cwi_tower_largest(tower)) most = cwi_tower_largest(tower);
+    if (most < tower->size[tower->n_layers - 1]) most = tower->size[tower->n_layers - 1];
+    s->work = cwi_alloc(ctx, CWI_GEMM_PARTS + 1, (size_t)most * sizeof *s->work);
+    if (!s->work) return CW_NO_MEMORY;
+    if (tower->n_layers == 1) return CW_OK;
+    size_t bytes = (size_t)cwi_tower_width(tower) * sizeof(float);
+    s->floor = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
+    s->floor_slope = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
+    return s->floor && s->floor_slope ? CW_OK : CW_NO_MEMORY;
+}
+
+static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                            const cwi_params *params, int64_t max_slots, void **out)
+{
+    cw_status status;
+    (void)options;
+    *out = NULL;
+    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    if (!s) return CW_NO_MEMORY;
+    const cwi_tensor *tensor = &params->tensor[0];
+    int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
+    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
+    CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
+    s->first_width = shape->heads * s->tower[0].size[0];
+    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->roster));
+    CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
+    CW_TRY(create_rows(ctx, (size_t)most, (size_t)max_slots, s));
+    CW_TRY(create_gradients(ctx, params, s));
+    CW_TRY(create_floors(ctx, s));
+done:
+    if (status == CW_OK)
+        *out = s;
+    else
+        close_state(s);
+    return status;
+}
+
+/* ---- rows of a batch ------------------------------------------------------------- */
+
+static cw_status gather_vectors(cw_context *ctx, state *s)
+{
+    return cwi_gather(ctx, s->table.data, s->table.d, s->roster.row, s->roster.n, NULL, s->vectors);
+}
+
+/* Users, or items, of what is kept per row of the roster. */
+static cwi_matrix side_of(const state *s, float *data, int32_t width, bool is_user)
+{
+    int64_t first = is_user ? 0 : s->roster.n_users;
+    int64_t rows = is_user ? s->roster.n_users : s->roster.n - s->roster.n_users;
+    return (cwi_matrix){data + first * width, rows, width, width};
+}
+
+/* ---- scores ---------------------------------------------------------------------- */
+
+cw_status cwi_neumf_first(cw_context *ctx, const cwi_tower *tower, int32_t heads, bool is_user,
+                          const cwi_matrix *vectors, const cwi_matrix *out)
+{
+    cw_status status = CW_OK;
+    for (int h = 0; h < heads && status == CW_OK; h++) {
+        int32_t d = tower[h].d, size = tower[h].size[0];
+        cwi_matrix x = cwi_columns_of(vectors, h * d, d), y = cwi_columns_of(out, h * size, size);
+        for (int64_t r = 0; r < y.rows && is_user; r++)
+            memcpy(cwi_row(&y, r), tower[h].bias[0], (size_t)size * sizeof(float));
+        status = cwi_gemm(ctx, x.rows, size, d, x.data, x.stride, false,
+                          tower[h].weight[0] + (is_user ? 0 : (int64_t)d * size), size, is_user,
+                          y.data, y.stride);
+    }
+    return status;
+}
+
+/* The vectors and first layers of the batch's rows; the vectors of users are then multiplied by
+ * their part of h. */
+static cw_status enter(cw_context *ctx, state *s)
+{
+    cw_status status;
+    CW_TRY(gather_vectors(ctx, s));
+    for (int is_user = 0; is_user < 2; is_user++) {
+        cwi_matrix x = side_of(s, s->vectors, s->table.d, is_user);
+        cwi_matrix y = side_of(s, s->first, s->first_width, is_user);
+        CW_TRY(cwi_neumf_first(ctx, s->tower, s->table.heads, is_user, &x, &y));
+    }
+    cwi_matrix users = side_of(s, s->vectors, s->table.d, true);
+    for (int h = 0; h < s->table.heads; h++) {
+        cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
+        CW_TRY(cwi_columns_scale(ctx, &own, s->tower[h].product));
+    }
+done:
+    return status;
+}
+
+typedef struct slots {
+    const state *s;
+    const cwi_ops *ops;
+    int head;
+    int64_t first;      /* slot of this round */
+    const float *slope; /* of all slots */
+    float *score;
+} slots;
+
+static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const slots *j = arg;
+    const state *s = j->s;
+    int32_t heads = s->table.heads;
+    const int32_t *user = s->roster.user_at + begin, *item = s->roster.item_at + begin;
+    (void)chunk;
+    for (int h = 0; h < heads; h++) {
+        const cwi_tower *tower = &s->tower[h];
+        const float *x = s->vectors + h * tower->d, *y = s->first + h * tower->size[0];
+        float *out = j->score + begin * heads + h;
+        j->ops->dot_pairs(x, user, x, item, end - begin, tower->d, s->table.d, out, heads);
+        if (tower->n_layers == 1)
+            j->ops->relu_pairs(tower->last, y, user, item, end - begin, tower->size[0],
+                               s->first_width, out, heads);
+    }
+    return CW_OK;
+}
+
+/* All floors of some slots of the round. */
+static cwi_floors climb(const slots *j, int64_t begin, int64_t end, float *out)
+{
+    const state *s = j->s;
+    const cwi_tower *tower = &s->tower[j->head];
+    cwi_floors all = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
+    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    for (int64_t r = 0; r < end - begin; r++) {
+        int64_t slot = j->first + begin + r;
+        const float *first = s->first + (int64_t)j->head * tower->size[0];
+        const float *a = first + (int64_t)s->roster.user_at[slot] * s->first_width;
+        const float *b = first + (int64_t)s->roster.item_at[slot] * s->first_width;
+        float *z = cwi_row(&mine.z[0], r);
+        for (int32_t m = 0; m < tower->size[0]; m++) {
+            float sum = a[m] + b[m];
+            z[m] = 0 > sum ? 0 : sum;
+        }
+    }
+    cwi_tower_climb(tower, j->ops, &mine, out, s->table.heads);
+    return mine;
+}
+
+static cw_status climb_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const slots *j = arg;
+    (void)chunk;
+    (void)climb(j, begin, end, j->score + (j->first + begin) * j->s->table.heads + j->head);
+    return CW_OK;
+}
+
+static int64_t round_length(int64_t first, int64_t n_slots)
+{
+    return n_slots - first < SLOTS_A_ROUND ? n_slots - first : SLOTS_A_ROUND;
+}
+
+static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
+{
+    cw_status status;
+    state *s = opened;
+    slots j = {.s = s, .ops = cwi_ops_best(), .score = out};
+
+    cwi_roster_fill(&s->roster, batch, s->table.n_users);
+    CW_TRY(enter(ctx, s));
+    CW_TRY(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
+    for (j.head = 0; j.head < s->table.heads && s->floor; j.head++)
+        for (j.first = 0; j.first < batch->n_slots; j.first += SLOTS_A_ROUND)
+            CW_TRY(cwi_pool_for(ctx, round_length(j.first, batch->n_slots), SLOTS_A_CHUNK,
+                                climb_chunk, &j));
+done:
+    return status;
+}
+
+/* ---- gradients ------------------------------------------------------------------- */
+
+/* Rows may have been dropped from the batch since its slots were scored: list it anew, the first
+ * layers that are still needed in the new order, and its vectors as they are in the table. */
+static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const float *slope)
+{
+    cw_status status;
+    cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope);
+    float *kept = s->kept;
+    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.touched, s->plan.n_touched,
+                      s->roster.place, kept));
+    s->kept = s->first;
+    s->first = kept;
+    cwi_roster_fill(&s->roster, batch, s->table.n_users);
+    for (int64_t k = 0; k < 2 * batch->n_slots; k++)
+        s->other[k] = s->roster.place[s->plan.other[k]];
+    CW_TRY(gather_vectors(ctx, s));
+done:
+    return status;
+}
+
+/* The product of the vectors: `gradient` comes as the sums of w times the other vector. */
+static cw_status pass_product(cw_context *ctx, state *s, int head)
+{
+    cw_status status;
+    const cwi_tower *tower = &s->tower[head];
+    int32_t d = tower->d;
+    float *h = s->whole[tower->first_tensor + 2 * tower->n_layers];
+    cwi_matrix rows = {s->gradient + head * d, s->roster.n, d, s->table.d};
+    cwi_matrix sums = cwi_rows_of(&rows, 0, s->roster.n_users);
+    cwi_matrix users = {s->vectors + head * d, s->roster.n_users, d, s->table.d};
+    CW_TRY(cwi_columns_sum(ctx, &users, &sums, h));
+    CW_TRY(cwi_columns_scale(ctx, &rows, tower->product));
+done:
+    return status;
+}
+
+static cw_status gate_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const slots *j = arg;
+    const state *s = j->s;
+    int32_t size = s->tower[j->head].size[0];
+    const float *first = s->first + j->head * size;
+    const float *weight = s->plan.weight + 2 * s->plan.max_slots * j->head;
+    (void)chunk;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t from = s->plan.start[t], count = s->plan.start[t + 1] - from;
+        j->ops->gated_sum(first + t * s->first_width, first, size, s->first_width, s->other + from,
+                          weight + from, count,
+                          s->first_slope + t * s->first_width + j->head * size);
+    }
+    return CW_OK;
+}
+
+/* dL/dA, dL/dB and the rest of dL/dh when there is one layer: see the top of this file. */
+static cw_status pass_single(cw_context *ctx, slots *j)
+{
+    cw_status status;
+    const state *s = j->s;
+    const cwi_tower *tower = &s->tower[j->head];
+    int32_t size = tower->size[0];
+    cwi_matrix first = {s->first + j->head * size, s->roster.n, size, s->first_width};
+    cwi_matrix slopes = {s->first_slope + j->head * size, s->roster.n, size, s->first_width};
+    CW_TRY(cwi_pool_for(ctx, s->roster.n, ROWS_A_CHUNK, gate_chunk, j));
+    CW_TRY(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
+    CW_TRY(cwi_columns_scale(ctx, &slopes, tower->last));
+done:
+    return status;
+}
+
+static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const slots *j = arg;
+    const state *s = j->s;
+    const cwi_tower *tower = &s->tower[j->head];
+    cwi_floors floors = climb(j, begin, end, NULL);
+    cwi_floors all = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
+    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    (void)chunk;
+    cwi_tower_descend(tower, j->ops, &floors,
+                      j->slope + (j->first + begin) * s->table.heads + j->head, s->table.heads,
+                      &mine);
+    return CW_OK;
+}
+
+/* The same for several layers, and the gradients of those above the first. */
+static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
+{
+    cw_status status;
+    const state *s = j->s;
+    const cwi_tower *tower = &s->tower[j->head];
+    int32_t size = tower->size[0];
+    cwi_matrix to = {s->first_slope + j->head * size, s->roster.n, size, s->first_width};
+    for (int64_t t = 0; t < to.rows; t++) memset(cwi_row(&to, t), 0, (size_t)size * sizeof(float));
+    for (j->first = 0; j->first < n_slots; j->first += SLOTS_A_ROUND) {
+        int64_t count = round_length(j->first, n_slots);
+        CW_TRY(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
+        cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
+        cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
+        floors = cwi_floors_rows(tower, &floors, 0, count);
+        slopes = cwi_floors_rows(tower, &slopes, 0, count);
+        CW_TRY(cwi_tower_gradient(ctx, tower, &floors, &slopes,
+                                  j->slope + j->first * s->table.heads + j->head, s->table.heads,
+                                  s->whole, s->work));
+        CW_TRY(cwi_columns_scatter(ctx, &slopes.z[0], s->roster.user_at + j->first,
+                                   s->roster.item_at + j->first, &to));
+    }
+    status = CW_OK;
+done:
+    return status;
+}
+
+/* From dL/dA or dL/dB to its half of W_0 and to the vectors; the bias belongs to the users. */
+static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
+{
+    cw_status status;
+    const cwi_tower *tower = &s->tower[head];
+    int32_t d = tower->d, size = tower->size[0];
+    int64_t half = is_user ? 0 : (int64_t)d * size;
+    cwi_matrix slopes = side_of(s, s->first_slope, s->first_width, is_user);
+    cwi_matrix vectors = side_of(s, s->vectors, s->table.d, is_user);
+    cwi_matrix rows = side_of(s, s->gradient, s->table.d, is_user);
+    slopes = cwi_columns_of(&slopes, head * size, size);
+    CW_TRY(cwi_gemm_sum(ctx, slopes.rows, d, size, vectors.data + head * d, vectors.stride,
+                        slopes.data, slopes.stride, s->whole[tower->first_tensor] + half, s->work));
+    CW_TRY(cwi_gemm(ctx, slopes.rows, d, size, slopes.data, slopes.stride, true,
+                    tower->weight[0] + half, size, 1, rows.data + head * d, rows.stride));
+    if (is_user) CW_TRY(cwi_columns_sum(ctx, &slopes, NULL, s->whole[tower->first_tensor + 1]));
+done:
+    return status;
+}
+
+static void forget_gradients(state *s)
+{
+    for (int t = 1; t < s->n_tensors; t++) memset(s->whole[t], 0, s->whole_bytes[t]);
+}
+
+static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
+                          const cwi_extra *extra, cwi_gradient *out)
+{
+    cw_status status;
+    state *s = opened;
+    double penalty;
+    slots j = {.s = s, .ops = cwi_ops_best(), .slope = slope};
+
+    CW_TRY(refit(ctx, s, batch, slope));
+    forget_gradients(s);
+    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
+    for (j.head = 0; j.head < s->table.heads; j.head++) {
+        CW_TRY(pass_product(ctx, s, j.head));
+        CW_TRY(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));
+        CW_TRY(pass_first(ctx, s, j.head, true));
+        CW_TRY(pass_first(ctx, s, j.head, false));
+    }
+    CW_TRY(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
+    *out = (cwi_gradient){.n_touched = s->plan.n_touched,
+                          .touched = s->plan.touched,
+                          .rows = s->gradient,
+                          .penalty = penalty};
+    memcpy(out->whole, s->whole, sizeof out->whole);
+done:
+    return status;
+}
+
+const cwi_backbone cwi_backbone_neumf = {
+    .name = "neumf",
+    .help = "NeuMF: a weighted product of two vectors plus a neural network on top of them",
+    .declare = declare,
+    .open = open_state,
+    .score = score,
+    .gradient = gradient,
+    .rank = cwi_neumf_rank,
+    .close = close_state,
+};

@@ -1,0 +1,27 @@
+/* roster.h - the distinct rows of a batch, and where the two rows of a slot stand among them. */
+#ifndef CWI_SCORE_ROSTER_H
+#define CWI_SCORE_ROSTER_H
+
+#include "sample/batch.h"
+
+/* Users first, then items, each in the order of its first slot: the order of a cwi_table_plan. */
+typedef struct cwi_roster {
+    int32_t *place; /* [rows of the table] number in the list, -1 for those not in it */
+    int64_t n, n_users;
+    int32_t *row;               /* [n] */
+    int32_t *user_at, *item_at; /* [max_slots] places of the two rows of a slot */
+} cwi_roster;
+
+/* For a table of n_rows rows, of which batches touch at most `most`. */
+cw_status cwi_roster_create(cw_context *ctx, int64_t n_rows, int64_t most, int64_t max_slots,
+                            cwi_roster *out);
+void cwi_roster_clear(cwi_roster *roster); /* a zeroed one is fine */
+
+void cwi_roster_fill(cwi_roster *roster, const cwi_batch *batch, int32_t n_users);
+
+/* Rows row[0], row[1], ... of `from` side by side in `to`; or rows place[row[0]], ... when place
+ * is given. */
+cw_status cwi_gather(cw_context *ctx, const float *from, int32_t width, const int32_t *row,
+                     int64_t n, const int32_t *place, float *to);
+
+#endif
