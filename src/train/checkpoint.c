@@ -37,8 +37,9 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 /* What must be the same for a run to go on: everything but how long and how it is kept. */
 static json_t *describe_identity(const cwi_trainer *t)
 {
-    static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
-                                                 "eval-every", "checkpoint-every", "resume"};
+    static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
+                                                 "checkpoint", "checkpoint-every", "checkpoint-end",
+                                                 "resume"};
     json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);

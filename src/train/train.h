@@ -61,7 +61,7 @@ typedef struct cwi_trainer {
     json_t *epochs; /* one object per finished epoch */
     bool has_warned;
 
-    char metric[16]; /* what stopping looks at, such as "recall" */
+    char metric[CWI_METRIC_BYTES]; /* what stopping looks at, such as "recall" */
     int32_t metric_k;
     cwi_pace pace;
     int64_t saved_epoch;

@@ -10,28 +10,6 @@
 
 /* ---- make and free ---------------------------------------------------------- */
 
-/* "recall@20" into its two halves. */
-static cw_status read_metric(cwi_trainer *t)
-{
-    const char *text = cwi_options_text(t->options, "metric");
-    const char *at = strchr(text, '@');
-    cwi_metrics zero = {0};
-    int64_t k = 0;
-    size_t length = at ? (size_t)(at - text) : 0;
-
-    if (length > 0 && length < sizeof t->metric) {
-        memcpy(t->metric, text, length);
-        if (cwi_metric_find(&zero, t->metric) && cwi_parse_int(at + 1, strlen(at + 1), &k) &&
-            k >= 1 && k <= INT32_MAX) {
-            t->metric_k = (int32_t)k;
-            return CW_OK;
-        }
-    }
-    return cwi_fail(t->ctx, CW_BAD_ARG,
-                    "--metric is '%s'; it must be one of %s, then @ and a list length", text,
-                    cwi_metric_names);
-}
-
 /* "10" epochs or "60s". */
 static cw_status read_pace(cwi_trainer *t)
 {
@@ -110,7 +88,7 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     status = t->epochs ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     if (status != CW_OK) goto done;
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
-    CW_TRY(read_metric(t));
+    CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
     CW_TRY(read_pace(t));
     CW_TRY(prepare_data(t));
     if (t->method->sampler) {
@@ -298,5 +276,7 @@ cw_status cwi_trainer_run(cwi_trainer *t)
                 (long long)cwi_options_integer(t->options, "epochs"));
     if (t->epoch == 0 && t->tally.steps == 0) status = finish_epoch(t, 0);
     while (status == CW_OK && !is_done(t)) status = run_epoch(t);
+    if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end"))
+        status = cwi_checkpoint_save(t);
     return status;
 }

@@ -194,6 +194,25 @@ static void a_checkpoint_at_the_end_of_an_epoch_goes_on(void **state)
     cw_model_free(pieces);
 }
 
+/* Two epochs, kept, then the rest: as if there had been no end in between. */
+static void a_finished_run_goes_on_for_more_epochs(void **state)
+{
+    fixture *f = *state;
+    set(f, "epochs", "4");
+    cw_model *whole = train(f);
+    set(f, "checkpoint", f->checkpoint);
+    set(f, "checkpoint-end", "on");
+    set(f, "epochs", "2");
+    cw_model *first = train(f);
+    set(f, "resume", "on");
+    set(f, "epochs", "4");
+    cw_model *rest = train(f);
+    assert_same_model(f, whole, rest);
+    cw_model_free(whole);
+    cw_model_free(first);
+    cw_model_free(rest);
+}
+
 static void foreign_and_damaged_checkpoints_are_refused(void **state)
 {
     fixture *f = *state;
@@ -372,6 +391,7 @@ int main(void)
         TEST(another_seed_gives_another_model),
         TEST(stopped_and_resumed_runs_end_the_same),
         TEST(a_checkpoint_at_the_end_of_an_epoch_goes_on),
+        TEST(a_finished_run_goes_on_for_more_epochs),
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(deferred_adam_gives_the_bits_of_dense),
         TEST(the_loss_starts_at_ln_2_and_falls),
