@@ -26,6 +26,7 @@ typedef enum cwi_purpose {
     CWI_RNG_BOOTSTRAP = 20,
     CWI_RNG_TRUTH_USERS = 21,
     CWI_RNG_TRUTH_ITEMS = 22,
+    CWI_RNG_TUNE = 40,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 
