@@ -56,11 +56,11 @@ int64_t cwi_row_runs(const cwi_row *row)
 {
     size_t candidates = json_array_size(row->candidates);
     int64_t runs = (int64_t)json_array_size(row->seeds);
-    if (candidates <= 1) return runs;
-    for (int rung = 0; rung < row->tuning.n_rungs; rung++) {
+    for (int rung = 0; rung < row->tuning.n_rungs && candidates > 1; rung++) {
         runs += (int64_t)candidates;
         candidates = cwi_survivors(candidates, row->tuning.keep);
     }
+    if (candidates <= 1) return runs;
     /* the winner's tuning run is also its run with that seed */
     return runs + (int64_t)candidates - (has_seed(row, row->tuning.seed) ? 1 : 0);
 }

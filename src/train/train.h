@@ -18,6 +18,9 @@ typedef struct cwi_pace {
     double seconds;
 } cwi_pace;
 
+/* From "10" epochs or "60s". */
+cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out);
+
 /* Sums over the steps of the epoch that is under way. */
 typedef struct cwi_tally {
     int64_t steps;   /* made in this epoch */

@@ -10,23 +10,22 @@
 
 /* ---- make and free ---------------------------------------------------------- */
 
-/* "10" epochs or "60s". */
-static cw_status read_pace(cwi_trainer *t)
+cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out)
 {
-    const char *text = cwi_options_text(t->options, "checkpoint-every");
     size_t length = strlen(text);
     bool is_time = length > 1 && text[length - 1] == 's';
     double value;
 
+    *out = (cwi_pace){0};
     if (cwi_parse_real(text, length - is_time, &value) && value >= 0 && value < 1e9 &&
         (is_time || value == floor(value))) {
         if (is_time)
-            t->pace.seconds = value;
+            out->seconds = value;
         else
-            t->pace.epochs = (int64_t)value;
+            out->epochs = (int64_t)value;
         return CW_OK;
     }
-    return cwi_fail(t->ctx, CW_BAD_ARG,
+    return cwi_fail(ctx, CW_BAD_ARG,
                     "--checkpoint-every is '%s'; it must be a number of epochs, or of seconds "
                     "followed by s",
                     text);
@@ -89,7 +88,7 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     if (status != CW_OK) goto done;
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
     CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
-    CW_TRY(read_pace(t));
+    CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(prepare_data(t));
     if (t->method->sampler) {
         CW_TRY(open_parts(t));
