@@ -137,6 +137,11 @@ static cw_status read_method(reader *r, const cwi_place *place, const json_t *va
         if (json_object_get(value, "backbones")) backbones = json_object_get(value, "backbones");
         CW_TRY(cwi_plan_check_list(r->ctx, &at, backbones, true));
     }
+    if (r->check.skips_unknown && !cwi_find_method(method)) {
+        cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: this version has no method '%s'; left out",
+                place->text, method);
+        return CW_OK;
+    }
     CW_TRY(scope_read(r, place, value, outer, &s));
     if (!backbones) CW_TRY(add_contender(r, place, method, "", &s));
     for (size_t b = 0; b < json_array_size(backbones); b++)

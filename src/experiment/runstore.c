@@ -148,15 +148,12 @@ cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const c
 
 void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)
 {
-    static const char ending[] = ".checkpoint";
     char *folder = cwi_runstore_path(ctx, store, "runs");
     DIR *entries = folder ? opendir(folder) : NULL;
     struct dirent *entry;
-    while (entries && (entry = readdir(entries)) != NULL) {
-        size_t length = strlen(entry->d_name), cut = sizeof ending - 1;
-        if (length <= cut || strcmp(entry->d_name + length - cut, ending) != 0) continue;
-        (void)unlinkat(dirfd(entries), entry->d_name, 0);
-    }
+    while (entries && (entry = readdir(entries)) != NULL)
+        if (strstr(entry->d_name, ".checkpoint") || strstr(entry->d_name, ".partial-"))
+            (void)unlinkat(dirfd(entries), entry->d_name, 0);
     if (entries) closedir(entries);
     cwi_free(folder);
 }

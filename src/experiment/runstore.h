@@ -48,7 +48,7 @@ cw_status cwi_newfile_close(cw_context *ctx, cwi_newfile *file, cw_status status
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
                              const char *text);
 
-/* Remove every checkpoint: nothing is under way any more. */
+/* Remove every checkpoint and what killed processes left: nothing is under way any more. */
 void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store);
 
 #endif

@@ -48,7 +48,7 @@ static json_t *describe_identity(const cwi_trainer *t)
 
 static char *dump(json_t *value)
 {
-    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS);
+    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
 /* ---- save ------------------------------------------------------------------- */

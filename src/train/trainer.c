@@ -273,7 +273,7 @@ cw_status cwi_trainer_run(cwi_trainer *t)
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
                 "parameters",
                 (long long)cwi_options_integer(t->options, "epochs"));
-    if (t->epoch == 0 && t->tally.steps == 0) status = finish_epoch(t, 0);
+    if (json_array_size(t->epochs) == 0) status = finish_epoch(t, 0); /* not told before a resume */
     while (status == CW_OK && !is_done(t)) status = run_epoch(t);
     if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end"))
         status = cwi_checkpoint_save(t);
