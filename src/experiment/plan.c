@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/plan_fields.h"
@@ -492,7 +493,7 @@ cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out)
     reader r = {.ctx = ctx, .plan = out};
 
     *out = (cwi_plan){.source = json_loads(text, JSON_REJECT_DUPLICATES, &error)};
-    if (!out->source && json_error_code(&error) == json_error_out_of_memory) return no_memory(ctx);
+    if (!out->source && cwi_report_lacks_memory(&error)) return no_memory(ctx);
     if (!out->source)
         return cwi_fail(ctx, CW_BAD_DATA, "plan: it is no JSON: line %d: %s", error.line,
                         error.text);

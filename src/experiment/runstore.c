@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "core/report.h"
 
 static const char lock_name[] = "experiment.lock";
 
@@ -98,7 +99,7 @@ cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const ch
     if (!path) return CW_NO_MEMORY;
     if (cwi_path_exists(path)) {
         *record = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-        if (!*record && json_error_code(&error) == json_error_out_of_memory)
+        if (!*record && cwi_report_lacks_memory(&error))
             status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
         else if (!json_is_object(*record))
             status =

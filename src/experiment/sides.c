@@ -41,8 +41,7 @@ static cw_status read_record(cw_context *ctx, const char *path, const char *part
     if (!cwi_path_exists(path) || cwi_path_is_folder(path))
         return cwi_fail(ctx, CW_IO, "cannot read %s: there is no such file", path);
     entry->record = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!entry->record && json_error_code(&error) == json_error_out_of_memory)
-        return no_memory(ctx);
+    if (!entry->record && cwi_report_lacks_memory(&error)) return no_memory(ctx);
     if (!entry->record)
         return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run: line %d: %s", path,
                         error.line, error.text);
