@@ -34,16 +34,33 @@ static int copy(const json_t *from, const char *key, json_t *to)
 
 /* ---- datasets ------------------------------------------------------------------------- */
 
-static cw_status report_set(cw_context *ctx, const cwi_set *set, json_t *list)
+/* What `describe` says of a dataset, from the store where it was made before: it takes a while. */
+static cw_status describe_set(cw_context *ctx, const cwi_experiment *e, const cwi_set *set,
+                              json_t **out)
 {
-    char *text = NULL;
-    cw_status status = cw_dataset_describe(ctx, set->data, &text);
+    cw_status status;
+    char file[64], *text = NULL;
+    snprintf(file, sizeof file, "data/%s.json", set->hash);
+    CW_TRY(cwi_runstore_read(ctx, &e->store, file, out));
+    if (*out) goto done;
+    CW_TRY(cw_dataset_describe(ctx, set->data, &text));
+    CW_TRY(cwi_runstore_write(ctx, &e->store, file, text));
+    CW_TRY(cwi_runstore_read(ctx, &e->store, file, out));
+done:
+    cwi_free(text);
+    return status;
+}
+
+static cw_status report_set(cw_context *ctx, const cwi_experiment *e, const cwi_set *set,
+                            json_t *list)
+{
+    json_t *description;
+    cw_status status = describe_set(ctx, e, set, &description);
     if (status != CW_OK) return status;
     json_t *object =
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "dataset", cwi_report_string(set->name), "train_set",
                   cwi_report_string(set->train_set), "folder", cwi_report_string(set->folder),
-                  "xxh3_128", set->hash, "description", json_loads(text, 0, NULL));
-    cwi_free(text);
+                  "xxh3_128", set->hash, "description", description);
     if (json_array_append_new(list, object) == 0) return CW_OK;
     return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }
@@ -329,7 +346,7 @@ cw_status cwi_experiment_report(cw_context *ctx, const cwi_experiment *e, json_t
                      (json_int_t)failed, "datasets", sets, "tables", tables, "runs", runs);
     if (bad || !*out) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     for (size_t k = 0; k < e->plan->n_sets && status == CW_OK; k++)
-        status = report_set(ctx, &e->plan->sets[k], sets);
+        status = report_set(ctx, e, &e->plan->sets[k], sets);
     for (size_t k = 0; k < e->plan->n_tables && status == CW_OK; k++)
         status = report_table(ctx, e, &e->plan->tables[k], tables);
     if (status != CW_OK) {

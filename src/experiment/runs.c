@@ -129,7 +129,9 @@ static bool is_failed(const json_t *record)
 /* What an earlier process has finished need not be done again. */
 static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
 {
-    cw_status status = cwi_runstore_read(ctx, &e->store, run->name, &run->record);
+    char file[160];
+    snprintf(file, sizeof file, "runs/%s.json", run->name);
+    cw_status status = cwi_runstore_read(ctx, &e->store, file, &run->record);
     if (status != CW_OK || !run->record) return status;
     run->state = is_failed(run->record) ? CWI_RUN_FAILED : CWI_RUN_DONE;
     if (run->state == CWI_RUN_DONE || !e->retries) return CW_OK;

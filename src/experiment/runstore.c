@@ -65,19 +65,25 @@ static cw_status take_lock(cw_context *ctx, cwi_runstore *store)
     return status;
 }
 
+static cw_status make_inner_folder(cw_context *ctx, const cwi_runstore *store, const char *name)
+{
+    char *path = cwi_runstore_path(ctx, store, "%s", name);
+    cw_status status = path ? make_folder(ctx, path) : CW_NO_MEMORY;
+    cwi_free(path);
+    return status;
+}
+
 cw_status cwi_runstore_open(cw_context *ctx, const char *folder, cwi_runstore *out)
 {
     cw_status status;
-    char *runs = NULL;
     *out = (cwi_runstore){.folder = cwi_strdup(ctx, folder), .lock = -1};
     if (!out->folder) return CW_NO_MEMORY;
     CW_TRY(make_folder(ctx, folder));
     CW_TRY(check_place(ctx, out));
     CW_TRY(take_lock(ctx, out));
-    runs = cwi_path_join(ctx, folder, "runs");
-    status = runs ? make_folder(ctx, runs) : CW_NO_MEMORY;
+    CW_TRY(make_inner_folder(ctx, out, "runs"));
+    CW_TRY(make_inner_folder(ctx, out, "data"));
 done:
-    cwi_free(runs);
     return status;
 }
 
@@ -89,25 +95,25 @@ void cwi_runstore_close(cwi_runstore *store)
     *store = (cwi_runstore){.lock = -1};
 }
 
-cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *name,
-                            json_t **record)
+cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
+                            json_t **out)
 {
     json_error_t error;
     cw_status status = CW_OK;
-    char *path = cwi_runstore_path(ctx, store, "runs/%s.json", name);
-    *record = NULL;
+    char *path = cwi_runstore_path(ctx, store, "%s", file);
+    *out = NULL;
     if (!path) return CW_NO_MEMORY;
     if (cwi_path_exists(path)) {
-        *record = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-        if (!*record && cwi_report_lacks_memory(&error))
+        *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+        if (!*out && cwi_report_lacks_memory(&error))
             status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-        else if (!json_is_object(*record))
+        else if (!json_is_object(*out))
             status =
-                cwi_fail(ctx, CW_BAD_DATA, "%s is damaged; remove it to repeat that run", path);
+                cwi_fail(ctx, CW_BAD_DATA, "%s is damaged; remove it to have it made again", path);
     }
     if (status != CW_OK) {
-        json_decref(*record);
-        *record = NULL;
+        json_decref(*out);
+        *out = NULL;
     }
     cwi_free(path);
     return status;

@@ -6,6 +6,7 @@
  *   runs/NAME.json        a finished run; NAME ends in a hash of data and options, so that the same
  *                         run is found again, whichever plan asks for it
  *   runs/NAME.checkpoint  a run under way
+ *   data/HASH.json        description of a dataset
  */
 #ifndef CWI_EXPERIMENT_RUNSTORE_H
 #define CWI_EXPERIMENT_RUNSTORE_H
@@ -28,9 +29,9 @@ void cwi_runstore_close(cwi_runstore *store);
 char *cwi_runstore_path(cw_context *ctx, const cwi_runstore *store, const char *format, ...)
     CWI_PRINTF(3, 4);
 
-/* The record of a finished run as a new object; NULL when it is not there. */
-cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *name,
-                            json_t **record);
+/* A file of the folder, such as runs/NAME.json, as a new object; NULL when it is not there. */
+cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
+                            json_t **out);
 
 /* A file of the folder that appears whole or not at all. */
 typedef struct cwi_newfile {

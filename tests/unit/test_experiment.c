@@ -81,14 +81,14 @@ static void a_store_keeps_what_was_written(void **state)
     json_t *record;
     char path[256];
     assert_int_equal(cwi_runstore_open(ctx, f->w->path, &store), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "a", &record), CW_OK);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_OK);
     assert_null(record);
     assert_int_equal(cwi_runstore_write(ctx, &store, "runs/a.json", "{\"x\": 1}"), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "a", &record), CW_OK);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_OK);
     assert_int_equal(json_integer_value(json_object_get(record, "x")), 1);
     json_decref(record);
     assert_int_equal(cwi_runstore_write(ctx, &store, "runs/a.json", "{\"x\": "), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "a", &record), CW_BAD_DATA);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(ctx), "a.json is damaged"));
     snprintf(path, sizeof path, "%s/runs", f->w->path);
     write_file(path, "b.checkpoint", "");
