@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,12 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* ---- the plan ----------------------------------------------------------------------- */
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* A plan that comes with crosswise, or a file.  NULL after the reason was printed. */
 static json_t *read_plan(const char *name)
 {
@@ -35,6 +42,11 @@ static json_t *read_plan(const char *name)
     json_t *plan =
         text ? json_loads(text, 0, &error) : json_load_file(name, JSON_REJECT_DUPLICATES, &error);
     if (plan) return plan;
+    if (is_folder(name)) {
+        fprintf(stderr, "crosswise: %s is a folder, not a plan; name the plan before the datasets\n",
+                name);
+        return NULL;
+    }
     if (access(name, R_OK) == 0) {
         fprintf(stderr, "crosswise: %s:%d: %s\n", name, error.line, error.text);
         return NULL;

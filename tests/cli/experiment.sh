@@ -29,6 +29,10 @@ times | cmp before -
 sed 's/"seeds": 3/"seeds": 4/' plan.json >more.json
 crosswise experiment more.json set --out one 2>&1 >/dev/null | sed 's/, [0-9.]* s$//; s/recall@20 [0-9.]* at epoch [0-9]*/recall/'
 crosswise experiment plan.json set --out one --json | sed 's/.*"event":"\([a-z]*\)".*/\1/'
+echo "--- a plan that comes with crosswise, printed"
+crosswise experiment compare --print-plan >mine.json
+head -n 2 mine.json
+crosswise experiment mine.json set --dry-run --quiet | grep -q '^set .* cpr '
 echo "--- dry run"
 crosswise experiment plan.json set --dry-run --json | grep -o '"dry_run":true,"runs":[0-9]*,"jobs":1'
 crosswise experiment plan.json set --dry-run | sed -n '/^set/s/ *[0-9.]* *[0-9.]*$//p'
