@@ -308,71 +308,6 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
     return status; /* the caller releases what there is */
 }
 
-/* ---- datasets -------------------------------------------------------------------------- */
-
-static const char *folder_of(const json_t *dataset)
-{
-    return json_string_value(json_is_string(dataset) ? dataset
-                                                     : json_object_get(dataset, "folder"));
-}
-
-/* Its name, or the last part of its folder. */
-static void name_of(const json_t *dataset, char *out, size_t bytes)
-{
-    const char *name = json_string_value(json_object_get(dataset, "name"));
-    const char *folder = folder_of(dataset), *slash;
-    cwi_copy_text(out, bytes, name ? name : folder);
-    while (!name && strlen(out) > 1 && out[strlen(out) - 1] == '/') out[strlen(out) - 1] = '\0';
-    slash = name ? NULL : strrchr(out, '/');
-    if (slash && slash[1]) memmove(out, slash + 1, strlen(slash + 1) + 1);
-}
-
-static cw_status check_datasets(reader *r, const json_t *datasets)
-{
-    cw_status status;
-    const cwi_place place = {"datasets"};
-    if (!datasets)
-        return cwi_plan_bad(r->ctx, &place,
-                            "there are none: name dataset folders in the plan or "
-                            "behind it");
-    CW_TRY(cwi_plan_check_list(r->ctx, &place, datasets, false));
-    for (size_t d = 0; d < json_array_size(datasets); d++) {
-        const json_t *dataset = json_array_get(datasets, d);
-        cwi_place at = cwi_place_index(&place, d);
-        char name[128], other[128];
-        if (!json_is_string(dataset))
-            CW_TRY(cwi_plan_check_fields(r->ctx, &at, dataset, "folder|name"));
-        if (!folder_of(dataset) || !folder_of(dataset)[0])
-            return cwi_plan_bad(r->ctx, &at, "it has no folder");
-        name_of(dataset, name, sizeof name);
-        for (size_t e = 0; e < d; e++) {
-            name_of(json_array_get(datasets, e), other, sizeof other);
-            if (strcmp(name, other) == 0)
-                return cwi_plan_bad(r->ctx, &at,
-                                    "another dataset is called '%s', too; give them names with "
-                                    "{\"folder\": ..., \"name\": ...}",
-                                    name);
-        }
-    }
-done:
-    return status;
-}
-
-static cw_status check_train_sets(reader *r, const cwi_place *place, const json_t *value)
-{
-    cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
-    for (size_t t = 0; t < json_array_size(value) && status == CW_OK; t++) {
-        const json_t *set = json_array_get(value, t);
-        cwi_place at = cwi_place_index(place, t);
-        double theta = json_number_value(set);
-        if (!json_is_string(set) && !(json_is_number(set) && theta >= -10 && theta <= 10))
-            status = cwi_plan_bad(r->ctx, &at,
-                                  "it must be the name of a file of the dataset folder, or a theta "
-                                  "between -10 and 10");
-    }
-    return status;
-}
-
 /* ---- tables ------------------------------------------------------------------------------ */
 
 static cw_status expand_table(reader *r, const cwi_place *place, const json_t *table,
@@ -384,16 +319,13 @@ static cw_status expand_table(reader *r, const cwi_place *place, const json_t *t
     cwi_place at = cwi_place_field(place, "train_sets");
     size_t n_train_sets = train_sets ? json_array_size(train_sets) : 1;
 
-    CW_TRY(check_train_sets(r, &at, train_sets));
+    CW_TRY(cwi_plan_check_train_sets(r->ctx, &at, train_sets));
     at = cwi_place_field(place, "vary");
     CW_TRY(read_varied(r, &at, json_object_get(table, "vary"), &settings));
     for (size_t d = 0; d < json_array_size(datasets); d++)
         for (size_t t = 0; t < n_train_sets; t++) {
-            const json_t *dataset = json_array_get(datasets, d);
-            char name[128];
             size_t set;
-            name_of(dataset, name, sizeof name);
-            CW_TRY(cwi_plan_find_set(r->ctx, r->plan, name, folder_of(dataset),
+            CW_TRY(cwi_plan_find_set(r->ctx, r->plan, json_array_get(datasets, d),
                                      json_array_get(train_sets, t), &set));
             CW_TRY(add_rows(r, settings, set));
         }
@@ -470,7 +402,7 @@ static cw_status read_plan(reader *r)
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));
     CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &r->check.probe));
     CW_TRY(scope_read(r, &top, source, &none, &s));
-    CW_TRY(check_datasets(r, json_object_get(source, "datasets")));
+    CW_TRY(cwi_plan_check_datasets(r->ctx, json_object_get(source, "datasets")));
     if (!tables) {
         status = cwi_plan_bad(r->ctx, &place, "it is missing: a list of tables");
         goto done;

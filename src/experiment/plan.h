@@ -66,9 +66,9 @@ typedef struct cwi_plan {
 cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out);
 void cwi_plan_clear(cwi_plan *plan);
 
-/* sets.c: the index of a set, which is noted when it is new.  train_set is NULL for train.csv, the
- * name of a file or a number theta. */
-cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const char *name, const char *folder,
+/* sets.c: the index of a set, which is noted when it is new.  dataset is an entry of the field
+ * "datasets", train_set one of "train_sets" or NULL for train.csv; both were checked. */
+cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const json_t *dataset,
                             const json_t *train_set, size_t *out);
 cw_status cwi_plan_load_sets(cw_context *ctx, cwi_plan *plan);
 

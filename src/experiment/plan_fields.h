@@ -48,4 +48,8 @@ typedef struct cwi_option_check {
 cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const json_t *value,
                                 const cwi_option_check *check, bool is_grid, json_t *into);
 
+/* sets.c: the fields "datasets", which must be there, and "train_sets". */
+cw_status cwi_plan_check_datasets(cw_context *ctx, const json_t *datasets);
+cw_status cwi_plan_check_train_sets(cw_context *ctx, const cwi_place *place, const json_t *value);
+
 #endif

@@ -3,8 +3,75 @@
 
 #include "core/mem.h"
 #include "core/text.h"
-#include "experiment/plan.h"
+#include "experiment/plan_fields.h"
 #include "prepare/store.h"
+
+/* ---- what the plan says ------------------------------------------------------------- */
+
+static const char *folder_of(const json_t *dataset)
+{
+    return json_string_value(json_is_string(dataset) ? dataset
+                                                     : json_object_get(dataset, "folder"));
+}
+
+/* Its name, or the last part of its folder. */
+static void name_of(const json_t *dataset, char *out, size_t bytes)
+{
+    const char *name = json_string_value(json_object_get(dataset, "name"));
+    const char *folder = folder_of(dataset), *slash;
+    cwi_copy_text(out, bytes, name ? name : folder);
+    while (!name && strlen(out) > 1 && out[strlen(out) - 1] == '/') out[strlen(out) - 1] = '\0';
+    slash = name ? NULL : strrchr(out, '/');
+    if (slash && slash[1]) memmove(out, slash + 1, strlen(slash + 1) + 1);
+}
+
+cw_status cwi_plan_check_datasets(cw_context *ctx, const json_t *datasets)
+{
+    cw_status status;
+    const cwi_place place = {"datasets"};
+    if (!datasets)
+        return cwi_plan_bad(ctx, &place,
+                            "there are none: name dataset folders in the plan or "
+                            "behind it");
+    CW_TRY(cwi_plan_check_list(ctx, &place, datasets, false));
+    for (size_t d = 0; d < json_array_size(datasets); d++) {
+        const json_t *dataset = json_array_get(datasets, d);
+        cwi_place at = cwi_place_index(&place, d);
+        char name[128], other[128];
+        if (!json_is_string(dataset))
+            CW_TRY(cwi_plan_check_fields(ctx, &at, dataset, "folder|name"));
+        if (!folder_of(dataset) || !folder_of(dataset)[0])
+            return cwi_plan_bad(ctx, &at, "it has no folder");
+        name_of(dataset, name, sizeof name);
+        for (size_t e = 0; e < d; e++) {
+            name_of(json_array_get(datasets, e), other, sizeof other);
+            if (strcmp(name, other) == 0)
+                return cwi_plan_bad(ctx, &at,
+                                    "another dataset is called '%s', too; give them names with "
+                                    "{\"folder\": ..., \"name\": ...}",
+                                    name);
+        }
+    }
+done:
+    return status;
+}
+
+cw_status cwi_plan_check_train_sets(cw_context *ctx, const cwi_place *place, const json_t *value)
+{
+    cw_status status = cwi_plan_check_list(ctx, place, value, false);
+    for (size_t t = 0; t < json_array_size(value) && status == CW_OK; t++) {
+        const json_t *set = json_array_get(value, t);
+        cwi_place at = cwi_place_index(place, t);
+        double theta = json_number_value(set);
+        if (!json_is_string(set) && !(json_is_number(set) && theta >= -10 && theta <= 10))
+            status = cwi_plan_bad(ctx, &at,
+                                  "it must be the name of a file of the dataset folder, or a theta "
+                                  "between -10 and 10");
+    }
+    return status;
+}
+
+/* ---- loading ------------------------------------------------------------------------ */
 
 /* Put a training set of another bias in the place of the one that was loaded. */
 static cw_status skew(cw_context *ctx, cw_dataset *data, double theta)
@@ -77,10 +144,12 @@ cw_status cwi_plan_load_sets(cw_context *ctx, cwi_plan *plan)
     return status;
 }
 
-cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const char *name, const char *folder,
+cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const json_t *dataset,
                             const json_t *train_set, size_t *out)
 {
-    char *shown = print_train_set(ctx, train_set);
+    const char *folder = folder_of(dataset);
+    char name[128], *shown = print_train_set(ctx, train_set);
+    name_of(dataset, name, sizeof name);
     if (!shown) return CW_NO_MEMORY;
     for (*out = 0; *out < plan->n_sets; (*out)++)
         if (strcmp(plan->sets[*out].folder, folder) == 0 &&

@@ -234,16 +234,18 @@ static void put_tests(const view *v)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-/* A line of the shares that train and test rows themselves have. */
-static int add_reference(const view *v, const json_t *row, const char *key, const char *label,
+/* A line of the shares that train or test rows themselves have. */
+static int add_reference(const view *v, const json_t *row, const char *key, const char *what,
                          json_t *rows)
 {
     const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), 0));
     const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
     const json_t *groups = json_object_get(run, "groups");
     json_t *cells = json_array();
-    char text[CWI_CELL_BYTES];
+    char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES];
     int bad = 0, written = 0;
+    snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
+             v->shows[0] ? " " : "", what);
     for (int f = 0; f < N_FEATURES; f++)
         if (v->shows[f]) bad |= cwi_cell_add(cells, written++ == 0 ? label : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
@@ -254,44 +256,71 @@ static int add_reference(const view *v, const json_t *row, const char *key, cons
     return bad | json_array_append_new(rows, cells);
 }
 
+/* Train and test rows by the groups of every training set. */
+static int add_references(const view *v, const json_t *all, json_t *rows)
+{
+    const char *before = "";
+    size_t index;
+    json_t *row;
+    int bad = 0;
+    json_array_foreach(all, index, row)
+    {
+        const char *train_set = text_of(row, "train_set");
+        if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0 ||
+            strcmp(before, train_set) == 0)
+            continue;
+        before = train_set; /* rows of a training set stand together */
+        bad |= add_reference(v, row, "train_share", "train", rows);
+        bad |= add_reference(v, row, "held_share", "test", rows);
+    }
+    return bad;
+}
+
+/* A row with its shares; nothing for one that has none. */
+static int add_share_row(const view *v, const json_t *row, json_t *rows)
+{
+    const json_t *shares = json_object_get(row, "shares");
+    char text[CWI_CELL_BYTES];
+    if (!is_shown(v, row) || json_array_size(shares) == 0) return 0;
+    json_t *cells = json_array();
+    int bad = add_features(v, row, cells);
+    for (size_t g = 0; g < json_array_size(shares); g++)
+        bad |= cwi_cell_add(cells,
+                            cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
+    return bad | json_array_append_new(rows, cells);
+}
+
+/* The first row that has shares; NULL when none has. */
+static const json_t *find_shares(const view *v)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(v->table, "rows"), index, row)
+    {
+        if (is_shown(v, row) && json_array_size(json_object_get(row, "shares")) > 0) return row;
+    }
+    return NULL;
+}
+
 static cw_status put_shares(const view *v)
 {
-    size_t index, n_groups = 0;
-    json_t *row, *rows = json_array(), *head = json_array();
-    const json_t *first = NULL;
-    char text[CWI_CELL_BYTES];
+    const json_t *first = find_shares(v), *all = json_object_get(v->table, "rows");
+    if (!first) return CW_OK;
+    json_t *rows = json_array(), *head = json_array();
     int bad = add_titles(v, head);
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0) continue;
-        if (!first) first = row;
-        n_groups = json_array_size(json_object_get(first, "shares"));
-    }
-    for (size_t g = 0; g < n_groups; g++) {
-        snprintf(text, sizeof text, "group %zu", g + 1);
-        bad |= cwi_cell_add(head, text);
+    for (size_t g = 0; g < json_array_size(json_object_get(first, "shares")); g++) {
+        char title[32];
+        snprintf(title, sizeof title, "group %zu", g + 1);
+        bad |= cwi_cell_add(head, title);
     }
     bad |= json_array_append_new(rows, head);
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        const json_t *shares = json_object_get(row, "shares");
-        if (!is_shown(v, row) || json_array_size(shares) == 0) continue;
-        json_t *cells = json_array();
-        bad |= add_features(v, row, cells);
-        for (size_t g = 0; g < n_groups; g++)
-            bad |= cwi_cell_add(
-                cells, cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
-        bad |= json_array_append_new(rows, cells);
-    }
-    if (first)
-        bad |= add_reference(v, first, "train_share", "(train rows)", rows) |
-               add_reference(v, first, "held_share", "(test rows)", rows);
-    if (first)
-        cwi_writer_text(v->out, "\nShare of the recommendations by popularity of the items, group "
-                                "1 the least popular:\n\n");
-    if (first || bad) return finish(v, rows, bad);
-    json_decref(rows);
-    return CW_OK;
+    for (size_t r = 0; r < json_array_size(all); r++)
+        bad |= add_share_row(v, json_array_get(all, r), rows);
+    bad |= add_references(v, all, rows);
+    cwi_writer_text(v->out,
+                    "\nShare of the recommendations by popularity of the items, group 1 the "
+                    "least popular:\n\n");
+    return finish(v, rows, bad);
 }
 
 /* ---- times ---------------------------------------------------------------------------------- */
