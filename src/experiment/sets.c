@@ -122,10 +122,12 @@ static char *print_train_set(cw_context *ctx, const json_t *train_set)
 static cw_status load(cw_context *ctx, cwi_set *set)
 {
     cw_status status;
+    const char *file = json_string_value(set->given);
+    if (file && strcmp(file, "train.csv") == 0) file = NULL; /* which may be compressed */
     if (json_is_number(set->given))
         CW_TRY(load_theta(ctx, set, json_number_value(set->given)));
     else
-        CW_TRY(cwi_store_load(ctx, set->folder, json_string_value(set->given), &set->data));
+        CW_TRY(cwi_store_load(ctx, set->folder, file, &set->data));
     cwi_dataset_hash(set->data, set->hash);
     if (set->data->part[CW_PART_TRAIN].count == 0)
         status = cwi_fail(ctx, CW_BAD_DATA, "%s has nothing to train on", set->folder);
