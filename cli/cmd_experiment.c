@@ -43,8 +43,8 @@ static json_t *read_plan(const char *name)
         text ? json_loads(text, 0, &error) : json_load_file(name, JSON_REJECT_DUPLICATES, &error);
     if (plan) return plan;
     if (is_folder(name)) {
-        fprintf(stderr, "crosswise: %s is a folder, not a plan; name the plan before the datasets\n",
-                name);
+        fprintf(stderr,
+                "crosswise: %s is a folder, not a plan; name the plan before the datasets\n", name);
         return NULL;
     }
     if (access(name, R_OK) == 0) {
@@ -161,6 +161,19 @@ static void print_duration(const char *what, double seconds)
         printf("%s %.1f seconds", what, seconds);
 }
 
+/* "  k 2, ratio 3" */
+static void print_settings(json_t *settings)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(settings, name, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        printf("  %s %s", name, text ? text : "");
+        free(text);
+    }
+}
+
 static void print_estimate(const json_t *estimate)
 {
     size_t index;
@@ -168,10 +181,14 @@ static void print_estimate(const json_t *estimate)
     printf("%-16s %-12s %-10s %-10s %8s %6s %6s %10s %10s\n", "dataset", "train set", "method",
            "backbone", "settings", "seeds", "runs", "s/epoch", "s/eval");
     json_array_foreach(json_object_get(estimate, "rows"), index, row)
-        printf("%-16s %-12s %-10s %-10s %8.0f %6.0f %6.0f %10.3f %10.3f\n", text_of(row, "dataset"),
+    {
+        printf("%-16s %-12s %-10s %-10s %8.0f %6.0f %6.0f %10.3f %10.3f", text_of(row, "dataset"),
                text_of(row, "train_set"), text_of(row, "method"), text_of(row, "backbone"),
                number(row, "settings"), number(row, "seeds"), number(row, "runs"),
                number(row, "epoch_s"), number(row, "eval_s"));
+        print_settings(json_object_get(row, "varied"));
+        putchar('\n');
+    }
     printf("\nAt most %.0f runs, %.0f at a time.  By a few timed steps of each row it would take",
            number(estimate, "runs"), number(estimate, "jobs"));
     print_duration("", number(estimate, "least_s"));

@@ -63,8 +63,11 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
     CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
                                  out->options));
     at = cwi_place_field(place, "grid");
-    CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "grid"), &r->check, true,
-                                 out->grid));
+    if (json_is_null(json_object_get(value, "grid")))
+        json_object_clear(out->grid); /* nothing to tune here */
+    else
+        CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "grid"), &r->check, true,
+                                     out->grid));
     at = cwi_place_field(place, "tune");
     CW_TRY(cwi_plan_read_tuning(r->ctx, &at, json_object_get(value, "tune"), &out->tuning));
     at = cwi_place_field(place, "seeds");

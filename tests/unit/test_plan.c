@@ -41,7 +41,7 @@ static void a_plan_is_the_product_of_its_parts(void **state)
               " \"tables\": [{\"methods\": [\"pop\", {\"method\": \"cpr\", \"backbones\":"
               " [\"mf\", \"lightgcn\"], \"grid\": {\"reg\": [0, 1, 2]}}], \"train_sets\": [0.5,"
               " \"train.csv\"], \"vary\": [{\"dim\": 8}, {\"dim\": [2, 3], \"batch\": [1, 2]}]},"
-              " {\"methods\": [\"bpr\"], \"seeds\": 4, \"grid\": {\"lr\": [1]}}]}",
+              " {\"methods\": [\"bpr\"], \"seeds\": 4, \"grid\": null}]}",
               &plan),
         CW_OK);
     assert_int_equal(plan.n_tables, 2);
