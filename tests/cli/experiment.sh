@@ -35,7 +35,7 @@ head -n 2 mine.json
 crosswise experiment mine.json set --dry-run --quiet | grep -q '^set .* cpr '
 echo "--- dry run"
 crosswise experiment plan.json set --dry-run --json | grep -o '"dry_run":true,"runs":[0-9]*,"jobs":1'
-crosswise experiment plan.json set --dry-run | sed -n '/^set/s/ [0-9]*\.[0-9]* *[0-9]*\.[0-9]*//p'
+crosswise experiment plan.json set --dry-run | sed -n '/^set/s/ *[0-9]*\.[0-9]* *[0-9]*\.[0-9]*//p'
 echo "--- a second process"
 exec 9>>one/experiment.lock
 flock -n 9
