@@ -192,6 +192,12 @@ static cw_status load(cli_call *call, const char *train_file, cw_dataset **out)
     return status;
 }
 
+static bool is_on(const cw_options *options, const char *flag)
+{
+    const char *value = cw_options_get(options, flag);
+    return strcmp(value, "on") == 0 || strchr("yt1", value[0]) != NULL;
+}
+
 static cw_status train(job *j)
 {
     cli_call *call = j->call;
@@ -203,7 +209,8 @@ static cw_status train(job *j)
     if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
     if (status == CW_OK && j->out) status = cw_model_save(call->ctx, model, j->out);
     if (status == CW_OK && j->out) status = write_record(j, run);
-    if (status == CW_OK && j->checkpoint) (void)unlink(j->checkpoint); /* no longer needed */
+    if (status == CW_OK && j->checkpoint && !is_on(call->options[0], "checkpoint-end"))
+        (void)unlink(j->checkpoint); /* no longer needed */
     cli_clear_line();
     if (status == CW_OK && call->json)
         print_record(run);

@@ -11,7 +11,10 @@
 #define COMMANDS(X)                                                                                \
     X(prepare)                                                                                     \
     X(skew)                                                                                        \
-    X(simulate) X(describe) X(methods) X(train) X(evaluate) X(recommend) X(info) X(export) X(demo)
+    X(simulate)                                                                                    \
+    X(describe)                                                                                    \
+    X(methods)                                                                                     \
+    X(train) X(evaluate) X(compare) X(experiment) X(recommend) X(info) X(export) X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

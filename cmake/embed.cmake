@@ -1,4 +1,5 @@
-# embed.cmake - embed(SOURCE NAME FILE): a generated C file with the bytes of FILE, as
+# embed.cmake - embed(SOURCE NAME FILE): a generated C file with the bytes of FILE and a zero
+# behind them, which cwi_NAME_bytes does not count, as
 #   const unsigned char cwi_NAME[]; const size_t cwi_NAME_bytes;
 # Its path is appended to the list SOURCE.  Run as a script it writes that file.
 if(CMAKE_SCRIPT_MODE_FILE)
@@ -7,8 +8,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   string(REGEX REPLACE "(................................................................................)"
          "\\1\n" bytes "${bytes}")
   file(WRITE ${OUT} "#include <stddef.h>\n\nextern const unsigned char cwi_${NAME}[];\n"
-       "extern const size_t cwi_${NAME}_bytes;\n\nconst unsigned char cwi_${NAME}[] = {\n${bytes}\n};\n"
-       "const size_t cwi_${NAME}_bytes = sizeof cwi_${NAME};\n")
+       "extern const size_t cwi_${NAME}_bytes;\n\nconst unsigned char cwi_${NAME}[] = {\n${bytes}0\n};\n"
+       "const size_t cwi_${NAME}_bytes = sizeof cwi_${NAME} - 1;\n")
   return()
 endif()
 

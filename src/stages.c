@@ -4,6 +4,8 @@
 
 #include "core/options.h"
 #include "evaluate/evaluate.h"
+#include "experiment/compare.h"
+#include "experiment/experiment.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "recommend/recommend.h"
@@ -16,7 +18,8 @@ static const struct {
     {"import", cwi_import_options},       {"prepare", cwi_prepare_options},
     {"skew", cwi_skew_options},           {"simulate", cwi_simulate_options},
     {"train", cwi_train_options},         {"evaluate", cwi_evaluate_options},
-    {"recommend", cwi_recommend_options},
+    {"recommend", cwi_recommend_options}, {"experiment", cwi_experiment_options},
+    {"compare", cwi_compare_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };

@@ -133,7 +133,7 @@ typedef struct cw_option_info {
 } cw_option_info;
 
 /* Stages that have options: "import", "prepare", "skew", "simulate", "train", "evaluate",
- * "recommend".  NULL when index is past the last one. */
+ * "recommend", "experiment", "compare".  NULL when index is past the last one. */
 CW_API const char *cw_stage_name(size_t index);
 
 /* Row index of the option table of a stage; NULL past the end or for an unknown stage. */
@@ -348,6 +348,40 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx, const cw_mo
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_model *model,
                                                 const char *item, const cw_options *options,
                                                 cw_recommendation_fn give, void *user);
+
+/* ---- experiments -------------------------------------------------------------- */
+
+/* The plans that come with crosswise: index 0, 1, ...; NULL past the last.  Static. */
+CW_API const char *cw_plan_name(size_t index);
+/* The text of one of them, to be run or edited; NULL for an unknown name.  Static. */
+CW_API const char *cw_plan_text(const char *name);
+
+/*
+ * Carry out a plan: datasets x methods x backbones x settings x seeds, tuned on validation (the
+ * format is in docs/experiments.md).  The whole plan is checked before anything runs.
+ *   options  of stage "experiment"; NULL for the defaults
+ *   folder   where runs and results are kept.  What an earlier call finished there is not done
+ *            again, and what it had under way goes on; the results are the same bytes.
+ *   json     the results, or with the option "dry-run" what would be done; release with
+ *            cw_text_free; may be NULL
+ * Every finished run is told to the event callback.  A run that fails by its own fault is recorded
+ * with the reason, the others go on, and "failed" in the results counts them.  CW_CANCELLED leaves
+ * everything that is needed to go on.
+ */
+CW_API CW_MUST_CHECK cw_status cw_experiment_run(cw_context *ctx, const char *plan,
+                                                 const cw_options *options, const char *folder,
+                                                 char **json);
+
+/*
+ * Compare runs by their records, files that training or an experiment wrote: runs that differ in
+ * the seed alone are one side, and every side is compared with the first, paired by seed: paired t
+ * test, Wilcoxon's signed-rank test, effect size, and an interval over users where the option
+ * "data" names the dataset and the models lie beside the records.
+ *   options  of stage "compare"; NULL for the defaults
+ *   json     the results (docs/experiments.md); release with cw_text_free
+ */
+CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
+                                          const cw_options *options, char **json);
 
 /* ---- reports ----------------------------------------------------------------- */
 

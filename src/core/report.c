@@ -18,6 +18,11 @@ json_t *cwi_report_string(const char *text)
     return string;
 }
 
+bool cwi_report_lacks_memory(const json_error_t *error)
+{
+    return json_error_code(error) == json_error_out_of_memory || error->text[0] == '\0';
+}
+
 static json_t *value_of(const cw_options *options, const cw_option_info *info)
 {
     if (!cwi_options_is_set(options, info->name)) return json_null();

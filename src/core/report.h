@@ -9,6 +9,9 @@
 /* Text as a JSON string; bytes that are not UTF-8 become '?'.  NULL: no memory. */
 json_t *cwi_report_string(const char *text);
 
+/* Did parsing fail for want of memory?  Jansson does not always say so, but then says nothing. */
+bool cwi_report_lacks_memory(const json_error_t *error);
+
 /* All options with their values: numbers as numbers, "not given" as null.  NULL: no memory. */
 json_t *cwi_report_options(const cw_options *options);
 

@@ -1,6 +1,8 @@
 /* evaluate.c - the plain evaluation after an epoch of training. */
 #include "evaluate/evaluate.h"
 
+#include <string.h>
+
 #include "evaluate/metrics.h"
 #include "evaluate/walk.h"
 
@@ -9,6 +11,7 @@ typedef struct tally {
     const int64_t *degree;
     int32_t k;
     cwi_mean mean[CWI_N_METRICS];
+    double *value; /* [audience->n][CWI_N_METRICS], or NULL when the means are enough */
 } tally;
 
 static void add_list(void *arg, const cwi_list *list)
@@ -19,12 +22,27 @@ static void add_list(void *arg, const cwi_list *list)
         cwi_audience_trial(t->audience, t->degree, list->user, list->item, list->count, t->k);
     cwi_trial_measure(&trial, value);
     cwi_means_add(t->mean, value);
+    if (t->value) memcpy(t->value + (int64_t)list->row * CWI_N_METRICS, value, sizeof value);
+}
+
+static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask, tally *t)
+{
+    const double no_dial = 0;
+    const cwi_walk walk = {.ranker = ranker,
+                           .mask = mask,
+                           .users = t->audience->users,
+                           .n_users = t->audience->n,
+                           .k = t->k,
+                           .dials = &no_dial,
+                           .n_dials = 1,
+                           .collect = add_list,
+                           .arg = t};
+    return cwi_walk_run(ctx, &walk);
 }
 
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                        const cwi_pairs *held, const int64_t *degree, int32_t k, cwi_metrics *out)
 {
-    const double no_dial = 0;
     double value[CWI_N_METRICS];
     cwi_audience audience;
     cw_status status = cwi_audience_create(ctx, held, ranker->n_users, &audience);
@@ -32,16 +50,7 @@ cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr 
     *out = (cwi_metrics){.k = k};
     if (status != CW_OK) return status;
     tally t = {.audience = &audience, .degree = degree, .k = k};
-    const cwi_walk walk = {.ranker = ranker,
-                           .mask = mask,
-                           .users = audience.users,
-                           .n_users = audience.n,
-                           .k = k,
-                           .dials = &no_dial,
-                           .n_dials = 1,
-                           .collect = add_list,
-                           .arg = &t};
-    CW_TRY(cwi_walk_run(ctx, &walk));
+    CW_TRY(rank_all(ctx, ranker, mask, &t));
     cwi_means_value(t.mean, value);
     out->users = audience.n;
 #define X(name) out->name = value[CWI_METRIC_##name];
@@ -50,4 +59,12 @@ cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr 
 done:
     cwi_audience_clear(&audience);
     return status;
+}
+
+cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                             const cwi_audience *audience, const int64_t *degree, int32_t k,
+                             double *value)
+{
+    tally t = {.audience = audience, .degree = degree, .k = k, .value = value};
+    return rank_all(ctx, ranker, mask, &t);
 }

@@ -19,6 +19,12 @@ const double *cwi_metric_find(const cwi_metrics *metrics, const char *name);
 /* All names as "recall|precision|...". */
 extern const char cwi_metric_names[];
 
+enum { CWI_METRIC_BYTES = 16 }; /* room for a name and its end */
+
+/* "recall@20" into its two halves; CW_BAD_ARG when it is something else. */
+cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
+                           int32_t *k);
+
 /*
  * The plain evaluation that training needs after an epoch.  The same bits on any number of
  * threads; tells nothing to the progress callback.  Without held-out rows every mean is NaN.

@@ -26,6 +26,27 @@ const double *cwi_metric_find(const cwi_metrics *metrics, const char *name)
     return index < 0 ? NULL : field[index];
 }
 
+cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
+                           int32_t *k)
+{
+    const char *at = strchr(text, '@');
+    size_t length = at ? (size_t)(at - text) : 0;
+    int64_t number = 0;
+
+    memset(name, 0, CWI_METRIC_BYTES);
+    if (length > 0 && length < CWI_METRIC_BYTES) {
+        memcpy(name, text, length);
+        if (cwi_word_index(cwi_metric_names, name) >= 0 &&
+            cwi_parse_int(at + 1, strlen(at + 1), &number) && number >= 1 && number <= INT32_MAX) {
+            *k = (int32_t)number;
+            return CW_OK;
+        }
+    }
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--metric is '%s'; it must be one of %s, then @ and a list length", text,
+                    cwi_metric_names);
+}
+
 static bool is_held(const cwi_trial *t, int32_t item)
 {
     int64_t low = 0, high = t->n_held;

@@ -57,4 +57,10 @@ void cwi_audience_clear(cwi_audience *audience);
 cwi_trial cwi_audience_trial(const cwi_audience *audience, const int64_t *degree, int32_t user,
                              const int32_t *item, int32_t count, int32_t k);
 
+/* The plain evaluation, of every user alone.
+ *   value  [audience->n][CWI_N_METRICS] */
+cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                             const cwi_audience *audience, const int64_t *degree, int32_t k,
+                             double *value);
+
 #endif

@@ -54,6 +54,10 @@ void cwi_pairs_clear(cwi_pairs *pairs);
 
 void cwi_truth_free(cwi_truth *truth); /* NULL is fine */
 
+/* Draw a training set of another bias from the train part; options are of stage "skew". */
+cw_status cwi_skew(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                   cwi_pairs *out);
+
 /* Checksum of the pairs of all parts in their order; two datasets with the same one train alike. */
 void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES]);
 

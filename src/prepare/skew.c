@@ -82,8 +82,8 @@ static cw_status append_missing(cw_context *ctx, const cw_dataset *dataset, int6
     return status;
 }
 
-static cw_status skew(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
-                      cwi_pairs *out)
+cw_status cwi_skew(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                   cwi_pairs *out)
 {
     cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
@@ -154,7 +154,7 @@ cw_status cw_dataset_skew(cw_context *ctx, const char *folder, const cw_options 
         status = cwi_fail(ctx, CW_BAD_DATA, "%s has no train.csv to draw from", folder);
         goto done;
     }
-    CW_TRY(skew(ctx, dataset, options, &pairs));
+    CW_TRY(cwi_skew(ctx, dataset, options, &pairs));
     CW_TRY(publish(ctx, folder, cwi_options_real(options, "theta"), replace, &pairs));
     if (rows) *rows = pairs.count;
 done:

@@ -132,6 +132,8 @@ const cw_option_info cwi_train_options[] = {
     TEXT("checkpoint-every", "60s",
          "write it after so many epochs (10) or seconds (60s); 0 only "
          "when interrupted"),
+    FLAG("checkpoint-end",
+         "write and keep it at the end too, so that a run with more epochs can go on"),
     FLAG("resume", "go on from the checkpoint when there is one"),
     {0}};
 

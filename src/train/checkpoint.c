@@ -38,9 +38,9 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
  * file lies whose contents are the same. */
 static json_t *describe_identity(const cwi_trainer *t)
 {
-    static const char *const free_to_change[] = {"epochs",     "patience",         "checkpoint",
-                                                 "eval-every", "checkpoint-every", "resume",
-                                                 "treatment",  "propensity"};
+    static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
+                                                 "checkpoint", "checkpoint-every", "checkpoint-end",
+                                                 "resume",     "treatment",        "propensity"};
     json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
@@ -50,7 +50,7 @@ static json_t *describe_identity(const cwi_trainer *t)
 
 static char *dump(json_t *value)
 {
-    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS);
+    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
 /* ---- save ------------------------------------------------------------------- */

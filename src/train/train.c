@@ -37,6 +37,7 @@ static json_t *lasting_options(const cwi_trainer *t)
     json_t *options = cwi_report_options(t->options);
     json_object_del(options, "checkpoint");
     json_object_del(options, "checkpoint-every");
+    json_object_del(options, "checkpoint-end");
     json_object_del(options, "resume");
     return options;
 }

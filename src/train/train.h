@@ -18,6 +18,9 @@ typedef struct cwi_pace {
     double seconds;
 } cwi_pace;
 
+/* From "10" epochs or "60s". */
+cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out);
+
 /* Sums over the steps of the epoch that is under way. */
 typedef struct cwi_tally {
     int64_t steps;   /* made in this epoch */
@@ -63,7 +66,7 @@ typedef struct cwi_trainer {
     json_t *epochs; /* one object per finished epoch */
     bool has_warned;
 
-    char metric[16]; /* what stopping looks at, such as "recall" */
+    char metric[CWI_METRIC_BYTES]; /* what stopping looks at, such as "recall" */
     int32_t metric_k;
     cwi_pace pace;
     int64_t saved_epoch;

@@ -11,45 +11,22 @@
 
 /* ---- make and free ---------------------------------------------------------- */
 
-/* "recall@20" into its two halves. */
-static cw_status read_metric(cwi_trainer *t)
+cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out)
 {
-    const char *text = cwi_options_text(t->options, "metric");
-    const char *at = strchr(text, '@');
-    cwi_metrics zero = {0};
-    int64_t k = 0;
-    size_t length = at ? (size_t)(at - text) : 0;
-
-    if (length > 0 && length < sizeof t->metric) {
-        memcpy(t->metric, text, length);
-        if (cwi_metric_find(&zero, t->metric) && cwi_parse_int(at + 1, strlen(at + 1), &k) &&
-            k >= 1 && k <= INT32_MAX) {
-            t->metric_k = (int32_t)k;
-            return CW_OK;
-        }
-    }
-    return cwi_fail(t->ctx, CW_BAD_ARG,
-                    "--metric is '%s'; it must be one of %s, then @ and a list length", text,
-                    cwi_metric_names);
-}
-
-/* "10" epochs or "60s". */
-static cw_status read_pace(cwi_trainer *t)
-{
-    const char *text = cwi_options_text(t->options, "checkpoint-every");
     size_t length = strlen(text);
     bool is_time = length > 1 && text[length - 1] == 's';
     double value;
 
+    *out = (cwi_pace){0};
     if (cwi_parse_real(text, length - is_time, &value) && value >= 0 && value < 1e9 &&
         (is_time || value == floor(value))) {
         if (is_time)
-            t->pace.seconds = value;
+            out->seconds = value;
         else
-            t->pace.epochs = (int64_t)value;
+            out->epochs = (int64_t)value;
         return CW_OK;
     }
-    return cwi_fail(t->ctx, CW_BAD_ARG,
+    return cwi_fail(ctx, CW_BAD_ARG,
                     "--checkpoint-every is '%s'; it must be a number of epochs, or of seconds "
                     "followed by s",
                     text);
@@ -176,8 +153,8 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     status = t->epochs ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     if (status != CW_OK) goto done;
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
-    CW_TRY(read_metric(t));
-    CW_TRY(read_pace(t));
+    CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
+    CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(prepare_data(t));
     if (cwi_trainer_learns(t)) {
         CW_TRY(open_parts(t));
@@ -369,7 +346,9 @@ cw_status cwi_trainer_run(cwi_trainer *t)
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
                 "parameters",
                 (long long)cwi_options_integer(t->options, "epochs"));
-    if (t->epoch == 0 && t->tally.steps == 0) status = finish_epoch(t, 0);
+    if (json_array_size(t->epochs) == 0) status = finish_epoch(t, 0); /* not told before a resume */
     while (status == CW_OK && !is_done(t)) status = run_epoch(t);
+    if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end"))
+        status = cwi_checkpoint_save(t);
     return status;
 }

@@ -93,14 +93,16 @@ static bool disarm(cw_context *ctx)
 /* One thing to do with the library; everything it made is freed again. */
 typedef cw_status (*scenario)(cw_context *ctx, const char *folder);
 
-/* Let allocation 1, 2, 3, ... fail until the scenario needs no more of them. */
-static void exhaust(scenario run, const char *folder)
+/* Let allocation 1, 2, 3, ... fail until the scenario needs no more of them; from the thousandth
+ * on only every stride-th, where there are many alike. */
+static void exhaust(scenario run, const char *folder, long stride)
 {
     long nth = 0;
     bool failed = true;
     while (failed) {
         cw_context *ctx;
-        assert_true(++nth < 100000);
+        nth += nth < 1000 ? 1 : stride;
+        assert_true(nth < 100000);
         assert_int_equal(cw_context_create(&ctx), CW_OK);
         assert_int_equal(cw_context_set_threads(ctx, 1), CW_OK);
         arm(ctx, nth);
@@ -437,6 +439,90 @@ static cw_status train_ngcf(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* A small experiment.  What an attempt stores the next one finds, so that all of it is tried. */
+static cw_status experiment(cw_context *ctx, const char *folder)
+{
+    static const char format[] =
+        "{\"datasets\": [\"%s/tiny\"], \"options\": {\"dim\": 2, \"batch\": 4, \"epochs\": 2,"
+        " \"eval-every\": 1}, \"tune\": {\"kind\": \"halving\", \"rungs\": [1]}, \"tables\":"
+        " [{\"methods\": [\"pop\", {\"method\": \"cpr\", \"grid\": {\"lr\": [0.1, 0.2]}}],"
+        " \"train_sets\": [0.5], \"vary\": [{\"k\": 2}]}]}";
+    char plan[512], out[128], *json = NULL;
+    cw_options *options = NULL;
+    snprintf(plan, sizeof plan, format, folder);
+    cw_status status = cw_options_create(ctx, "experiment", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "keep-models", "on");
+    if (status == CW_OK)
+        status = cw_experiment_run(ctx, plan, options, paths_of(folder, "lab", out), &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    return status;
+}
+
+static cw_status dry_run(cw_context *ctx, const char *folder)
+{
+    static const char format[] =
+        "{\"datasets\": [\"%s/tiny\"], \"options\": {\"dim\": 2, \"batch\": 4, \"epochs\": 1},"
+        " \"tables\": [{\"methods\": [\"pop\"]}]}";
+    char plan[512], *json = NULL;
+    cw_options *options = NULL;
+    snprintf(plan, sizeof plan, format, folder);
+    cw_status status = cw_options_create(ctx, "experiment", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "dry-run", "on");
+    if (status == CW_OK) status = cw_experiment_run(ctx, plan, options, "", &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    return status;
+}
+
+static cw_status compare(cw_context *ctx, const char *folder)
+{
+    char a[128], b[128], data[128], *json = NULL;
+    const char *paths[] = {paths_of(folder, "a.run.json", a), paths_of(folder, "b.run.json", b)};
+    cw_options *options = NULL;
+    cw_status status = cw_options_create(ctx, "compare", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "bootstrap", "3");
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "data", paths_of(folder, "tiny", data));
+    if (status == CW_OK) status = cw_compare(ctx, paths, 2, options, &json);
+    cw_text_free(json);
+    cw_options_free(options);
+    return status;
+}
+
+/* A dataset of nothing much, and two runs on it. */
+static void write_runs(const char *folder)
+{
+    static const char *const methods[][3] = {{"pop", "a.safetensors", "a.run.json"},
+                                             {"bpr", "b.safetensors", "b.run.json"}};
+    char path[128];
+    cw_context *ctx;
+    cw_dataset *data;
+    assert_int_equal(mkdir(paths_of(folder, "tiny", path), 0777), 0);
+    write_file(path, "train.csv", "user,item\n0,0\n1,1\n2,2\n3,3\n0,1\n");
+    write_file(path, "valid.csv", "user,item\n0,2\n");
+    write_file(path, "test.csv", "user,item\n1,0\n2,0\n");
+    assert_int_equal(cw_context_create(&ctx), CW_OK);
+    assert_int_equal(cw_dataset_load(ctx, path, &data), CW_OK);
+    for (size_t m = 0; m < 2; m++) {
+        cw_options *options;
+        cw_model *model;
+        char *run;
+        assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+        assert_int_equal(cw_options_set(ctx, options, "method", methods[m][0]), CW_OK);
+        assert_int_equal(cw_options_set(ctx, options, "dim", "2"), CW_OK);
+        assert_int_equal(cw_options_set(ctx, options, "epochs", "1"), CW_OK);
+        assert_int_equal(cw_train(ctx, data, options, &model, &run), CW_OK);
+        assert_int_equal(cw_model_save(ctx, model, paths_of(folder, methods[m][1], path)), CW_OK);
+        write_file(folder, methods[m][2], run);
+        cw_text_free(run);
+        cw_model_free(model);
+        cw_options_free(options);
+    }
+    cw_dataset_free(data);
+    cw_context_free(ctx);
+}
+
 static void write_inputs(const char *folder)
 {
     static const char log[] = "user,item,rating,time\na,x,5,1\na,y,4,2\na,z,3,3\nb,x,5,4\nb,y,5,5\n"
@@ -462,18 +548,31 @@ static void write_inputs(const char *folder)
 static void every_call_survives_each_failing_allocation(void **state)
 {
     (void)state;
-    static const scenario scenarios[] = {from_arrays,      import_each_format,
-                                         prepare_each_way, save_load_describe,
-                                         simulate,         use_model,
-                                         evaluate,         train,
-                                         report_page,      train_with_propensities,
-                                         train_vae,        train_ngcf};
+    static const struct {
+        scenario run;
+        long stride;
+    } scenarios[] = {{from_arrays, 1},
+                     {import_each_format, 1},
+                     {prepare_each_way, 1},
+                     {save_load_describe, 1},
+                     {simulate, 1},
+                     {use_model, 1},
+                     {evaluate, 1},
+                     {train, 1},
+                     {experiment, 29},
+                     {dry_run, 29},
+                     {compare, 29},
+                     {report_page, 1},
+                     {train_with_propensities, 1},
+                     {train_vae, 1},
+                     {train_ngcf, 1}};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
     write_model(folder);
+    write_runs(folder);
     for (size_t s = 0; s < sizeof scenarios / sizeof scenarios[0]; s++)
-        exhaust(scenarios[s], folder);
+        exhaust(scenarios[s].run, folder, scenarios[s].stride);
     remove_scratch(folder);
 }
 

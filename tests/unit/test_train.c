@@ -229,6 +229,45 @@ static void a_checkpoint_at_the_end_of_an_epoch_goes_on(void **state)
     cw_model_free(pieces);
 }
 
+/* Epoch 0 is told once, also when the run was stopped before its first step. */
+static void a_resumed_run_tells_every_epoch_once(void **state)
+{
+    fixture *f = *state;
+    cw_model *model;
+    char *run;
+    int left = 0;
+    set(f, "checkpoint", f->checkpoint);
+    cw_context_set_progress(f->l.ctx, count_down, &left);
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_CANCELLED);
+    cw_context_set_progress(f->l.ctx, NULL, NULL);
+    set(f, "resume", "on");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, &run), CW_OK);
+    json_t *record = json_loads(run, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(record, "epochs")), 5);
+    json_decref(record);
+    cw_text_free(run);
+    cw_model_free(model);
+}
+
+/* Two epochs, kept, then the rest: as if there had been no end in between. */
+static void a_finished_run_goes_on_for_more_epochs(void **state)
+{
+    fixture *f = *state;
+    set(f, "epochs", "4");
+    cw_model *whole = train(f);
+    set(f, "checkpoint", f->checkpoint);
+    set(f, "checkpoint-end", "on");
+    set(f, "epochs", "2");
+    cw_model *first = train(f);
+    set(f, "resume", "on");
+    set(f, "epochs", "4");
+    cw_model *rest = train(f);
+    assert_same_model(f, whole, rest);
+    cw_model_free(whole);
+    cw_model_free(first);
+    cw_model_free(rest);
+}
+
 static void foreign_and_damaged_checkpoints_are_refused(void **state)
 {
     fixture *f = *state;
@@ -448,6 +487,8 @@ int main(void)
         TEST(stopped_and_resumed_runs_end_the_same),
         TEST(every_method_on_every_backbone_gives_the_same_bits),
         TEST(a_checkpoint_at_the_end_of_an_epoch_goes_on),
+        TEST(a_finished_run_goes_on_for_more_epochs),
+        TEST(a_resumed_run_tells_every_epoch_once),
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(a_checkpoint_knows_its_propensities),
         TEST(deferred_adam_gives_the_bits_of_dense),

@@ -1,0 +1,125 @@
+/* cells.c - tables of text. */
+#include "experiment/cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/report.h"
+#include "experiment/plan.h"
+
+const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES])
+{
+    if (!isfinite(value)) return memcpy(out, "-", 2);
+    snprintf(out, CWI_CELL_BYTES, "%.*f", digits, value);
+    char *comma = strchr(out, ','); /* the caller may run in a locale with a comma */
+    if (comma) *comma = '.';
+    return out;
+}
+
+const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
+{
+    const char *name;
+    json_t *value;
+    size_t used = 0;
+    out[0] = '\0';
+    json_object_foreach((json_t *)settings, name, value)
+    {
+        char text[256] = "";
+        (void)cwi_plan_value(value, text, sizeof text);
+        int added =
+            snprintf(out + used, CWI_CELL_BYTES - used, "%s%s %s", used ? ", " : "", name, text);
+        if (added < 0 || (size_t)added >= CWI_CELL_BYTES - used) break;
+        used += (size_t)added;
+    }
+    return out;
+}
+
+int cwi_cell_add(json_t *row, const char *text)
+{
+    return json_array_append_new(row, cwi_report_string(text));
+}
+
+/* Letters of UTF-8 text. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static const char *cell_at(const json_t *rows, size_t r, size_t c)
+{
+    const char *text = json_string_value(json_array_get(json_array_get(rows, r), c));
+    return text ? text : "";
+}
+
+static bool is_numeric(const json_t *rows, size_t c)
+{
+    for (size_t r = 1; r < json_array_size(rows); r++) {
+        const char *text = cell_at(rows, r, c);
+        if (!strchr("+-0123456789", text[0])) return false; /* an empty one is fine */
+    }
+    return true;
+}
+
+static void put_repeated(cwi_writer *out, char letter, size_t times)
+{
+    for (size_t k = 0; k < times; k++) cwi_writer_put(out, &letter, 1);
+}
+
+static void put_cell(cwi_writer *out, const char *text, size_t width, bool is_right)
+{
+    size_t padding = width - width_of(text);
+    cwi_writer_text(out, "| ");
+    if (is_right) put_repeated(out, ' ', padding);
+    cwi_writer_text(out, text);
+    if (!is_right) put_repeated(out, ' ', padding);
+    cwi_writer_text(out, " ");
+}
+
+static void put_rule(cwi_writer *out, size_t width, bool is_right)
+{
+    cwi_writer_text(out, "|");
+    put_repeated(out, '-', width + (is_right ? 1 : 2));
+    if (is_right) cwi_writer_text(out, ":");
+}
+
+cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *rows)
+{
+    size_t columns = json_array_size(json_array_get(rows, 0));
+    size_t *width = cwi_alloc(ctx, columns, sizeof *width);
+    if (!width) return CW_NO_MEMORY;
+    for (size_t c = 0; c < columns; c++) {
+        width[c] = 3;
+        for (size_t r = 0; r < json_array_size(rows); r++)
+            if (width_of(cell_at(rows, r, c)) > width[c]) width[c] = width_of(cell_at(rows, r, c));
+    }
+    for (size_t r = 0; r < json_array_size(rows); r++) {
+        for (size_t c = 0; c < columns; c++)
+            put_cell(out, cell_at(rows, r, c), width[c], is_numeric(rows, c));
+        cwi_writer_text(out, "|\n");
+        for (size_t c = 0; r == 0 && c < columns; c++) put_rule(out, width[c], is_numeric(rows, c));
+        if (r == 0) cwi_writer_text(out, "|\n");
+    }
+    cwi_free(width);
+    return CW_OK;
+}
+
+void cwi_cells_csv(cwi_writer *out, const json_t *row)
+{
+    for (size_t c = 0; c < json_array_size(row); c++) {
+        const char *text = json_string_value(json_array_get(row, c));
+        if (c > 0) cwi_writer_text(out, ",");
+        if (!strpbrk(text, ",\"\n\r")) {
+            cwi_writer_text(out, text);
+            continue;
+        }
+        cwi_writer_text(out, "\"");
+        for (; *text; text++)
+            cwi_writer_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+        cwi_writer_text(out, "\"");
+    }
+    cwi_writer_text(out, "\n");
+}

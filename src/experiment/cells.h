@@ -1,0 +1,28 @@
+/* cells.h - tables of text: for people (Markdown, aligned) and for programs (CSV). */
+#ifndef CWI_EXPERIMENT_CELLS_H
+#define CWI_EXPERIMENT_CELLS_H
+
+#include <jansson.h>
+
+#include "core/file.h"
+
+enum { CWI_CELL_BYTES = 512 };
+
+/* A table is an array of rows, a row an array of texts; the first row holds the titles. */
+
+/* Columns are padded to equal width; those of numbers are set flush right. */
+cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *rows);
+
+/* One row of CSV; texts that need it are quoted. */
+void cwi_cells_csv(cwi_writer *out, const json_t *row);
+
+/* A number with so many digits after the point, in every locale; "-" when it is none. */
+const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES]);
+
+/* {"lr": 0.001, "k": 2} as "lr 0.001, k 2". */
+const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES]);
+
+/* Append text to a row; returns 0, or -1 when there is no memory. */
+int cwi_cell_add(json_t *row, const char *text);
+
+#endif

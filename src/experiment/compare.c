@@ -1,0 +1,358 @@
+/* compare.c - is one side better than another, or is it chance? */
+#include "experiment/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/option_rows.h"
+#include "core/report.h"
+#include "core/text.h"
+#include "evaluate/bootstrap.h"
+#include "evaluate/metrics.h"
+#include "evaluate/significance.h"
+#include "experiment/sides.h"
+#include "model/model.h"
+#include "prepare/store.h"
+
+const cw_option_info cwi_compare_options[] = {
+    WORD("part", "test", "test|valid", "the part whose metrics are compared"),
+    TEXT("data", "",
+         "the dataset folder of the runs: with the models beside the records, users are resampled "
+         "for an interval of the difference"),
+    WHOLE("bootstrap", "1000", 1, 100000, "resamples of the users"),
+    SEED("same seed, same resamples"),
+    {0}};
+
+enum { MAX_SEEDS = 1000 };
+
+typedef struct comparison {
+    cw_context *ctx;
+    const cw_options *options;
+    cwi_contest contest;
+    cw_dataset *data; /* NULL: no users to resample */
+    cwi_audience audience;
+    int32_t k;
+} comparison;
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* ---- one side ---------------------------------------------------------------------- */
+
+/* The options in which this side differs from any other; a new object. */
+static json_t *special_options(const cwi_contest *contest, size_t side)
+{
+    json_t *out = json_object(), *value;
+    const char *name;
+    const json_t *ours = json_object_get(cwi_contest_first(contest, side)->record, "options");
+    json_object_foreach((json_t *)ours, name, value)
+    {
+        bool differs = false;
+        for (size_t s = 0; s < contest->n_sides; s++)
+            differs |= !json_equal(
+                value,
+                json_object_get(json_object_get(cwi_contest_first(contest, s)->record, "options"),
+                                name));
+        if (!differs || strcmp(name, "seed") == 0) continue;
+        if (json_object_set(out, name, value) == 0) continue;
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+static int put_means(const cwi_contest *contest, size_t side, json_t *out)
+{
+    const char *metric;
+    json_t *unused, *means = json_object(), *sds = json_object();
+    const json_t *metrics =
+        json_object_get(cwi_contest_first(contest, side)->record, contest->part);
+    int bad = 0;
+    json_object_foreach((json_t *)metrics, metric, unused)
+    {
+        double value[MAX_SEEDS], mean, sd;
+        int64_t n = 0;
+        if (strcmp(metric, "users") == 0) continue;
+        for (size_t k = 0; k < contest->n && n < MAX_SEEDS; k++)
+            if (contest->entries[k].side == side)
+                value[n++] = cwi_contest_value(contest, &contest->entries[k], metric);
+        cwi_mean_sd(value, n, &mean, &sd);
+        bad |= json_object_set_new(means, metric, number(mean)) |
+               json_object_set_new(sds, metric, number(sd));
+    }
+    return json_object_set_new(out, "mean", means) | json_object_set_new(out, "sd", sds) | bad;
+}
+
+static json_t *report_side(const cwi_contest *contest, size_t side)
+{
+    const json_t *record = cwi_contest_first(contest, side)->record;
+    json_t *seeds = json_array(), *runs = json_array();
+    json_t *out =
+        json_pack("{s:O, s:O, s:o, s:o, s:o}", "method", json_object_get(record, "method"),
+                  "backbone", json_object_get(record, "backbone"), "options",
+                  special_options(contest, side), "seeds", seeds, "runs", runs);
+    int bad = !out;
+    for (size_t k = 0; k < contest->n && !bad; k++) {
+        if (contest->entries[k].side != side) continue;
+        bad |= json_array_append_new(seeds, json_integer(contest->entries[k].seed));
+        bad |= json_array_append_new(runs, cwi_report_string(contest->entries[k].path));
+    }
+    if (!bad) bad = put_means(contest, side, out);
+    if (!bad) return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* ---- users ---------------------------------------------------------------------------- */
+
+/* RUN.run.json or RUN.json -> RUN.safetensors, newly allocated. */
+static char *model_path(cw_context *ctx, const char *record)
+{
+    static const char *const endings[] = {".run.json", ".json"};
+    size_t length = strlen(record);
+    for (size_t k = 0; k < 2; k++) {
+        size_t cut = strlen(endings[k]);
+        if (length <= cut || strcmp(record + length - cut, endings[k]) != 0) continue;
+        length -= cut;
+        break;
+    }
+    return cwi_format(ctx, "%.*s.safetensors", (int)length, record);
+}
+
+static bool has_models(const comparison *c)
+{
+    for (size_t k = 0; k < c->contest.n; k++) {
+        char *path = model_path(c->ctx, c->contest.entries[k].path);
+        bool is_there = path && cwi_path_exists(path);
+        cwi_free(path);
+        if (!is_there) return false;
+    }
+    return true;
+}
+
+/* Add the metrics of every user with the model of an entry, times factor, to sum. */
+static cw_status add_users(comparison *c, const cwi_entry *entry, double factor, double *value,
+                           double *sum)
+{
+    cw_status status;
+    cw_model *model = NULL;
+    cwi_ranker ranker = {0};
+    char *path = model_path(c->ctx, entry->path);
+    if (!path) return CW_NO_MEMORY;
+    CW_TRY(cw_model_load(c->ctx, path, &model));
+    if (model->n_users != c->data->n_users || model->n_items != c->data->n_items) {
+        status = cwi_fail(c->ctx, CW_BAD_ARG, "%s does not fit the dataset %s", path,
+                          cwi_options_text(c->options, "data"));
+        goto done;
+    }
+    CW_TRY(cwi_model_rank(c->ctx, model, &ranker));
+    CW_TRY(cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k,
+                              value));
+    for (int64_t v = 0; v < (int64_t)c->audience.n * CWI_N_METRICS; v++)
+        sum[v] += factor * value[v];
+done:
+    cwi_ranker_close(&ranker);
+    cw_model_free(model);
+    cwi_free(path);
+    return status;
+}
+
+/* Intervals of the differences over users, means over the paired seeds. */
+static cw_status resample(comparison *c, size_t side, const int64_t *seeds, int64_t n,
+                          cwi_interval *out)
+{
+    cw_status status = CW_NO_MEMORY;
+    size_t cells = (size_t)c->audience.n * CWI_N_METRICS;
+    double *value = cwi_alloc(c->ctx, cells, sizeof *value);
+    double *sum = cwi_alloc_zero(c->ctx, cells, sizeof *sum);
+    if (!value || !sum) goto done;
+    for (int64_t s = 0; s < n; s++) {
+        CW_TRY(cwi_progress(c->ctx, "ranking for users", s, n));
+        CW_TRY(add_users(c, cwi_contest_find(&c->contest, side, seeds[s]), 1.0 / (double)n, value,
+                         sum));
+        CW_TRY(
+            add_users(c, cwi_contest_find(&c->contest, 0, seeds[s]), -1.0 / (double)n, value, sum));
+    }
+    CW_TRY(cwi_bootstrap(c->ctx, sum, c->audience.n, CWI_N_METRICS,
+                         cwi_options_integer(c->options, "bootstrap"),
+                         (uint64_t)cwi_options_integer(c->options, "seed"), out));
+done:
+    cwi_free(value);
+    cwi_free(sum);
+    return status;
+}
+
+/* ---- one comparison ------------------------------------------------------------------------ */
+
+static cw_status test_metric(comparison *c, size_t side, const char *metric, const int64_t *seeds,
+                             int64_t n, json_t **out)
+{
+    double ours[MAX_SEEDS], theirs[MAX_SEEDS], mean, sd;
+    cwi_pairing result;
+    *out = NULL;
+    for (int64_t s = 0; s < n; s++) {
+        ours[s] =
+            cwi_contest_value(&c->contest, cwi_contest_find(&c->contest, side, seeds[s]), metric);
+        theirs[s] =
+            cwi_contest_value(&c->contest, cwi_contest_find(&c->contest, 0, seeds[s]), metric);
+    }
+    cw_status status = cwi_pairing_test(c->ctx, ours, theirs, n, &result);
+    if (status != CW_OK) return status;
+    cwi_mean_sd(theirs, n, &mean, &sd);
+    *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", number(result.mean),
+                     "relative", number(result.mean / mean), "sd", number(result.sd), "t",
+                     number(result.t), "p", number(result.t_p), "wilcoxon_p",
+                     number(result.wilcoxon_p), "effect", number(result.effect));
+    return *out ? CW_OK : no_memory(c->ctx);
+}
+
+/* Seeds that both the side and the first one have. */
+static int64_t pair_seeds(const cwi_contest *contest, size_t side, int64_t seeds[MAX_SEEDS])
+{
+    int64_t n = 0;
+    for (size_t k = 0; k < contest->n && n < MAX_SEEDS; k++)
+        if (contest->entries[k].side == 0 &&
+            cwi_contest_find(contest, side, contest->entries[k].seed))
+            seeds[n++] = contest->entries[k].seed;
+    return n;
+}
+
+static cw_status warn_of_seeds(comparison *c, size_t side, int64_t n)
+{
+    size_t ours = 0, theirs = 0;
+    for (size_t k = 0; k < c->contest.n; k++) {
+        ours += c->contest.entries[k].side == side;
+        theirs += c->contest.entries[k].side == 0;
+    }
+    if (n == 0)
+        return cwi_contest_warn(
+            c->ctx, &c->contest, "%s and %s have no seed in common: there are no pairs to test",
+            c->contest.entries[0].path, cwi_contest_first(&c->contest, side)->path);
+    if ((int64_t)ours == n && (int64_t)theirs == n) return CW_OK;
+    return cwi_contest_warn(c->ctx, &c->contest,
+                            "%zu and %zu runs make %lld pairs; seeds that only one side has are "
+                            "left out of the tests",
+                            theirs, ours, (long long)n);
+}
+
+static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, int64_t n,
+                             json_t *out)
+{
+    cw_status status = CW_OK;
+    cwi_interval interval[CWI_N_METRICS];
+    if (c->data && n > 0) CW_TRY(resample(c, side, seeds, n, interval));
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        char key[32];
+        json_t *test;
+        snprintf(key, sizeof key, "%s@%d", cwi_metric_name[m], (int)c->k);
+        CW_TRY(test_metric(c, side, key, seeds, n, &test));
+        status = cwi_report_put(c->ctx, out, key, test);
+        if (status == CW_OK && c->data && n > 0)
+            status = cwi_report_put(
+                c->ctx, test, "users",
+                json_pack("[o, o]", number(interval[m].low), number(interval[m].high)));
+        if (status != CW_OK) goto done;
+    }
+done:
+    return status;
+}
+
+static cw_status compare_side(comparison *c, size_t side, json_t *list)
+{
+    int64_t seeds[MAX_SEEDS];
+    int64_t n = pair_seeds(&c->contest, side, seeds);
+    json_t *metrics = json_object();
+    json_t *out = json_pack("{s:i, s:i, s:I, s:o}", "side", (int)side, "against", 0, "pairs",
+                            (json_int_t)n, "metrics", metrics);
+    if (json_array_append_new(list, out) != 0) return no_memory(c->ctx);
+    cw_status status = warn_of_seeds(c, side, n);
+    return status == CW_OK ? put_metrics(c, side, seeds, n, metrics) : status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* The dataset for resampling users, when it was named and the models are there. */
+static cw_status open_data(comparison *c)
+{
+    cw_status status;
+    char hash[CWI_HASH_BYTES];
+    const char *folder = cwi_options_text(c->options, "data");
+    const json_t *data = json_object_get(c->contest.entries[0].record, "data");
+    const char *ours = json_string_value(json_object_get(data, "xxh3_128"));
+    cw_part part = strcmp(c->contest.part, "test") == 0 ? CW_PART_TEST : CW_PART_VALID;
+
+    if (!folder[0]) return CW_OK;
+    if (!has_models(c))
+        return cwi_contest_warn(
+            c->ctx, &c->contest,
+            "not every record has its model beside it: users are not resampled");
+    CW_TRY(cwi_store_load(c->ctx, folder, NULL, &c->data));
+    cwi_dataset_hash(c->data, hash);
+    if (!ours || strcmp(ours, hash) != 0)
+        CW_TRY(cwi_contest_warn(c->ctx, &c->contest, "%s was not trained on the data of %s",
+                                c->contest.entries[0].path, folder));
+    CW_TRY(cwi_audience_create(c->ctx, &c->data->part[part], c->data->n_users, &c->audience));
+    if (c->audience.n == 0)
+        status = cwi_fail(c->ctx, CW_BAD_ARG, "%s has no %s rows", folder, c->contest.part);
+done:
+    return status;
+}
+
+static cw_status compare(comparison *c, json_t **out)
+{
+    cw_status status;
+    char metric[CWI_METRIC_BYTES];
+    json_t *sides = json_array(), *comparisons = json_array();
+    const json_t *options = json_object_get(c->contest.entries[0].record, "options");
+    const char *text = json_string_value(json_object_get(options, "metric"));
+
+    *out = json_pack("{s:s, s:o, s:o, s:O}", "part", c->contest.part, "sides", sides, "comparisons",
+                     comparisons, "warnings", c->contest.warnings);
+    if (!*out) return no_memory(c->ctx);
+    CW_TRY(cwi_metric_parse(c->ctx, text ? text : "", metric, &c->k));
+    CW_TRY(open_data(c));
+    for (size_t s = 0; s < c->contest.n_sides; s++) {
+        if (json_array_append_new(sides, report_side(&c->contest, s)) != 0)
+            status = no_memory(c->ctx);
+        if (status == CW_OK && s > 0) status = compare_side(c, s, comparisons);
+        if (status != CW_OK) goto done;
+    }
+    CW_TRY(cwi_report_put(c->ctx, *out, "k", json_integer(c->k)));
+done:
+    return status;
+}
+
+cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
+                     const cw_options *options, char **json)
+{
+    cw_status status;
+    cw_options *defaults = NULL;
+    json_t *result = NULL;
+    comparison c = {.ctx = ctx};
+
+    cwi_begin(ctx);
+    *json = NULL;
+    if (n_paths == 0) return cwi_fail(ctx, CW_BAD_ARG, "there are no runs to compare");
+    CW_TRY(cwi_options_check(ctx, options, "compare"));
+    if (!options) CW_TRY(cwi_options_create(ctx, "compare", cwi_compare_options, &defaults));
+    c.options = options ? options : defaults;
+    CW_TRY(cwi_contest_read(ctx, paths, n_paths, cwi_options_text(c.options, "part"), &c.contest));
+    CW_TRY(compare(&c, &result));
+    CW_TRY(cwi_report_text(ctx, json_incref(result), json));
+done:
+    json_decref(result);
+    cwi_audience_clear(&c.audience);
+    cw_dataset_free(c.data);
+    cwi_contest_clear(&c.contest);
+    cw_options_free(defaults);
+    return status;
+}

@@ -1,0 +1,142 @@
+/* csv.c - results.csv: one line per run of a row, without times. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "experiment/cells.h"
+#include "experiment/experiment.h"
+
+static const char *const metrics[] = {"recall", "precision", "ndcg", "hit_rate",
+                                      "mrr",    "map",       "arp"};
+enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
+
+static int add_text(json_t *cells, const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return cwi_cell_add(cells, text ? text : "");
+}
+
+static int add_number(json_t *cells, const json_t *value)
+{
+    char text[CWI_NUMBER_BYTES] = "";
+    if (json_is_integer(value)) cwi_print_int(json_integer_value(value), text);
+    if (json_is_real(value)) cwi_print_real(json_real_value(value), text);
+    return cwi_cell_add(cells, text);
+}
+
+static int add_metrics(json_t *cells, const json_t *run, const char *part, const char *suffix)
+{
+    int bad = 0;
+    for (int m = 0; m < N_METRICS; m++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s%s", metrics[m], suffix);
+        bad |= add_number(cells, json_object_get(json_object_get(run, part), key));
+    }
+    return bad;
+}
+
+static json_t *make_titles(void)
+{
+    static const char *const first[] = {"table",    "dataset", "train_set", "method",
+                                        "backbone", "setting", "phase",     "seed",
+                                        "status",   "options", "epochs",    "best_epoch"};
+    static const char *const parts[] = {"valid", "test"};
+    json_t *cells = json_array();
+    int bad = 0;
+    for (size_t k = 0; k < sizeof first / sizeof first[0]; k++)
+        bad |= cwi_cell_add(cells, first[k]);
+    for (size_t p = 0; p < 2; p++)
+        for (int m = 0; m < N_METRICS; m++) {
+            char title[64];
+            snprintf(title, sizeof title, "%s_%s", parts[p], metrics[m]);
+            bad |= cwi_cell_add(cells, title);
+        }
+    bad |= cwi_cell_add(cells, "metric") | cwi_cell_add(cells, "run");
+    if (!bad) return cells;
+    json_decref(cells);
+    return NULL;
+}
+
+/* The options that the plan sets or tunes, as the run had them; a new object. */
+static json_t *options_of(const json_t *row, const json_t *run)
+{
+    static const char *const sources[] = {"options", "tuned"};
+    const json_t *all = json_object_get(run, "options");
+    json_t *out = json_object(), *unused;
+    const char *name;
+    for (size_t s = 0; s < 2; s++)
+        json_object_foreach(json_object_get(row, sources[s]), name, unused)
+        {
+            json_t *value = json_object_get(all, name);
+            if (!value || json_object_set(out, name, value) == 0) continue;
+            json_decref(out);
+            return NULL;
+        }
+    return out;
+}
+
+/* One line. */
+static json_t *make_line(const json_t *table, const json_t *row, const json_t *run,
+                         const char *name, bool is_tuning)
+{
+    char text[CWI_CELL_BYTES];
+    const char *metric =
+        json_string_value(json_object_get(json_object_get(run, "options"), "metric"));
+    const char *at = metric ? strchr(metric, '@') : NULL;
+    json_t *cells = json_array(), *options = options_of(row, run);
+    int bad =
+        (options ? 0 : -1) | add_text(cells, table, "title") | add_text(cells, row, "dataset");
+    bad |= add_text(cells, row, "train_set") | add_text(cells, row, "method");
+    bad |= add_text(cells, row, "backbone");
+    bad |= cwi_cell_add(cells, cwi_cell_settings(json_object_get(row, "varied"), text));
+    bad |= cwi_cell_add(cells, is_tuning ? "tuning" : "final");
+    bad |= add_number(cells, json_object_get(run, "seed"));
+    bad |= cwi_cell_add(cells, json_object_get(run, "error") ? "failed" : "done");
+    bad |= cwi_cell_add(cells, cwi_cell_settings(options, text));
+    bad |= add_number(cells, json_object_get(run, "epochs"));
+    bad |= add_number(cells, json_object_get(run, "best_epoch"));
+    bad |= add_metrics(cells, run, "valid", at ? at : "");
+    bad |= add_metrics(cells, is_tuning ? NULL : run, "test", at ? at : "");
+    bad |= cwi_cell_add(cells, metric ? metric : "") | cwi_cell_add(cells, name);
+    json_decref(options);
+    if (!bad) return cells;
+    json_decref(cells);
+    return NULL;
+}
+
+static cw_status put_runs(cw_context *ctx, cwi_writer *out, const json_t *results,
+                          const json_t *table, const json_t *row, const char *list)
+{
+    size_t index;
+    json_t *name;
+    json_array_foreach(json_object_get(row, list), index, name)
+    {
+        const char *text = json_string_value(name);
+        json_t *cells =
+            make_line(table, row, json_object_get(json_object_get(results, "runs"), text), text,
+                      strcmp(list, "tuning") == 0);
+        if (!cells) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        cwi_cells_csv(out, cells);
+        json_decref(cells);
+    }
+    return CW_OK;
+}
+
+cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)
+{
+    cw_status status;
+    cwi_newfile made = {0};
+    size_t t, r;
+    json_t *table, *row, *titles = make_titles();
+    status = titles ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (status == CW_OK) status = cwi_newfile_open(ctx, &e->store, "results.csv", &made);
+    if (status == CW_OK) cwi_cells_csv(made.writer, titles);
+    json_decref(titles);
+    json_array_foreach(json_object_get(results, "tables"), t, table)
+        json_array_foreach(json_object_get(table, "rows"), r, row)
+    {
+        if (status == CW_OK) status = put_runs(ctx, made.writer, results, table, row, "tuning");
+        if (status == CW_OK) status = put_runs(ctx, made.writer, results, table, row, "runs");
+    }
+    return cwi_newfile_close(ctx, &made, status);
+}

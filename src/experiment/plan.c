@@ -1,0 +1,461 @@
+/* plan.c - from the JSON of a plan to datasets, tables and rows. */
+#include "experiment/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/report.h"
+#include "core/text.h"
+#include "evaluate/evaluate.h"
+#include "experiment/plan_fields.h"
+#include "registry/registry.h"
+
+/* What holds at one level of the plan: the whole of it, a table, a method of a table. */
+typedef struct scope {
+    json_t *options, *grid, *seeds;
+    cwi_tuning tuning;
+} scope;
+
+/* A method on a backbone that takes part in a table. */
+typedef struct contender {
+    cwi_place place;
+    char method[32], backbone[32];
+    scope scope;
+} contender;
+
+typedef struct reader {
+    cw_context *ctx;
+    cwi_plan *plan;
+    cwi_option_check check;
+    contender *contenders; /* of the table that is being read */
+    size_t n_contenders, contender_capacity;
+} reader;
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+/* ---- levels ----------------------------------------------------------------------- */
+
+static void scope_clear(scope *s)
+{
+    json_decref(s->options);
+    json_decref(s->grid);
+    json_decref(s->seeds);
+    *s = (scope){0};
+}
+
+/* A copy of the level around it, changed by what this one says. */
+static cw_status scope_read(reader *r, const cwi_place *place, const json_t *value,
+                            const scope *outer, scope *out)
+{
+    cw_status status;
+    cwi_place at;
+    *out = (scope){.options = json_copy(outer->options),
+                   .grid = json_copy(outer->grid),
+                   .seeds = json_incref(outer->seeds),
+                   .tuning = outer->tuning};
+    status = out->options && out->grid ? CW_OK : no_memory(r->ctx);
+    if (status != CW_OK) goto done;
+    at = cwi_place_field(place, "options");
+    CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
+                                 out->options));
+    at = cwi_place_field(place, "grid");
+    if (json_is_null(json_object_get(value, "grid")))
+        json_object_clear(out->grid); /* nothing to tune here */
+    else
+        CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "grid"), &r->check, true,
+                                     out->grid));
+    at = cwi_place_field(place, "tune");
+    CW_TRY(cwi_plan_read_tuning(r->ctx, &at, json_object_get(value, "tune"), &out->tuning));
+    at = cwi_place_field(place, "seeds");
+    CW_TRY(cwi_plan_read_seeds(r->ctx, &at, json_object_get(value, "seeds"), &out->seeds));
+done:
+    if (status != CW_OK) scope_clear(out);
+    return status;
+}
+
+/* ---- methods and backbones --------------------------------------------------------- */
+
+/* Does the method work on the backbone ("" for its own)?  *name gets the backbone's name. */
+static cw_status check_pair(reader *r, const char *method, const char *backbone, char name[32])
+{
+    cw_status status;
+    cw_options *given = NULL, *settled = NULL;
+    const cwi_method *found;
+    const cwi_backbone *on;
+
+    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &given));
+    CW_TRY(cwi_options_assign(r->ctx, given, "method", method));
+    CW_TRY(cwi_options_assign(r->ctx, given, "backbone", backbone));
+    CW_TRY(cwi_train_settle(r->ctx, given, &settled, &found, &on));
+    cwi_copy_text(name, 32, on->name);
+done:
+    cw_options_free(given);
+    cw_options_free(settled);
+    return status;
+}
+
+static cw_status add_contender(reader *r, const cwi_place *place, const char *method,
+                               const char *backbone, const scope *s)
+{
+    char name[32];
+    cw_status status = check_pair(r, method, backbone, name);
+    if (status == CW_BAD_ARG && r->check.skips_unknown) {
+        cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: left out: %s", place->text, r->ctx->error);
+        cwi_begin(r->ctx);
+        return CW_OK;
+    }
+    if (status == CW_BAD_ARG) return cwi_plan_bad(r->ctx, place, "%s", "");
+    if (status != CW_OK) return status;
+    status = cwi_grow(r->ctx, &r->contenders, &r->contender_capacity, r->n_contenders + 1,
+                      sizeof *r->contenders);
+    if (status != CW_OK) return status;
+    contender *c = &r->contenders[r->n_contenders++];
+    *c = (contender){
+        .place = *place,
+        .scope = {json_incref(s->options), json_incref(s->grid), json_incref(s->seeds), s->tuning}};
+    cwi_copy_text(c->method, sizeof c->method, method);
+    cwi_copy_text(c->backbone, sizeof c->backbone, name);
+    return CW_OK;
+}
+
+/* "cpr", or {"method": "cpr", "backbones": [...], "options": ..., "grid": ...} */
+static cw_status read_method(reader *r, const cwi_place *place, const json_t *value,
+                             const json_t *backbones, const scope *outer)
+{
+    static const char fields[] = "method|backbones|options|grid|tune|seeds";
+    cw_status status;
+    scope s = {0};
+    const char *method = json_string_value(value);
+    cwi_place at = cwi_place_field(place, "backbones");
+
+    if (json_is_string(value)) {
+        value = NULL;
+    } else {
+        CW_TRY(cwi_plan_check_fields(r->ctx, place, value, fields));
+        method = json_string_value(json_object_get(value, "method"));
+        if (!method) return cwi_plan_bad(r->ctx, place, "it has no \"method\"");
+        if (json_object_get(value, "backbones")) backbones = json_object_get(value, "backbones");
+        CW_TRY(cwi_plan_check_list(r->ctx, &at, backbones, true));
+    }
+    if (r->check.skips_unknown && !cwi_find_method(method)) {
+        cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: this version has no method '%s'; left out",
+                place->text, method);
+        return CW_OK;
+    }
+    CW_TRY(scope_read(r, place, value, outer, &s));
+    if (!backbones) CW_TRY(add_contender(r, place, method, "", &s));
+    for (size_t b = 0; b < json_array_size(backbones); b++)
+        CW_TRY(
+            add_contender(r, place, method, json_string_value(json_array_get(backbones, b)), &s));
+done:
+    scope_clear(&s);
+    return status;
+}
+
+static cw_status read_methods(reader *r, const cwi_place *place, const json_t *table,
+                              const scope *outer)
+{
+    cw_status status;
+    const json_t *methods = json_object_get(table, "methods");
+    const json_t *backbones = json_object_get(table, "backbones");
+    cwi_place at = cwi_place_field(place, "backbones");
+
+    CW_TRY(cwi_plan_check_list(r->ctx, &at, backbones, true));
+    at = cwi_place_field(place, "methods");
+    if (!methods) return cwi_plan_bad(r->ctx, &at, "it is missing: a list of methods");
+    CW_TRY(cwi_plan_check_list(r->ctx, &at, methods, false));
+    for (size_t m = 0; m < json_array_size(methods); m++) {
+        cwi_place here = cwi_place_index(&at, m);
+        CW_TRY(read_method(r, &here, json_array_get(methods, m), backbones, outer));
+    }
+done:
+    return status;
+}
+
+/* ---- rows ---------------------------------------------------------------------------- */
+
+static void row_clear(cwi_row *row)
+{
+    json_decref(row->options);
+    json_decref(row->varied);
+    json_decref(row->candidates);
+    json_decref(row->seeds);
+}
+
+/* Would training take the options of this candidate? */
+static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_row *row,
+                                 const json_t *candidate)
+{
+    cw_status status;
+    cw_options *given = NULL, *settled = NULL;
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    char metric[CWI_METRIC_BYTES];
+    int32_t k;
+
+    CW_TRY(cwi_row_options(r->ctx, row, candidate, 0, 0, &given));
+    CW_TRY(cwi_train_settle(r->ctx, given, &settled, &method, &backbone));
+    CW_TRY(cwi_metric_parse(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
+    if (row->tuning.n_rungs > 0 &&
+        row->tuning.rungs[row->tuning.n_rungs - 1] >= cwi_options_integer(settled, "epochs"))
+        status = cwi_fail(r->ctx, CW_BAD_ARG, "the last rung must be below --epochs %s",
+                          cwi_options_text(settled, "epochs"));
+done:
+    cw_options_free(given);
+    cw_options_free(settled);
+    return status == CW_BAD_ARG ? cwi_plan_bad(r->ctx, place, "%s", "") : status;
+}
+
+/* Everything of a row but its dataset. */
+static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row *row)
+{
+    cw_status status;
+    *row = (cwi_row){.options = json_copy(c->scope.options),
+                     .varied = json_incref(varied),
+                     .seeds = json_incref(c->scope.seeds),
+                     .tuning = c->scope.tuning};
+    cwi_copy_text(row->method, sizeof row->method, c->method);
+    cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
+    if (!row->options || json_object_update(row->options, varied) != 0) return no_memory(r->ctx);
+    status = cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates);
+    if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, &c->place, "%s", "");
+    if (status != CW_OK) return status;
+    for (size_t k = 0; k < json_array_size(row->candidates); k++)
+        CW_TRY(check_candidate(r, &c->place, row, json_array_get(row->candidates, k)));
+done:
+    return status;
+}
+
+/* Append a copy of the row for a dataset. */
+static cw_status add_row(reader *r, const cwi_row *row, size_t set)
+{
+    cwi_plan *plan = r->plan;
+    cw_status status =
+        cwi_grow(r->ctx, &plan->rows, &plan->row_capacity, plan->n_rows + 1, sizeof *plan->rows);
+    if (status != CW_OK) return status;
+    cwi_row *copy = &plan->rows[plan->n_rows++];
+    *copy = *row;
+    copy->set = set;
+    json_incref(copy->options);
+    json_incref(copy->varied);
+    json_incref(copy->candidates);
+    json_incref(copy->seeds);
+    return CW_OK;
+}
+
+/* Rows of one dataset with one training set. */
+static cw_status add_rows(reader *r, const json_t *settings, size_t set)
+{
+    cw_status status = CW_OK;
+    for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++)
+        for (size_t v = 0; v < json_array_size(settings) && status == CW_OK; v++) {
+            cwi_row row = {0};
+            status = make_row(r, &r->contenders[c], json_array_get(settings, v), &row);
+            if (status == CW_OK) status = add_row(r, &row, set);
+            row_clear(&row);
+        }
+    return status;
+}
+
+/* Every value of an object as a list; a new object. */
+static json_t *with_lists(const json_t *given)
+{
+    const char *name;
+    json_t *entry, *out = json_object();
+    json_object_foreach((json_t *)given, name, entry)
+    {
+        json_t *list = json_is_array(entry) ? json_incref(entry) : json_pack("[O]", entry);
+        if (json_object_set_new(out, name, list) == 0) continue;
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* One object of the field "vary": all combinations of its values. */
+static cw_status read_variation(reader *r, const cwi_place *place, const json_t *value, json_t *out)
+{
+    cw_status status;
+    const cwi_tuning all = {0};
+    json_t *lists = with_lists(value), *checked = json_object(), *settings = NULL;
+
+    if (!json_is_object(value))
+        status = cwi_plan_bad(r->ctx, place, "it must be an object of train options");
+    else
+        status = lists && checked ? CW_OK : no_memory(r->ctx);
+    if (status == CW_OK)
+        status = cwi_plan_read_options(r->ctx, place, lists, &r->check, true, checked);
+    if (status == CW_OK) status = cwi_candidates(r->ctx, checked, &all, &settings);
+    if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, place, "%s", "");
+    if (status == CW_OK && json_array_extend(out, settings) != 0) status = no_memory(r->ctx);
+    json_decref(lists);
+    json_decref(checked);
+    json_decref(settings);
+    return status;
+}
+
+/* The field "vary" as a list of settings; without it there is one, which changes nothing. */
+static cw_status read_varied(reader *r, const cwi_place *place, const json_t *value, json_t **out)
+{
+    cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
+    *out = value ? json_array() : json_pack("[{}]");
+    if (!*out) return no_memory(r->ctx);
+    for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
+        cwi_place at = cwi_place_index(place, v);
+        status = read_variation(r, &at, json_array_get(value, v), *out);
+    }
+    return status; /* the caller releases what there is */
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static cw_status expand_table(reader *r, const cwi_place *place, const json_t *table,
+                              const json_t *datasets)
+{
+    cw_status status;
+    json_t *settings = NULL;
+    const json_t *train_sets = json_object_get(table, "train_sets");
+    cwi_place at = cwi_place_field(place, "train_sets");
+    size_t n_train_sets = train_sets ? json_array_size(train_sets) : 1;
+
+    CW_TRY(cwi_plan_check_train_sets(r->ctx, &at, train_sets));
+    at = cwi_place_field(place, "vary");
+    CW_TRY(read_varied(r, &at, json_object_get(table, "vary"), &settings));
+    for (size_t d = 0; d < json_array_size(datasets); d++)
+        for (size_t t = 0; t < n_train_sets; t++) {
+            size_t set;
+            CW_TRY(cwi_plan_find_set(r->ctx, r->plan, json_array_get(datasets, d),
+                                     json_array_get(train_sets, t), &set));
+            CW_TRY(add_rows(r, settings, set));
+        }
+done:
+    json_decref(settings);
+    return status;
+}
+
+static cw_status open_table(reader *r, const json_t *value, size_t number)
+{
+    cwi_plan *plan = r->plan;
+    const char *title = json_string_value(json_object_get(value, "title"));
+    const json_t *ours = json_object_get(value, "ours");
+    cw_status status = cwi_grow(r->ctx, &plan->tables, &plan->table_capacity, plan->n_tables + 1,
+                                sizeof *plan->tables);
+    if (status != CW_OK) return status;
+    cwi_table *table = &plan->tables[plan->n_tables++];
+    *table = (cwi_table){.first_row = plan->n_rows};
+    table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
+    table->ours = ours ? json_deep_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
+    table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
+    if (!table->title) return CW_NO_MEMORY;
+    return table->ours ? CW_OK : no_memory(r->ctx);
+}
+
+static void forget_contenders(reader *r)
+{
+    for (size_t c = 0; c < r->n_contenders; c++) scope_clear(&r->contenders[c].scope);
+    r->n_contenders = 0;
+}
+
+static cw_status read_table(reader *r, const cwi_place *place, const json_t *value, size_t number,
+                            const scope *outer)
+{
+    static const char fields[] =
+        "title|about|methods|backbones|train_sets|vary|ours|options|grid|tune|seeds";
+    cw_status status;
+    scope s = {0};
+    cwi_place at = cwi_place_field(place, "ours");
+
+    CW_TRY(cwi_plan_check_fields(r->ctx, place, value, fields));
+    if (json_object_get(value, "ours") && !json_is_array(json_object_get(value, "ours"))) {
+        status = cwi_plan_bad(r->ctx, &at, "it must be a list of methods");
+        goto done;
+    }
+    CW_TRY(scope_read(r, place, value, outer, &s));
+    CW_TRY(open_table(r, value, number));
+    CW_TRY(read_methods(r, place, value, &s));
+    CW_TRY(expand_table(r, place, value, json_object_get(r->plan->source, "datasets")));
+    cwi_table *table = &r->plan->tables[r->plan->n_tables - 1];
+    table->n_rows = r->plan->n_rows - table->first_row;
+done:
+    forget_contenders(r);
+    scope_clear(&s);
+    return status;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static cw_status read_plan(reader *r)
+{
+    static const char fields[] = "title|about|datasets|tables|options|grid|tune|seeds|skip_unknown";
+    cw_status status;
+    scope s = {0}, none = {.tuning = {.keep = 3}};
+    const cwi_place top = {""}, place = {"tables"};
+    const json_t *source = r->plan->source, *tables = json_object_get(source, "tables");
+
+    none.options = json_object();
+    none.grid = json_object();
+    none.seeds = json_pack("[i]", 0);
+    status = none.options && none.grid && none.seeds ? CW_OK : no_memory(r->ctx);
+    if (status != CW_OK) goto done;
+    CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
+    r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));
+    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &r->check.probe));
+    CW_TRY(scope_read(r, &top, source, &none, &s));
+    CW_TRY(cwi_plan_check_datasets(r->ctx, json_object_get(source, "datasets")));
+    if (!tables) {
+        status = cwi_plan_bad(r->ctx, &place, "it is missing: a list of tables");
+        goto done;
+    }
+    CW_TRY(cwi_plan_check_list(r->ctx, &place, tables, false));
+    for (size_t t = 0; t < json_array_size(tables); t++) {
+        cwi_place at = cwi_place_index(&place, t);
+        CW_TRY(read_table(r, &at, json_array_get(tables, t), t + 1, &s));
+    }
+    if (r->plan->n_rows == 0) status = cwi_plan_bad(r->ctx, &place, "nothing is left to run");
+done:
+    scope_clear(&none);
+    scope_clear(&s);
+    return status;
+}
+
+cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out)
+{
+    json_error_t error;
+    reader r = {.ctx = ctx, .plan = out};
+
+    *out = (cwi_plan){.source = json_loads(text, JSON_REJECT_DUPLICATES, &error)};
+    if (!out->source && cwi_report_lacks_memory(&error)) return no_memory(ctx);
+    if (!out->source)
+        return cwi_fail(ctx, CW_BAD_DATA, "plan: it is no JSON: line %d: %s", error.line,
+                        error.text);
+    cw_status status = read_plan(&r);
+    if (status == CW_OK) status = cwi_plan_load_sets(ctx, out);
+    cw_options_free(r.check.probe);
+    cwi_free(r.contenders);
+    if (status != CW_OK) cwi_plan_clear(out);
+    return status;
+}
+
+void cwi_plan_clear(cwi_plan *plan)
+{
+    for (size_t k = 0; k < plan->n_sets; k++) {
+        cwi_free(plan->sets[k].name);
+        cwi_free(plan->sets[k].folder);
+        cwi_free(plan->sets[k].train_set);
+        cw_dataset_free(plan->sets[k].data);
+    }
+    for (size_t k = 0; k < plan->n_rows; k++) row_clear(&plan->rows[k]);
+    for (size_t k = 0; k < plan->n_tables; k++) {
+        cwi_free(plan->tables[k].title);
+        json_decref(plan->tables[k].ours);
+    }
+    cwi_free(plan->sets);
+    cwi_free(plan->rows);
+    cwi_free(plan->tables);
+    json_decref(plan->source);
+    *plan = (cwi_plan){0};
+}

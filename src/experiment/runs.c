@@ -1,0 +1,317 @@
+/* runs.c - one run: its name, its training and its record. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "core/report.h"
+#include "core/text.h"
+#include "evaluate/evaluate.h"
+#include "experiment/experiment.h"
+#include "prepare/dataset.h"
+#include "registry/registry.h"
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+static const char *metric_of(const json_t *record)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(record, "options"), "metric"));
+    return text ? text : "";
+}
+
+double cwi_record_valid(const json_t *record)
+{
+    const json_t *value = json_object_get(json_object_get(record, "valid"), metric_of(record));
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+int32_t cwi_record_k(const json_t *record)
+{
+    const char *at = strchr(metric_of(record), '@');
+    int64_t k = 20;
+    if (at) (void)cwi_parse_int(at + 1, strlen(at + 1), &k);
+    return (int32_t)k;
+}
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+/* Options that make a difference to the result. */
+static json_t *lasting_options(const cw_options *settled)
+{
+    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
+                                          "resume"};
+    json_t *options = cwi_report_options(settled);
+    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
+        json_object_del(options, passing[k]);
+    return options;
+}
+
+static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
+{
+    char hash[CWI_HASH_BYTES];
+    cwi_digest digest = {0};
+    char *text = identity
+                     ? json_dumps(identity, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17))
+                     : NULL;
+    json_decref(identity);
+    if (!text) return no_memory(ctx);
+    cwi_digest_add(&digest, text, strlen(text));
+    cwi_digest_print(&digest, hash);
+    cwi_copy_text(key, 17, hash);
+    free(text);
+    return CW_OK;
+}
+
+/* Same data, same options, same minor version: same result. */
+static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+                            const cw_options *settled, int64_t whole_epochs, cwi_run *run)
+{
+    char version[16], key[17], trail[17];
+    json_t *rungs = json_array(), *options = lasting_options(settled);
+    cw_status status = CW_OK;
+
+    snprintf(version, sizeof version, "%d.%d", CW_VERSION_MAJOR, CW_VERSION_MINOR);
+    status = print_key(ctx,
+                       json_pack("{s:s, s:s, s:O}", "crosswise", version, "data",
+                                 e->plan->sets[row->set].hash, "options", options),
+                       key);
+    snprintf(run->name, sizeof run->name, "%s-%s-%lld-%s", row->method, row->backbone,
+             (long long)run->seed, key);
+    memcpy(run->checkpoint, run->name, sizeof run->checkpoint);
+    if (status == CW_OK && row->tuning.n_rungs > 0 && run->seed == row->tuning.seed) {
+        /* the same checkpoint along all rungs of this ladder, and on no other */
+        int bad = json_object_set_new(options, "epochs", json_integer(whole_epochs));
+        for (int r = 0; r < row->tuning.n_rungs; r++)
+            bad |= json_array_append_new(rungs, json_integer(row->tuning.rungs[r]));
+        status = bad ? no_memory(ctx)
+                     : print_key(ctx,
+                                 json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
+                                           e->plan->sets[row->set].hash, "options", options,
+                                           "rungs", rungs),
+                                 trail);
+        snprintf(run->checkpoint, sizeof run->checkpoint, "%s-%s-%lld-%s", row->method,
+                 row->backbone, (long long)run->seed, status == CW_OK ? trail : "");
+    }
+    json_decref(options);
+    json_decref(rungs);
+    return status;
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+void cwi_run_free(cwi_run *run)
+{
+    if (!run) return;
+    cw_options_free(run->options);
+    json_decref(run->record);
+    cwi_free(run);
+}
+
+static cwi_run *find_run(const cwi_experiment *e, const char *name)
+{
+    for (size_t k = 0; k < e->n_runs; k++)
+        if (strcmp(e->runs[k]->name, name) == 0) return e->runs[k];
+    return NULL;
+}
+
+static bool is_failed(const json_t *record)
+{
+    return json_object_get(record, "error") != NULL;
+}
+
+/* What an earlier process has finished need not be done again. */
+static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
+{
+    char file[160];
+    snprintf(file, sizeof file, "runs/%s.json", run->name);
+    cw_status status = cwi_runstore_read(ctx, &e->store, file, &run->record);
+    if (status != CW_OK || !run->record) return status;
+    run->state = is_failed(run->record) ? CWI_RUN_FAILED : CWI_RUN_DONE;
+    if (run->state == CWI_RUN_DONE || !e->retries) return CW_OK;
+    json_decref(run->record);
+    run->record = NULL;
+    run->state = CWI_RUN_WAITING;
+    return CW_OK;
+}
+
+static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+                          const json_t *candidate, int64_t epochs, cwi_run *run)
+{
+    cw_status status;
+    cw_options *settled = NULL, *whole = NULL;
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+
+    CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, 0, &whole));
+    CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, epochs, &run->options));
+    CW_TRY(cwi_train_settle(ctx, run->options, &settled, &method, &backbone));
+    CW_TRY(name_files(ctx, e, row, settled, cwi_options_integer(whole, "epochs"), run));
+done:
+    cw_options_free(settled);
+    cw_options_free(whole);
+    return status;
+}
+
+cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_row *row,
+                             const json_t *candidate, int64_t seed, int64_t epochs, cwi_run **out)
+{
+    cw_status status;
+    *out = NULL;
+    cwi_run *run = cwi_alloc_zero(ctx, 1, sizeof *run);
+    if (!run) return CW_NO_MEMORY;
+    run->set = row->set;
+    run->seed = seed;
+    run->is_early = epochs > 0;
+    CW_TRY(make_run(ctx, e, row, candidate, epochs, run));
+    *out = find_run(e, run->name);
+    if (!*out) {
+        CW_TRY(look_up(ctx, e, run));
+        CW_TRY(cwi_grow(ctx, &e->runs, &e->run_capacity, e->n_runs + 1, sizeof *e->runs));
+        e->runs[e->n_runs++] = *out = run;
+        return CW_OK;
+    }
+done:
+    cwi_run_free(run);
+    return status;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* Where the state is kept, and whether there is some to go on from. */
+static cw_status set_checkpoint(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
+                                const char *path)
+{
+    cw_status status;
+    cw_options *options = run->options;
+    CW_TRY(cwi_options_assign(ctx, options, "checkpoint", path));
+    CW_TRY(cwi_options_assign(ctx, options, "checkpoint-every", e->checkpoint_every));
+    CW_TRY(cwi_options_assign(ctx, options, "checkpoint-end", run->is_early ? "on" : "off"));
+    CW_TRY(cwi_options_assign(ctx, options, "resume", cwi_path_exists(path) ? "on" : "off"));
+done:
+    return status;
+}
+
+/* The lists of the test part in all detail, for the report; null for what has no test part. */
+static cw_status evaluate(cw_context *ctx, const cwi_set *set, const cw_model *model,
+                          const json_t *record, json_t **out)
+{
+    cw_status status;
+    char k[CWI_NUMBER_BYTES], *json = NULL;
+    cw_options *options = NULL;
+
+    *out = NULL;
+    if (set->data->part[CW_PART_TEST].count == 0) {
+        *out = json_null();
+        return CW_OK;
+    }
+    cwi_print_int(cwi_record_k(record), k);
+    CW_TRY(cwi_options_create(ctx, "evaluate", cwi_evaluate_options, &options));
+    CW_TRY(cwi_options_assign(ctx, options, "k", k));
+    CW_TRY(cwi_options_assign(ctx, options, "bootstrap", "0"));
+    CW_TRY(cw_evaluate(ctx, set->data, model, options, &json));
+    *out = json_loads(json, 0, NULL);
+    if (!*out) status = no_memory(ctx);
+done:
+    cw_text_free(json);
+    cw_options_free(options);
+    return status;
+}
+
+/* Train and measure; the record in the end. */
+static cw_status train(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
+                       json_t **record)
+{
+    cw_status status;
+    cw_model *model = NULL;
+    char *text = NULL, *model_path = NULL;
+    json_t *evaluation = NULL;
+    const cwi_set *set = &e->plan->sets[run->set];
+
+    CW_TRY(cw_train(ctx, set->data, run->options, &model, &text));
+    *record = json_loads(text, 0, NULL);
+    if (!*record) status = no_memory(ctx);
+    if (status != CW_OK) goto done;
+    if (run->is_early) goto done;
+    CW_TRY(evaluate(ctx, set, model, *record, &evaluation));
+    CW_TRY(cwi_report_put(ctx, *record, "evaluation", json_incref(evaluation)));
+    if (e->keeps_models) {
+        model_path = cwi_runstore_path(ctx, &e->store, "runs/%s.safetensors", run->name);
+        status = model_path ? cw_model_save(ctx, model, model_path) : CW_NO_MEMORY;
+    }
+done:
+    json_decref(evaluation);
+    cwi_free(model_path);
+    cw_text_free(text);
+    cw_model_free(model);
+    return status;
+}
+
+/* The setting is to blame, not the machine or the caller. */
+static bool is_own_fault(cw_status status)
+{
+    return status == CW_BAD_ARG || status == CW_BAD_DATA || status == CW_UNSUPPORTED;
+}
+
+static json_t *record_failure(cw_context *ctx, const cwi_run *run)
+{
+    return json_pack(
+        "{s:s, s:s, s:o, s:I, s:o}", "method", cwi_options_text(run->options, "method"), "backbone",
+        cwi_options_text(run->options, "backbone"), "options", lasting_options(run->options),
+        "seed", (json_int_t)run->seed, "error", cwi_report_string(ctx->error));
+}
+
+/* Store the record and read it back, so that this process and the next see the same digits. */
+static cw_status store(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
+                       json_t **record)
+{
+    cw_status status;
+    char *text = NULL, file[160];
+    snprintf(file, sizeof file, "runs/%s.json", run->name);
+    CW_TRY(cwi_report_put(ctx, *record, "run", json_string(run->name)));
+    CW_TRY(
+        cwi_report_put(ctx, *record, "dataset", cwi_report_string(e->plan->sets[run->set].name)));
+    CW_TRY(cwi_report_put(ctx, *record, "train_set",
+                          cwi_report_string(e->plan->sets[run->set].train_set)));
+    CW_TRY(cwi_report_text(ctx, json_incref(*record), &text));
+    CW_TRY(cwi_runstore_write(ctx, &e->store, file, text));
+    json_decref(*record);
+    *record = json_loads(text, 0, NULL);
+    if (!*record) status = no_memory(ctx);
+done:
+    cwi_free(text);
+    return status;
+}
+
+cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
+                          json_t **record)
+{
+    cw_status status;
+    char *path = cwi_runstore_path(ctx, &e->store, "runs/%s.checkpoint", run->checkpoint);
+    *record = NULL;
+    if (!path) return CW_NO_MEMORY;
+    CW_TRY(set_checkpoint(ctx, e, run, path));
+    status = train(ctx, e, run, record);
+    bool has_failed = is_own_fault(status);
+    if (has_failed) {
+        json_decref(*record);
+        *record = record_failure(ctx, run);
+        cwi_begin(ctx);
+        status = *record ? CW_OK : no_memory(ctx);
+    }
+    if (status == CW_OK) status = store(ctx, e, run, record);
+    if (status == CW_OK && (has_failed || !run->is_early)) (void)unlink(path);
+done:
+    if (status != CW_OK) {
+        json_decref(*record);
+        *record = NULL;
+    }
+    cwi_free(path);
+    return status;
+}

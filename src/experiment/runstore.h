@@ -1,0 +1,55 @@
+/*
+ * runstore.h - the folder of an experiment: one file per finished run, safe against kills.
+ *
+ *   experiment.lock       held while a process works here
+ *   experiment.json       the plan that was last run here
+ *   runs/NAME.json        a finished run; NAME ends in a hash of data and options, so that the same
+ *                         run is found again, whichever plan asks for it
+ *   runs/NAME.checkpoint  a run under way
+ *   data/HASH.json        description of a dataset
+ */
+#ifndef CWI_EXPERIMENT_RUNSTORE_H
+#define CWI_EXPERIMENT_RUNSTORE_H
+
+#include <jansson.h>
+
+#include "core/file.h"
+
+typedef struct cwi_runstore {
+    char *folder;
+    int lock; /* -1: not open */
+} cwi_runstore;
+
+/* Make the folder when there is none, and take its lock.  CW_IO when another process has it, or
+ * when the folder holds something else.  Close it also after a failure. */
+cw_status cwi_runstore_open(cw_context *ctx, const char *folder, cwi_runstore *out);
+void cwi_runstore_close(cwi_runstore *store);
+
+/* "FOLDER/NAME", newly allocated. */
+char *cwi_runstore_path(cw_context *ctx, const cwi_runstore *store, const char *format, ...)
+    CWI_PRINTF(3, 4);
+
+/* A file of the folder, such as runs/NAME.json, as a new object; NULL when it is not there. */
+cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
+                            json_t **out);
+
+/* A file of the folder that appears whole or not at all. */
+typedef struct cwi_newfile {
+    cwi_writer *writer;
+    char *path, *work;
+} cwi_newfile;
+
+cw_status cwi_newfile_open(cw_context *ctx, const cwi_runstore *store, const char *file,
+                           cwi_newfile *out);
+/* Give it its name when status is CW_OK, else remove it; returns what came of it.  Must follow
+ * open, also after its failure. */
+cw_status cwi_newfile_close(cw_context *ctx, cwi_newfile *file, cw_status status);
+
+/* The whole of it at once. */
+cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
+                             const char *text);
+
+/* Remove every checkpoint and what killed processes left: nothing is under way any more. */
+void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store);
+
+#endif

@@ -1,0 +1,166 @@
+/* search.c - how a row finds its setting: rungs, whole runs, seeds. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "experiment/experiment.h"
+
+static bool is_finished(const cwi_run *run)
+{
+    return run->state == CWI_RUN_DONE || run->state == CWI_RUN_FAILED;
+}
+
+static int last_phase(const cwi_search *s)
+{
+    return s->row->tuning.n_rungs + 1;
+}
+
+/* Ask for the runs of the phase: one per candidate in the race, or one per seed. */
+static cw_status ask(cw_context *ctx, cwi_experiment *e, cwi_search *s)
+{
+    const cwi_row *row = s->row;
+    bool is_last = s->phase == last_phase(s);
+    size_t n = is_last ? json_array_size(row->seeds) : s->n_alive;
+    int64_t epochs = s->phase < row->tuning.n_rungs ? row->tuning.rungs[s->phase] : 0;
+    cw_status status = CW_OK;
+
+    cwi_free(s->current);
+    s->n_current = 0;
+    s->current = cwi_alloc(ctx, n, sizeof *s->current);
+    if (!s->current) return CW_NO_MEMORY;
+    for (size_t k = 0; k < n && status == CW_OK; k++) {
+        const json_t *candidate =
+            json_array_get(row->candidates, is_last ? s->chosen : s->alive[k]);
+        int64_t seed =
+            is_last ? json_integer_value(json_array_get(row->seeds, k)) : row->tuning.seed;
+        status = cwi_experiment_ask(ctx, e, row, candidate, seed, epochs, &s->current[k]);
+        s->n_current += status == CW_OK;
+    }
+    return status;
+}
+
+/* The best of the current runs that is not among the `taken` ones: the first of equals. */
+static size_t find_best(const cwi_search *s, const bool *taken)
+{
+    size_t best = SIZE_MAX;
+    double value = 0;
+    for (size_t k = 0; k < s->n_current; k++) {
+        double valid = cwi_record_valid(s->current[k]->record);
+        if (taken[k] || s->current[k]->state != CWI_RUN_DONE || isnan(valid)) continue;
+        if (best != SIZE_MAX && !(valid > value)) continue;
+        best = k;
+        value = valid;
+    }
+    return best;
+}
+
+/* A setting that is out of the race needs no checkpoint, unless another row is still at it. */
+static void drop_checkpoint(cw_context *ctx, const cwi_experiment *e, const cwi_run *run)
+{
+    for (size_t k = 0; k < e->n_runs; k++)
+        if (strcmp(e->runs[k]->checkpoint, run->checkpoint) == 0 && !is_finished(e->runs[k]))
+            return;
+    char *path = cwi_runstore_path(ctx, &e->store, "runs/%s.checkpoint", run->checkpoint);
+    if (path) (void)unlink(path);
+    cwi_free(path);
+}
+
+/* Keep the best n candidates in the race. */
+static cw_status reduce(cw_context *ctx, const cwi_experiment *e, cwi_search *s, size_t n)
+{
+    size_t kept = 0;
+    bool *taken = cwi_alloc_zero(ctx, s->n_current, sizeof *taken);
+    if (!taken) return CW_NO_MEMORY;
+    for (size_t k = 0; k < n; k++) {
+        size_t best = find_best(s, taken);
+        if (best != SIZE_MAX) taken[best] = true;
+    }
+    for (size_t k = 0; k < s->n_current; k++) {
+        if (taken[k])
+            s->alive[kept++] = s->alive[k];
+        else if (s->current[k]->is_early)
+            drop_checkpoint(ctx, e, s->current[k]);
+    }
+    s->n_alive = kept;
+    cwi_free(taken);
+    return CW_OK;
+}
+
+static cw_status remember_tried(cw_context *ctx, cwi_search *s)
+{
+    cw_status status =
+        cwi_grow(ctx, &s->tried, &s->tried_capacity, s->n_tried + s->n_current, sizeof *s->tried);
+    for (size_t k = 0; k < s->n_current && status == CW_OK; k++)
+        s->tried[s->n_tried++] = s->current[k];
+    return status;
+}
+
+/* All runs of the phase are finished: on to the next. */
+static cw_status turn(cw_context *ctx, cwi_experiment *e, cwi_search *s)
+{
+    cw_status status;
+    bool was_whole = s->phase == s->row->tuning.n_rungs;
+    if (s->phase == last_phase(s)) {
+        s->is_over = true;
+        return CW_OK;
+    }
+    CW_TRY(remember_tried(ctx, s));
+    CW_TRY(reduce(ctx, e, s, was_whole ? 1 : cwi_survivors(s->n_alive, s->row->tuning.keep)));
+    if (s->n_alive == 0) {
+        s->n_current = 0;
+        s->is_over = true;
+        return CW_OK;
+    }
+    if (s->n_alive == 1) {
+        s->chosen = s->alive[0];
+        s->phase = last_phase(s);
+    } else {
+        s->phase++;
+    }
+    CW_TRY(ask(ctx, e, s));
+done:
+    return status;
+}
+
+cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *search,
+                           const cwi_row *row)
+{
+    size_t n = json_array_size(row->candidates);
+    *search = (cwi_search){.row = row, .n_alive = n, .chosen = SIZE_MAX};
+    search->alive = cwi_alloc(ctx, n, sizeof *search->alive);
+    if (!search->alive) return CW_NO_MEMORY;
+    for (size_t k = 0; k < n; k++) search->alive[k] = k;
+    if (n == 1) {
+        search->chosen = 0;
+        search->phase = last_phase(search);
+    }
+    return ask(ctx, e, search);
+}
+
+cw_status cwi_search_advance(cw_context *ctx, cwi_experiment *e, cwi_search *search)
+{
+    cw_status status = CW_OK;
+    while (status == CW_OK && !search->is_over) {
+        for (size_t k = 0; k < search->n_current; k++)
+            if (!is_finished(search->current[k])) return CW_OK;
+        status = turn(ctx, e, search);
+    }
+    return status;
+}
+
+int64_t cwi_search_done(const cwi_search *search)
+{
+    int64_t done = (int64_t)search->n_tried, all = cwi_row_runs(search->row);
+    if (search->is_over) return all;
+    for (size_t k = 0; k < search->n_current; k++) done += is_finished(search->current[k]);
+    return done < all ? done : all - 1; /* the winner's run may count as tried and as a seed's */
+}
+
+void cwi_search_clear(cwi_search *search)
+{
+    cwi_free(search->alive);
+    cwi_free(search->current);
+    cwi_free(search->tried);
+    *search = (cwi_search){0};
+}

@@ -1,0 +1,179 @@
+/* sides.c - read records of runs and find out which belong together. */
+#include "experiment/sides.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cwi_log(ctx, CW_LOG_WARNING, "%s", text);
+    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0 ? CW_OK
+                                                                                  : no_memory(ctx);
+}
+
+/* ---- records -------------------------------------------------------------------------- */
+
+static cw_status read_record(cw_context *ctx, const char *path, const char *part, cwi_entry *entry)
+{
+    json_error_t error;
+    entry->path = path;
+    if (!cwi_path_exists(path) || cwi_path_is_folder(path))
+        return cwi_fail(ctx, CW_IO, "cannot read %s: there is no such file", path);
+    entry->record = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!entry->record && cwi_report_lacks_memory(&error)) return no_memory(ctx);
+    if (!entry->record)
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run: line %d: %s", path,
+                        error.line, error.text);
+    if (json_object_get(entry->record, "error"))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: this run failed: %s", path,
+                        text_of(entry->record, "error"));
+    if (!text_of(entry->record, "method")[0] ||
+        !json_is_object(json_object_get(entry->record, "options")))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run", path);
+    if (!json_is_object(json_object_get(entry->record, part)))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: this run has no %s metrics", path, part);
+    entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
+    return CW_OK;
+}
+
+/* ---- sides ----------------------------------------------------------------------------- */
+
+static const char *checksum_of(const cwi_entry *entry)
+{
+    return text_of(json_object_get(entry->record, "data"), "xxh3_128");
+}
+
+/* Everything the same but the seed. */
+static bool are_alike(const cwi_entry *a, const cwi_entry *b)
+{
+    const char *name;
+    json_t *value;
+    const json_t *ours = json_object_get(a->record, "options");
+    const json_t *theirs = json_object_get(b->record, "options");
+    if (strcmp(text_of(a->record, "method"), text_of(b->record, "method")) != 0 ||
+        strcmp(text_of(a->record, "backbone"), text_of(b->record, "backbone")) != 0 ||
+        strcmp(checksum_of(a), checksum_of(b)) != 0 ||
+        json_object_size(ours) != json_object_size(theirs))
+        return false;
+    json_object_foreach((json_t *)ours, name, value)
+    {
+        if (strcmp(name, "seed") == 0) continue;
+        if (!json_equal(value, json_object_get(theirs, name))) return false;
+    }
+    return true;
+}
+
+const cwi_entry *cwi_contest_first(const cwi_contest *contest, size_t side)
+{
+    const cwi_entry *entry = contest->entries;
+    while (entry->side != side) entry++;
+    return entry;
+}
+
+const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed)
+{
+    for (size_t k = 0; k < contest->n; k++)
+        if (contest->entries[k].side == side && contest->entries[k].seed == seed)
+            return &contest->entries[k];
+    return NULL;
+}
+
+double cwi_contest_value(const cwi_contest *contest, const cwi_entry *entry, const char *metric)
+{
+    const json_t *value = json_object_get(json_object_get(entry->record, contest->part), metric);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* The side of a new entry, which is not among contest->n yet. */
+static size_t find_side(const cwi_contest *contest, const cwi_entry *entry)
+{
+    for (size_t side = 0; side < contest->n_sides; side++)
+        if (are_alike(cwi_contest_first(contest, side), entry)) return side;
+    return contest->n_sides;
+}
+
+/* Records that should not be set side by side are, but not silently. */
+static cw_status check_alike(cw_context *ctx, cwi_contest *contest, size_t side)
+{
+    const cwi_entry *first = &contest->entries[0], *other = cwi_contest_first(contest, side);
+    const json_t *ours = json_object_get(first->record, "data");
+    const json_t *theirs = json_object_get(other->record, "data");
+    const char *metric = text_of(json_object_get(first->record, "options"), "metric");
+    const char *other_metric = text_of(json_object_get(other->record, "options"), "metric");
+    const char *k = strchr(metric, '@'), *other_k = strchr(other_metric, '@');
+    cw_status status = CW_OK;
+    bool same_size = json_equal(json_object_get(ours, "users"), json_object_get(theirs, "users")) &&
+                     json_equal(json_object_get(ours, "items"), json_object_get(theirs, "items"));
+
+    if (strcmp(checksum_of(first), checksum_of(other)) != 0)
+        status = cwi_contest_warn(
+            ctx, contest, "%s and %s are not comparable: they were trained and measured on %s",
+            first->path, other->path,
+            same_size ? "another split, or another training set, of data of the same size"
+                      : "other data");
+    if (status == CW_OK && strcmp(k ? k : "", other_k ? other_k : "") != 0)
+        status = cwi_contest_warn(ctx, contest,
+                                  "%s and %s are not comparable: their lists have another length "
+                                  "(%s, %s)",
+                                  first->path, other->path, metric, other_metric);
+    return status;
+}
+
+cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, const char *part,
+                           cwi_contest *out)
+{
+    cw_status status = CW_OK;
+    *out = (cwi_contest){.part = part, .warnings = json_array()};
+    out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
+    if (!out->entries) return CW_NO_MEMORY;
+    if (!out->warnings) return no_memory(ctx);
+    for (size_t k = 0; k < n && status == CW_OK; k++) {
+        cwi_entry *entry = &out->entries[out->n];
+        status = read_record(ctx, paths[k], part, entry);
+        if (status != CW_OK) {
+            json_decref(entry->record);
+            break;
+        }
+        entry->side = find_side(out, entry);
+        if (cwi_contest_find(out, entry->side, entry->seed)) {
+            status = cwi_contest_warn(ctx, out, "%s repeats a run that is already there; left out",
+                                      entry->path);
+            json_decref(entry->record);
+            continue;
+        }
+        out->n++;
+        if (entry->side < out->n_sides) continue;
+        out->n_sides++;
+        status = check_alike(ctx, out, entry->side);
+    }
+    return status;
+}
+
+void cwi_contest_clear(cwi_contest *contest)
+{
+    for (size_t k = 0; k < contest->n; k++) json_decref(contest->entries[k].record);
+    cwi_free(contest->entries);
+    json_decref(contest->warnings);
+    *contest = (cwi_contest){0};
+}

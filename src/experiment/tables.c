@@ -1,0 +1,442 @@
+/* tables.c - results for people: tables.md, and times.md which no two machines share. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "experiment/cells.h"
+#include "experiment/experiment.h"
+
+/* Columns that are shown where the rows of a table differ in them. */
+static const char *const features[] = {"train_set", "method", "backbone", "varied", "tuned"};
+static const char *const titles[] = {"train set", "method", "backbone", "setting", "tuned"};
+enum { N_FEATURES = sizeof features / sizeof features[0], METHOD = 1 };
+
+/* One printed table: the rows of one dataset. */
+typedef struct view {
+    cw_context *ctx;
+    cwi_writer *out;
+    const json_t *results, *table;
+    const char *dataset;
+    bool shows[N_FEATURES];
+} view;
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool is_shown(const view *v, const json_t *row)
+{
+    return strcmp(text_of(row, "dataset"), v->dataset) == 0;
+}
+
+/* A feature that is the same everywhere says nothing. */
+static void choose_features(view *v)
+{
+    const json_t *rows = json_object_get(v->table, "rows"), *first = NULL;
+    size_t index;
+    json_t *row;
+    for (int f = 0; f < N_FEATURES; f++) v->shows[f] = f == METHOD;
+    json_array_foreach(rows, index, row)
+    {
+        if (!is_shown(v, row)) continue;
+        if (!first) first = row;
+        for (int f = 0; f < N_FEATURES; f++) {
+            const json_t *value = json_object_get(row, features[f]);
+            if (!json_equal(value, json_object_get(first, features[f]))) v->shows[f] = true;
+            if (strcmp(features[f], "tuned") == 0 && json_is_object(value)) v->shows[f] = true;
+        }
+    }
+}
+
+static int add_features(const view *v, const json_t *row, json_t *cells)
+{
+    char text[CWI_CELL_BYTES];
+    int bad = 0;
+    for (int f = 0; f < N_FEATURES; f++) {
+        const json_t *value = json_object_get(row, features[f]);
+        if (!v->shows[f]) continue;
+        bad |= cwi_cell_add(cells, json_is_string(value) ? json_string_value(value)
+                                                         : cwi_cell_settings(value, text));
+    }
+    return bad;
+}
+
+static int add_titles(const view *v, json_t *cells)
+{
+    int bad = 0;
+    for (int f = 0; f < N_FEATURES; f++)
+        if (v->shows[f]) bad |= cwi_cell_add(cells, titles[f]);
+    return bad;
+}
+
+static cw_status finish(const view *v, json_t *rows, int bad)
+{
+    cw_status status = bad ? cwi_fail(v->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    if (status == CW_OK) status = cwi_cells_markdown(v->ctx, v->out, rows);
+    json_decref(rows);
+    return status;
+}
+
+/* ---- the metrics -------------------------------------------------------------------- */
+
+/* Metric keys of the table, such as recall@20, from the first row that has them. */
+static const char *key_of(const view *v, const char *metric, char key[32])
+{
+    size_t index;
+    json_t *row, *value;
+    const char *name;
+    key[0] = '\0';
+    json_array_foreach(json_object_get(v->table, "rows"), index, row)
+    {
+        json_object_foreach(json_object_get(row, "mean"), name, value)
+        {
+            size_t length = strlen(metric);
+            if (strncmp(name, metric, length) != 0 || name[length] != '@') continue;
+            cwi_copy_text(key, 32, name);
+            return key;
+        }
+    }
+    return key;
+}
+
+/* A star for rows that are better than the best baseline by more than chance. */
+static bool has_star(const view *v, size_t row, const char *metric)
+{
+    size_t index;
+    json_t *test;
+    json_array_foreach(json_object_get(v->table, "tests"), index, test)
+    {
+        const json_t *p = json_object_get(test, "p");
+        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
+            strcmp(text_of(test, "metric"), metric) == 0 && json_is_number(p))
+            return json_number_value(p) < 0.05 &&
+                   json_number_value(json_object_get(test, "difference")) > 0;
+    }
+    return false;
+}
+
+static int add_metric(const view *v, size_t index, const json_t *row, const char *metric,
+                      int digits, json_t *cells)
+{
+    char key[32], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
+    const json_t *value = json_object_get(json_object_get(row, "mean"), key_of(v, metric, key));
+    const json_t *spread = json_object_get(json_object_get(row, "sd"), key);
+    if (!json_is_number(value)) return cwi_cell_add(cells, "-");
+    cwi_cell_fixed(json_number_value(value), digits, mean);
+    cwi_cell_fixed(json_number_value(spread), digits, sd);
+    snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
+             json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
+    return cwi_cell_add(cells, text);
+}
+
+static int add_seeds(const view *v, const json_t *row, json_t *cells)
+{
+    size_t done = 0, index, n;
+    json_t *name;
+    char text[32];
+    json_array_foreach(json_object_get(row, "runs"), index, name)
+    {
+        const json_t *run =
+            json_object_get(json_object_get(v->results, "runs"), json_string_value(name));
+        done += !json_object_get(run, "error");
+    }
+    n = json_array_size(json_object_get(row, "runs"));
+    snprintf(text, sizeof text, done == n && n > 0 ? "%zu" : "%zu of %zu", done, n);
+    return cwi_cell_add(cells, n > 0 ? text : "failed");
+}
+
+static cw_status put_metrics(const view *v)
+{
+    static const struct {
+        const char *name, *label;
+        int digits;
+    } shown[] = {{"recall", "Recall", 4}, {"ndcg", "NDCG", 4}, {"arp", "ARP", 1}};
+    size_t index;
+    json_t *row, *rows = json_array(), *head = json_array();
+    int bad = add_titles(v, head);
+    for (size_t m = 0; m < 3; m++) {
+        char key[32], label[64];
+        const char *at = strchr(key_of(v, shown[m].name, key), '@');
+        snprintf(label, sizeof label, "%s%s", shown[m].label, at ? at : "");
+        bad |= cwi_cell_add(head, label);
+    }
+    bad |= cwi_cell_add(head, "seeds") | json_array_append_new(rows, head);
+    json_array_foreach(json_object_get(v->table, "rows"), index, row)
+    {
+        if (!is_shown(v, row)) continue;
+        json_t *cells = json_array();
+        bad |= add_features(v, row, cells);
+        for (size_t m = 0; m < 3; m++)
+            bad |= add_metric(v, index, row, shown[m].name, shown[m].digits, cells);
+        bad |= add_seeds(v, row, cells) | json_array_append_new(rows, cells);
+    }
+    return finish(v, rows, bad);
+}
+
+/* ---- significance --------------------------------------------------------------------- */
+
+/* "cpr on mf, setting k 2, train set theta 0.5", as far as it is shown. */
+static void print_row_name(const view *v, const json_t *row, char out[CWI_CELL_BYTES])
+{
+    char text[CWI_CELL_BYTES];
+    const char *varied = cwi_cell_settings(json_object_get(row, "varied"), text);
+    snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", text_of(row, "method"),
+             v->shows[2] ? " on " : "", v->shows[2] ? text_of(row, "backbone") : "",
+             v->shows[3] ? ", " : "", v->shows[3] ? varied : "", v->shows[0] ? ", " : "",
+             v->shows[0] ? text_of(row, "train_set") : "");
+}
+
+/* "= 0.0123" or "< 0.0001". */
+static void print_p(double p, char out[CWI_CELL_BYTES])
+{
+    char digits[CWI_CELL_BYTES];
+    if (p < 0.0001)
+        memcpy(out, "< 0.0001", 9);
+    else
+        snprintf(out, CWI_CELL_BYTES, "= %.20s", cwi_cell_fixed(p, 4, digits));
+}
+
+static void put_test(const view *v, const json_t *test)
+{
+    const json_t *rows = json_object_get(v->table, "rows"), *p = json_object_get(test, "p");
+    const json_t *row =
+        json_array_get(rows, (size_t)json_integer_value(json_object_get(test, "row")));
+    const json_t *baseline =
+        json_array_get(rows, (size_t)json_integer_value(json_object_get(test, "baseline")));
+    char name[CWI_CELL_BYTES], other[CWI_CELL_BYTES], gain[CWI_CELL_BYTES], line[1024];
+    double relative = json_number_value(json_object_get(test, "relative"));
+    if (!is_shown(v, row)) return;
+    print_row_name(v, row, name);
+    print_row_name(v, baseline, other);
+    cwi_cell_fixed(100 * relative, 2, gain);
+    snprintf(line, sizeof line, "- %s: %.200s against %.200s, the best baseline: %s%.40s %%",
+             text_of(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
+    cwi_writer_text(v->out, line);
+    if (json_is_number(p)) {
+        print_p(json_number_value(p), gain);
+        snprintf(line, sizeof line, ", p %.40s (paired t test, %lld seeds)", gain,
+                 (long long)json_integer_value(json_object_get(test, "pairs")));
+        cwi_writer_text(v->out, line);
+    }
+    cwi_writer_text(v->out, "\n");
+}
+
+static void put_tests(const view *v)
+{
+    const json_t *tests = json_object_get(v->table, "tests");
+    for (size_t k = 0; k < json_array_size(tests); k++) {
+        if (k == 0) cwi_writer_text(v->out, "\n");
+        put_test(v, json_array_get(tests, k));
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------------------ */
+
+/* A line of the shares that train or test rows themselves have. */
+static int add_reference(const view *v, const json_t *row, const char *key, const char *what,
+                         json_t *rows)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), 0));
+    const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
+    const json_t *groups = json_object_get(run, "groups");
+    json_t *cells = json_array();
+    char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES];
+    int bad = 0, written = 0;
+    snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
+             v->shows[0] ? " " : "", what);
+    for (int f = 0; f < N_FEATURES; f++)
+        if (v->shows[f]) bad |= cwi_cell_add(cells, written++ == 0 ? label : "");
+    for (size_t g = 0; g < json_array_size(groups); g++)
+        bad |= cwi_cell_add(
+            cells,
+            cwi_cell_fixed(json_number_value(json_object_get(json_array_get(groups, g), key)), 4,
+                           text));
+    return bad | json_array_append_new(rows, cells);
+}
+
+/* Train and test rows by the groups of every training set. */
+static int add_references(const view *v, const json_t *all, json_t *rows)
+{
+    const char *before = "";
+    size_t index;
+    json_t *row;
+    int bad = 0;
+    json_array_foreach(all, index, row)
+    {
+        const char *train_set = text_of(row, "train_set");
+        if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0 ||
+            strcmp(before, train_set) == 0)
+            continue;
+        before = train_set; /* rows of a training set stand together */
+        bad |= add_reference(v, row, "train_share", "train", rows);
+        bad |= add_reference(v, row, "held_share", "test", rows);
+    }
+    return bad;
+}
+
+/* A row with its shares; nothing for one that has none. */
+static int add_share_row(const view *v, const json_t *row, json_t *rows)
+{
+    const json_t *shares = json_object_get(row, "shares");
+    char text[CWI_CELL_BYTES];
+    if (!is_shown(v, row) || json_array_size(shares) == 0) return 0;
+    json_t *cells = json_array();
+    int bad = add_features(v, row, cells);
+    for (size_t g = 0; g < json_array_size(shares); g++)
+        bad |= cwi_cell_add(cells,
+                            cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
+    return bad | json_array_append_new(rows, cells);
+}
+
+/* The first row that has shares; NULL when none has. */
+static const json_t *find_shares(const view *v)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(v->table, "rows"), index, row)
+    {
+        if (is_shown(v, row) && json_array_size(json_object_get(row, "shares")) > 0) return row;
+    }
+    return NULL;
+}
+
+static cw_status put_shares(const view *v)
+{
+    const json_t *first = find_shares(v), *all = json_object_get(v->table, "rows");
+    if (!first) return CW_OK;
+    json_t *rows = json_array(), *head = json_array();
+    int bad = add_titles(v, head);
+    for (size_t g = 0; g < json_array_size(json_object_get(first, "shares")); g++) {
+        char title[32];
+        snprintf(title, sizeof title, "group %zu", g + 1);
+        bad |= cwi_cell_add(head, title);
+    }
+    bad |= json_array_append_new(rows, head);
+    for (size_t r = 0; r < json_array_size(all); r++)
+        bad |= add_share_row(v, json_array_get(all, r), rows);
+    bad |= add_references(v, all, rows);
+    cwi_writer_text(v->out,
+                    "\nShare of the recommendations by popularity of the items, group 1 the "
+                    "least popular:\n\n");
+    return finish(v, rows, bad);
+}
+
+/* ---- times ---------------------------------------------------------------------------------- */
+
+static double mean_time(const view *v, const json_t *row, const char *key, bool by_epoch)
+{
+    size_t index, n = 0;
+    json_t *name;
+    double sum = 0;
+    json_array_foreach(json_object_get(row, "runs"), index, name)
+    {
+        const json_t *run =
+            json_object_get(json_object_get(v->results, "runs"), json_string_value(name));
+        double epochs = json_number_value(json_object_get(run, "epochs"));
+        double value = json_number_value(json_object_get(json_object_get(run, "time"), key));
+        if (!json_object_get(run, "time")) continue;
+        sum += by_epoch ? value / (epochs > 0 ? epochs : 1) : value;
+        n++;
+    }
+    return n > 0 ? sum / (double)n : 0;
+}
+
+static double mean_epochs(const view *v, const json_t *row, const char *key)
+{
+    size_t index;
+    json_t *name;
+    double sum = 0;
+    json_array_foreach(json_object_get(row, "runs"), index, name) sum +=
+        json_number_value(json_object_get(
+            json_object_get(json_object_get(v->results, "runs"), json_string_value(name)), key));
+    return index > 0 ? sum / (double)index : 0;
+}
+
+static cw_status put_times(const view *v)
+{
+    static const char *const columns[] = {"best epoch", "epochs", "s an epoch", "training s"};
+    size_t index;
+    json_t *row, *rows = json_array(), *head = json_array();
+    int bad = add_titles(v, head);
+    for (size_t c = 0; c < 4; c++) bad |= cwi_cell_add(head, columns[c]);
+    bad |= json_array_append_new(rows, head);
+    json_array_foreach(json_object_get(v->table, "rows"), index, row)
+    {
+        char text[CWI_CELL_BYTES];
+        json_t *cells = json_array();
+        if (!is_shown(v, row)) {
+            json_decref(cells);
+            continue;
+        }
+        bad |= add_features(v, row, cells);
+        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
+        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
+        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
+        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
+        bad |= json_array_append_new(rows, cells);
+    }
+    return finish(v, rows, bad);
+}
+
+/* ---- the files ---------------------------------------------------------------------------------
+ */
+
+static void put_heading(const view *v, const char *what)
+{
+    char line[512];
+    snprintf(line, sizeof line, "\n## %.200s%s: %.200s\n\n", text_of(v->table, "title"), what,
+             v->dataset);
+    cwi_writer_text(v->out, line);
+}
+
+static cw_status put_results(const view *v)
+{
+    put_heading(v, "");
+    cw_status status = put_metrics(v);
+    if (status != CW_OK) return status;
+    put_tests(v);
+    return put_shares(v);
+}
+
+static cw_status put_all_times(const view *v)
+{
+    put_heading(v, ", means of training time");
+    return put_times(v);
+}
+
+/* Every table for every dataset it has. */
+static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json_t *results,
+                            const char *file, cw_status (*put)(const view *v))
+{
+    cwi_newfile made;
+    cw_status status = cwi_newfile_open(ctx, &e->store, file, &made);
+    const char *title = text_of(json_object_get(results, "plan"), "title");
+    size_t t, d;
+    json_t *table, *dataset;
+    if (status == CW_OK) {
+        cwi_writer_text(made.writer, "# ");
+        cwi_writer_text(made.writer, title[0] ? title : "Experiment");
+        cwi_writer_text(made.writer, "\n");
+    }
+    json_array_foreach(json_object_get(results, "tables"), t, table)
+    {
+        const char *before = "";
+        json_array_foreach(json_object_get(results, "datasets"), d, dataset)
+        {
+            view v = {ctx, made.writer, results, table, text_of(dataset, "dataset"), {0}};
+            if (status != CW_OK || strcmp(before, v.dataset) == 0) continue;
+            before = v.dataset;
+            choose_features(&v);
+            status = put(&v);
+        }
+    }
+    return cwi_newfile_close(ctx, &made, status);
+}
+
+cw_status cwi_tables_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)
+{
+    cw_status status = write_file(ctx, e, results, "tables.md", put_results);
+    return status == CW_OK ? write_file(ctx, e, results, "times.md", put_all_times) : status;
+}
