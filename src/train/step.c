@@ -94,7 +94,7 @@ static double regularise_batch(cwi_trainer *t, cwi_gradient *gradient, int64_t r
     count_examples(t);
     for (int64_t k = 0; k < gradient->n_touched; k++) {
         int32_t row = gradient->touched[k];
-        const float *theta = table->data + (int64_t)row * table->columns;
+        const float *theta = cwi_adam_current(&t->adam, &t->params, row);
         float *g = gradient->rows + k * table->columns;
         float pull = (float)(lambda * t->count[row]);
         for (int64_t c = 0; c < table->columns; c++) {
@@ -123,7 +123,7 @@ static cw_status check_loss(const cwi_trainer *t, double loss)
     return cwi_fail(t->ctx, CW_BAD_DATA,
                     "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
                     "--lr than %g",
-                    (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
+                    (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.clock.lr);
 }
 
 /* Sample, score, select, loss, gradient; *drawn is false when the sampler found nothing. */

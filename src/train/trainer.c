@@ -55,7 +55,7 @@ static cw_status read_pace(cwi_trainer *t)
 }
 
 /* What training on rows of slots needs. */
-static cw_status open_slots(cwi_trainer *t)
+static cw_status open_slots(cwi_trainer *t, int64_t *max_fresh)
 {
     cw_status status;
     int64_t max_slots;
@@ -73,6 +73,7 @@ static cw_status open_slots(cwi_trainer *t)
     t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
     t->count = cwi_alloc_zero(t->ctx, (size_t)t->params.tensor[0].rows, sizeof *t->count);
     if (!t->score || !t->slope || !t->margin || !t->work || !t->count) status = CW_NO_MEMORY;
+    if (t->backbone->reads_fresh && !t->method->penalty) *max_fresh = 2 * max_slots;
     if (cwi_options_choice(t->options, "reg-kind") == 1)
         t->batch_reg = cwi_options_real(t->options, "reg");
 done:
@@ -84,12 +85,12 @@ done:
 static cw_status open_parts(cwi_trainer *t)
 {
     cw_status status;
-    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users;
+    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users, max_fresh = 0;
     if (t->method->sampler)
-        CW_TRY(open_slots(t));
+        CW_TRY(open_slots(t, &max_fresh));
     else
         CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, 0, &t->scorer));
-    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, &t->adam));
+    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, max_fresh, &t->adam));
     t->steps_per_epoch = examples / cwi_options_integer(t->options, "batch");
     if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
 done:
@@ -231,7 +232,7 @@ static cw_status close_epoch(cwi_trainer *t)
     return cwi_fail(t->ctx, CW_BAD_DATA,
                     "the parameters are not numbers any more (epoch %lld); try a smaller --lr "
                     "than %g",
-                    (long long)t->epoch + 1, t->adam.lr);
+                    (long long)t->epoch + 1, t->adam.clock.lr);
 }
 
 /* ---- evaluation ------------------------------------------------------------- */
