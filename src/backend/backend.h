@@ -34,6 +34,16 @@ enum {
     CWI_MARK_DROP = 4 /* the entry is left out */
 };
 
+/* A few steps without a gradient that a row has missed, added up (see optim/gap.c). */
+typedef struct cwi_adam_gap {
+    float m_rate;    /* sum of rate * beta1^j over the steps j = 1, 2, ... */
+    float pull_rate; /* sum of rate * (1 - beta1^j): what the L2 term alone moves */
+    float v_middle;  /* what is left of v in the middle of them */
+    float m_left;    /* what is left of m after them */
+    float v_left;    /* of v */
+    float epsilon, decay;
+} cwi_adam_gap;
+
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
@@ -65,14 +75,15 @@ typedef struct cwi_ops {
     void (*gated_sum)(const float *own, const float *table, int32_t d, int32_t stride,
                       const int32_t *row, const float *weight, int64_t n, float *out);
 
-    /* one Adam step on n parameters; gradient NULL is zero.  Returns the sum of theta^2 before. */
-    double (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                   const cwi_adam_step *step);
+    /* one Adam step on n parameters; gradient NULL is zero */
+    void (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
+                 const cwi_adam_step *step);
 
-    /* the same as `steps` calls of adam without a gradient, with rate[0], rate[1], ... and
-     * epsilon[0], ... in place of the step's own */
-    void (*adam_missed)(float *theta, float *m, float *v, int64_t n, const cwi_adam_step *step,
-                        const float *rate, const float *epsilon, int64_t steps);
+    /* theta, m and v after n_gaps gaps, one after the other, which may be written over what they
+     * were; new_m and new_v may be NULL */
+    void (*adam_missed)(const float *theta, const float *m, const float *v, int64_t n,
+                        const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
+                        float *new_v);
 
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
     void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 64, ALIGNED_FROM = 1024 };
+enum { ALIGNMENT = 64, ALIGNED_FROM = 1024, HUGE_PAGE = 1 << 21, HUGE_FROM = 4 * HUGE_PAGE };
 
 /* Counts down to the allocation that a test wants to fail. */
 static bool must_fail(cw_context *ctx)
@@ -17,7 +18,7 @@ static bool must_fail(cw_context *ctx)
 static size_t checked_bytes(size_t count, size_t size)
 {
     if (count == 0 || size == 0) return 1;
-    if (count > (SIZE_MAX / 2 - ALIGNMENT) / size) return 0;
+    if (count > (SIZE_MAX / 2 - HUGE_PAGE) / size) return 0;
     return count * size;
 }
 
@@ -27,15 +28,25 @@ static void *no_memory(cw_context *ctx, size_t count, size_t size)
     return NULL;
 }
 
+/* Tables that are read here and there live on huge pages where the system has them: an ordinary
+ * page for each row would cost a walk of the page tables. */
+static void *allocate(size_t bytes)
+{
+    if (bytes < ALIGNED_FROM) return malloc(bytes);
+    size_t alignment = bytes < HUGE_FROM ? ALIGNMENT : HUGE_PAGE;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    void *block = aligned_alloc(alignment, bytes);
+#ifdef MADV_HUGEPAGE
+    if (block && alignment == HUGE_PAGE) (void)madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+}
+
 void *cwi_alloc(cw_context *ctx, size_t count, size_t size)
 {
     size_t bytes = checked_bytes(count, size);
     if (bytes == 0 || must_fail(ctx)) return no_memory(ctx, count, size);
-    void *block;
-    if (bytes >= ALIGNED_FROM)
-        block = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    else
-        block = malloc(bytes);
+    void *block = allocate(bytes);
     if (!block) return no_memory(ctx, count, size);
     return block;
 }

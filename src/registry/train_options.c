@@ -120,9 +120,8 @@ const cw_option_info cwi_train_options[] = {
     SEED("same seed, same model, bit for bit, on any number of "
          "threads"),
     WORD("adam", "dense", "dense|deferred|lazy",
-         "rows outside the batch: moved at every step, made up for when they are next read (the "
-         "same "
-         "bits with less memory traffic), or left alone (another optimizer)"),
+         "rows outside the batch: moved at every step, made up for when they are next read (close "
+         "to dense with far less memory traffic), or left alone (another optimizer)"),
     WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "

@@ -10,8 +10,10 @@ cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out)
     *out = (cwi_batch){.max_slots = max_slots};
     out->user = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user);
     out->item = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item);
+    out->user_row = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user_row);
+    out->item_row = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item_row);
     out->mark = cwi_alloc_zero(ctx, (size_t)max_slots, sizeof *out->mark);
-    if (out->user && out->item && out->mark) return CW_OK;
+    if (out->user && out->item && out->user_row && out->item_row && out->mark) return CW_OK;
     cwi_batch_clear(out);
     return CW_NO_MEMORY;
 }
@@ -20,6 +22,8 @@ void cwi_batch_clear(cwi_batch *batch)
 {
     cwi_free(batch->user);
     cwi_free(batch->item);
+    cwi_free(batch->user_row);
+    cwi_free(batch->item_row);
     cwi_free(batch->mark);
     *batch = (cwi_batch){0};
 }

@@ -18,7 +18,11 @@ typedef struct cwi_batch {
     cwi_group group[CWI_MAX_GROUPS];
     uint64_t step; /* what it was drawn for: the number of the step over all epochs */
     int64_t n_slots, max_slots;
-    int32_t *user, *item; /* [n_slots] */
+    int32_t *user, *item;         /* [n_slots] */
+    int32_t *user_row, *item_row; /* [n_slots] places in `fresh` */
+    const int32_t *row;           /* table rows of the places in `fresh` */
+    const float *fresh; /* values of the table rows that the slots read, where the table itself is
+                           behind; NULL: it is not */
     float *mark; /* [rows] what the sampler tells the loss of a row: a label, a weight, ... */
 } cwi_batch;
 

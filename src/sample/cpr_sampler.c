@@ -108,35 +108,82 @@ static bool has_repeat(const int32_t *ids, int32_t k)
     return false;
 }
 
-/* Draw one tuple into the slots and say whether it is valid: no crossed pair was observed. */
-static bool draw_tuple(const state *s, cwi_rng *rng, int32_t *user, int32_t *item)
+/* A candidate being drawn.  Memory is far away, so that each part of the work is done for several
+ * candidates at a time and asks for what the next part reads. */
+typedef struct draft {
+    cwi_rng rng;
+    int64_t row[CWI_MAX_K]; /* of the interactions */
+} draft;
+
+static void draw_rows(const state *s, draft *d)
+{
+    const cwi_training *t = s->training;
+    for (int32_t j = 0; j < s->k; j++) {
+        d->row[j] = (int64_t)cwi_rng_below(&d->rng, (uint64_t)t->count);
+        __builtin_prefetch(t->user + d->row[j]);
+        __builtin_prefetch(t->item + d->row[j]);
+    }
+}
+
+static void fill_slots(const state *s, const draft *d, int32_t *user, int32_t *item)
 {
     const cwi_training *t = s->training;
     int32_t k = s->k;
     for (int32_t j = 0; j < k; j++) {
-        int64_t row = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
-        user[j] = user[k + j] = t->user[row];
-        item[j] = t->item[row];
+        user[j] = user[k + j] = t->user[d->row[j]];
+        item[j] = item[k + (j + k - 1) % k] = t->item[d->row[j]];
+        __builtin_prefetch(t->filter + user[j]);
     }
-    for (int32_t j = 0; j < k; j++) item[k + j] = item[(j + 1) % k];
+}
+
+/* Is no crossed pair observed? */
+static bool is_valid(const state *s, const int32_t *user, const int32_t *item)
+{
+    int32_t k = s->k;
     for (int32_t j = 0; j < k; j++)
-        if (cwi_training_has(t, user[j], item[k + j])) return false;
+        if (cwi_training_has(s->training, user[j], item[k + j])) return false;
     return !s->all_distinct || (!has_repeat(user, k) && !has_repeat(item, k));
+}
+
+/* Test the candidates drawn, draw again those that fail, and close the holes of those that fail
+ * for good.  Returns how many are kept. */
+static int64_t settle_drafts(const state *s, draft *drafts, int64_t n, int32_t *user, int32_t *item,
+                             int64_t *tried)
+{
+    int64_t slots = 2 * s->k, kept = 0;
+    for (int64_t c = 0; c < n; c++) {
+        int32_t *to_user = user + kept * slots, *to_item = item + kept * slots;
+        if (kept < c) fill_slots(s, &drafts[c], to_user, to_item);
+        bool valid = is_valid(s, to_user, to_item);
+        (*tried)++;
+        for (int attempt = 1; attempt < MAX_ATTEMPTS && !valid; attempt++, (*tried)++) {
+            draw_rows(s, &drafts[c]);
+            fill_slots(s, &drafts[c], to_user, to_item);
+            valid = is_valid(s, to_user, to_item);
+        }
+        kept += valid;
+    }
+    return kept;
 }
 
 /* Accepted rows of a chunk are written from its begin on without holes. */
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
+    enum { AT_ONCE = 32 };
     const state *s = arg;
     int64_t slots = 2 * s->k, kept = begin, tried = 0;
-    for (int64_t c = begin; c < end; c++) {
-        cwi_rng rng;
-        bool valid = false;
-        cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE,
-                     s->step << 24 | (uint64_t)(s->first_candidate + c));
-        for (int attempt = 0; attempt < MAX_ATTEMPTS && !valid; attempt++, tried++)
-            valid = draw_tuple(s, &rng, s->user + kept * slots, s->item + kept * slots);
-        kept += valid;
+    draft drafts[AT_ONCE];
+    for (int64_t first = begin; first < end; first += AT_ONCE) {
+        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
+        int32_t *user = s->user + kept * slots, *item = s->item + kept * slots;
+        for (int64_t c = 0; c < n; c++) {
+            cwi_rng_init(&drafts[c].rng, s->seed, CWI_RNG_SAMPLE,
+                         s->step << 24 | (uint64_t)(s->first_candidate + first + c));
+            draw_rows(s, &drafts[c]);
+        }
+        for (int64_t c = 0; c < n; c++)
+            fill_slots(s, &drafts[c], user + c * slots, item + c * slots);
+        kept += settle_drafts(s, drafts, n, user, item, &tried);
     }
     s->kept[chunk] = kept - begin;
     s->tried[chunk] = tried;

@@ -8,6 +8,13 @@
 #include "prepare/dataset.h"
 #include "sample/batch.h"
 
+/* Which items a user had, by the low bits of their numbers: a clear bit is certain, a set one only
+ * where the mask has room for every item. */
+typedef struct cwi_filter {
+    uint32_t start; /* of the user's words */
+    uint32_t mask;  /* number of his bits, less one */
+} cwi_filter;
+
 /* The training interactions as samplers see them: ordered by user, file order within a user. */
 typedef struct cwi_training {
     int32_t n_users, n_items;
@@ -17,6 +24,8 @@ typedef struct cwi_training {
     int64_t *degree;      /* [n_items] */
     cwi_pairs treatment;  /* interactions free of bias that came with the data; may be empty */
     double *propensity;   /* [n_items] how likely an item is to be seen; NULL until it is set */
+    cwi_filter *filter;   /* [n_users] */
+    uint64_t *bits;       /* words of all users: about 1.5 bytes an interaction */
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
@@ -26,7 +35,10 @@ void cwi_training_clear(cwi_training *training); /* a zeroed one is fine */
 /* Did the user have the item? */
 static inline bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
 {
-    return cwi_csr_has(&training->by_user, user, item);
+    cwi_filter f = training->filter[user];
+    uint32_t at = (uint32_t)item & f.mask;
+    if (!(training->bits[f.start + at / 64] >> at % 64 & 1)) return false;
+    return f.mask >= (uint32_t)training->n_items - 1 || cwi_csr_has(&training->by_user, user, item);
 }
 
 /* An item that the user did not have, uniformly; false when he had them all. */

@@ -2,6 +2,38 @@
 #include "core/mem.h"
 #include "sample/sampler.h"
 
+/* Eight bits an item, so that few clear answers are missed, or one for every item there is. */
+static uint32_t filter_bits(int64_t degree, int32_t n_items)
+{
+    uint32_t bits = 64;
+    while (bits < 8 * degree && bits < (uint32_t)n_items) bits *= 2;
+    return bits;
+}
+
+static cw_status create_filter(cw_context *ctx, cwi_training *t)
+{
+    const cwi_csr *by_user = &t->by_user;
+    uint64_t words = 0;
+
+    t->filter = cwi_alloc(ctx, (size_t)t->n_users, sizeof *t->filter);
+    if (!t->filter) return CW_NO_MEMORY;
+    for (int32_t u = 0; u < t->n_users; u++) {
+        uint32_t bits = filter_bits(by_user->start[u + 1] - by_user->start[u], t->n_items);
+        t->filter[u] = (cwi_filter){(uint32_t)words, bits - 1};
+        words += bits / 64;
+        if (words > UINT32_MAX)
+            return cwi_fail(ctx, CW_UNSUPPORTED, "there are too many interactions to train on");
+    }
+    t->bits = cwi_alloc_zero(ctx, (size_t)words, sizeof *t->bits);
+    if (!t->bits) return CW_NO_MEMORY;
+    for (int64_t e = 0; e < t->count; e++) {
+        cwi_filter f = t->filter[t->user[e]];
+        uint32_t at = (uint32_t)t->item[e] & f.mask;
+        t->bits[f.start + at / 64] |= 1ull << at % 64;
+    }
+    return CW_OK;
+}
+
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
                               const cwi_pairs *train, cwi_training *out)
 {
@@ -20,6 +52,7 @@ cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
         }
     cwi_csr_sort(&out->by_user);
     cwi_degrees(train->item, train->count, n_items, out->degree);
+    CW_TRY(create_filter(ctx, out));
 done:
     if (status != CW_OK) cwi_training_clear(out);
     return status;
@@ -33,6 +66,8 @@ void cwi_training_clear(cwi_training *training)
     cwi_free(training->degree);
     cwi_pairs_clear(&training->treatment);
     cwi_free(training->propensity);
+    cwi_free(training->filter);
+    cwi_free(training->bits);
     *training = (cwi_training){0};
 }
 

@@ -80,4 +80,5 @@ const cwi_backbone cwi_backbone_mf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .reads_fresh = true,
 };

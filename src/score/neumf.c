@@ -417,7 +417,7 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 
     CW_TRY(refit(ctx, s, batch, slope));
     forget_gradients(s);
-    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
+    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, batch, s->gradient));
     for (j.head = 0; j.head < s->table.heads; j.head++) {
         CW_TRY(pass_product(ctx, s, j.head));
         CW_TRY(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));

@@ -83,6 +83,7 @@ typedef struct cwi_backbone {
     cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);
+    bool reads_fresh; /* score and gradient go by batch->fresh where it is given */
 } cwi_backbone;
 
 extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;

@@ -37,13 +37,16 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
 {
     const scoring *s = arg;
     const cwi_table *table = s->table;
-    const float *items = table->data + (int64_t)table->n_users * table->d;
+    const cwi_batch *batch = s->batch;
+    const float *users = batch->fresh ? batch->fresh : table->data;
+    const float *items = batch->fresh ? users : users + (int64_t)table->n_users * table->d;
+    const int32_t *user = batch->fresh ? batch->user_row : batch->user;
+    const int32_t *item = batch->fresh ? batch->item_row : batch->item;
     int32_t heads = table->heads, width = table->d / heads;
     (void)chunk;
     for (int32_t h = 0; h < heads; h++)
-        s->ops->dot_pairs(table->data + h * width, s->batch->user + begin, items + h * width,
-                          s->batch->item + begin, end - begin, width, table->d,
-                          s->score + begin * heads + h, heads);
+        s->ops->dot_pairs(users + h * width, user + begin, items + h * width, item + begin,
+                          end - begin, width, table->d, s->score + begin * heads + h, heads);
     return CW_OK;
 }
 
@@ -104,23 +107,32 @@ static void put(cwi_table_plan *plan, int32_t row, int32_t other, const float *s
 void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
                          const float *slope)
 {
+    const int32_t *users = batch->fresh ? batch->user_row : batch->user;
+    const int32_t *items = batch->fresh ? batch->item_row : batch->item;
+    int32_t first_item = batch->fresh ? 0 : n_users;
+
     plan->n_touched = 0;
     plan->start[0] = plan->start[1] = 0;
-    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, batch->user[s]);
-    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, n_users + batch->item[s]);
+    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, users[s]);
+    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, first_item + items[s]);
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
     for (int64_t s = 0; s < batch->n_slots; s++) {
-        int32_t user = batch->user[s], item = n_users + batch->item[s];
+        int32_t user = users[s], item = first_item + items[s];
         put(plan, user, item, slope + s * plan->heads);
         put(plan, item, user, slope + s * plan->heads);
     }
-    for (int64_t t = 0; t < plan->n_touched; t++) plan->place[plan->touched[t]] = -1;
+    for (int64_t t = 0; t < plan->n_touched; t++) {
+        int32_t *row = &plan->touched[t];
+        plan->place[*row] = -1;
+        if (batch->fresh) *row = batch->row[*row];
+    }
 }
 
 typedef struct job {
     const cwi_table_plan *plan;
     const cwi_ops *ops;
     const cwi_table *table;
+    const float *data; /* the rows that contributions name */
     float *rows;
 } job;
 
@@ -133,7 +145,7 @@ static cw_status sum_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
     for (int64_t t = begin; t < end; t++) {
         int64_t first = plan->start[t], count = plan->start[t + 1] - first;
         for (int32_t h = 0; h < plan->heads; h++)
-            j->ops->weighted_sum(j->table->data + h * width, width, d, plan->other + first,
+            j->ops->weighted_sum(j->data + h * width, width, d, plan->other + first,
                                  plan->weight + 2 * plan->max_slots * h + first, count,
                                  j->rows + t * d + h * width);
     }
@@ -141,9 +153,9 @@ static cw_status sum_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                             float *rows)
+                             const cwi_batch *batch, float *rows)
 {
-    job j = {plan, cwi_ops_best(), table, rows};
+    job j = {plan, cwi_ops_best(), table, batch->fresh ? batch->fresh : table->data, rows};
     return cwi_pool_for(ctx, plan->n_touched, 128, sum_rows, &j);
 }
 
@@ -153,7 +165,7 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
 {
     *penalty = 0;
     cwi_table_plan_fill(plan, batch, table->n_users, slope);
-    cw_status status = cwi_table_gradient(ctx, plan, table, rows);
+    cw_status status = cwi_table_gradient(ctx, plan, table, batch, rows);
     if (status != CW_OK) return status;
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
 }

@@ -40,7 +40,8 @@ typedef struct cwi_table_plan {
     int64_t n_touched;
     int32_t *touched; /* [2 * max_slots] users first, each side by first slots */
     int64_t *start;   /* [2 * max_slots + 1] contributions of touched row t */
-    int32_t *other;   /* [2 * max_slots] the row on the other side of the slot */
+    int32_t *other;   /* [2 * max_slots] the row on the other side of the slot, or its place in
+                         batch->fresh */
     float *weight;    /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
@@ -52,12 +53,12 @@ void cwi_table_plan_clear(cwi_table_plan *plan);
 void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
                          const float *slope);
 
-/* rows[t] = sum of weight * table[other] over the contributions of touched row t, head by head;
- * parallel. */
+/* Gradients of the vectors that a planned batch touches: for row t of the plan the sum of slope *
+ * vector of the other side over its slots, head by head; parallel. */
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                             float *rows);
+                             const cwi_batch *batch, float *rows);
 
-/* The same for a whole batch: plan, sums, and what extra adds at these vectors. */
+/* All of it: the plan, the gradients, and what extra adds at these vectors. */
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
                              const cwi_batch *batch, const float *slope, const cwi_extra *extra,
                              float *rows, double *penalty);

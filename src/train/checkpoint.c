@@ -242,7 +242,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     t->epochs = epochs ? json_loads(epochs, 0, NULL) : NULL;
     if (!json_is_array(t->epochs))
         status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: the list of epochs is damaged", path);
-    if (status == CW_OK) status = cwi_adam_restore_rates(t->ctx, &t->adam);
+    if (status == CW_OK) status = cwi_adam_restore(t->ctx, &t->adam);
 done:
     return status;
 }

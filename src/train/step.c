@@ -95,7 +95,7 @@ static cw_status check_loss(const cwi_trainer *t, double loss)
     return cwi_fail(t->ctx, CW_BAD_DATA,
                     "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
                     "--lr than %g",
-                    (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.lr);
+                    (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.clock.lr);
 }
 
 /* Sample, score, select, loss, gradient; *drawn is false when the sampler found nothing. */

@@ -51,7 +51,7 @@ done:
 }
 
 /* What training on rows of slots needs. */
-static cw_status open_slots(cwi_trainer *t)
+static cw_status open_slots(cwi_trainer *t, int64_t *max_fresh)
 {
     cw_status status;
     int64_t max_slots;
@@ -66,6 +66,8 @@ static cw_status open_slots(cwi_trainer *t)
     t->margin = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->margin);
     t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
     if (!t->score || !t->slope || !t->margin || !t->work) status = CW_NO_MEMORY;
+    if (t->backbone->reads_fresh && !t->extra.penalty && !t->batch_l2.penalty)
+        *max_fresh = 2 * max_slots;
 done:
     return status;
 }
@@ -75,12 +77,12 @@ done:
 static cw_status open_parts(cwi_trainer *t)
 {
     cw_status status;
-    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users;
+    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users, max_fresh = 0;
     if (t->method->sampler)
-        CW_TRY(open_slots(t));
+        CW_TRY(open_slots(t, &max_fresh));
     else
         CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, 0, &t->scorer));
-    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, &t->adam));
+    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, max_fresh, &t->adam));
     t->steps_per_epoch = examples / cwi_options_integer(t->options, "batch");
     if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
 done:
@@ -254,7 +256,7 @@ static cw_status close_epoch(cwi_trainer *t)
     return cwi_fail(t->ctx, CW_BAD_DATA,
                     "the parameters are not numbers any more (epoch %lld); try a smaller --lr "
                     "than %g",
-                    (long long)t->epoch + 1, t->adam.lr);
+                    (long long)t->epoch + 1, t->adam.clock.lr);
 }
 
 /* ---- evaluation ------------------------------------------------------------- */

@@ -151,7 +151,8 @@ static void relus_are_right(void **state)
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
     const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
-    static const float rate[] = {1e-3f, 2e-3f, 3e-3f}, epsilon[] = {1e-8f, 2e-8f, 3e-8f};
+    const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
+                                {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
     float x[2][3][MAX_D];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
@@ -160,7 +161,7 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
         for (int j = 0; j < MAX_D; j++) x[t][2][j] = other[2][j] * other[2][j];
         tables[t]->adam(x[t][0], x[t][1], x[t][2], other[3], d, &step);
         tables[t]->adam(x[t][0], x[t][1], x[t][2], NULL, d, &step);
-        tables[t]->adam_missed(x[t][0], x[t][1], x[t][2], d, &step, rate, epsilon, 3);
+        tables[t]->adam_missed(x[t][0], x[t][1], x[t][2], d, gap, 2, x[t][0], x[t][1], x[t][2]);
     }
     assert_memory_equal(x[0], x[1], sizeof x[0]);
 }

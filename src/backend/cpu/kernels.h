@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 
-enum { LANES = 16, STEP_LANES = 32, ITEMS_AT_ONCE = 4 };
+enum { LANES = 16, ITEMS_AT_ONCE = 4 };
 
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
  * called from memory.  Wide blocks read more of a row at a time, which counts more than that all
@@ -139,13 +139,12 @@ static double sum_squares(const float *x, int64_t n)
     return total;
 }
 
-static double adam(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                   const cwi_adam_step *step)
+static void adam(float *theta, float *m, float *v, const float *gradient, int64_t n,
+                 const cwi_adam_step *step)
 {
     float *restrict t = theta, *restrict mm = m, *restrict vv = v;
     const float rate = step->rate, b1 = step->beta1, b2 = step->beta2, decay = step->decay;
     const float c1 = 1.0f - b1, c2 = 1.0f - b2, eps = step->epsilon;
-    double squares = sum_squares(theta, n);
 
     if (gradient) {
         const float *restrict g = gradient;
@@ -163,44 +162,40 @@ static double adam(float *theta, float *m, float *v, const float *gradient, int6
             t[j] -= rate * mm[j] / (sqrtf(vv[j]) + eps);
         }
     }
-    return squares;
 }
 
-/* All missed steps of a few parameters at once, which stay in registers meanwhile. */
-static void adam_missed_lanes(float *restrict theta, float *restrict m, float *restrict v,
-                              const cwi_adam_step *step, const float *restrict rate,
-                              const float *restrict epsilon, int64_t steps)
+/*
+ * A few numbers at a time stay in registers over all gaps; always as many as there is room for, so
+ * that compilers use whole vectors: those beyond the end are zero and not written.  The pull of the
+ * L2 term goes by theta in the middle of the move.
+ */
+static void adam_missed(const float *theta, const float *m, const float *v, int64_t n,
+                        const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
+                        float *new_v)
 {
-    float t[STEP_LANES], mm[STEP_LANES], vv[STEP_LANES];
-    const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
-    const float c1 = 1.0f - b1, c2 = 1.0f - b2;
-
-    memcpy(t, theta, sizeof t);
-    memcpy(mm, m, sizeof mm);
-    memcpy(vv, v, sizeof vv);
-    for (int64_t s = 0; s < steps; s++)
-        for (int l = 0; l < STEP_LANES; l++) {
-            float slope = decay * t[l];
-            mm[l] = b1 * mm[l] + c1 * slope;
-            vv[l] = b2 * vv[l] + c2 * slope * slope;
-            t[l] -= rate[s] * mm[l] / (sqrtf(vv[l]) + epsilon[s]);
+    enum { AT_ONCE = 32 };
+    for (int64_t first = 0; first < n; first += AT_ONCE) {
+        float t[AT_ONCE] = {0}, mm[AT_ONCE] = {0}, vv[AT_ONCE] = {0};
+        size_t bytes = (size_t)(n - first < AT_ONCE ? n - first : AT_ONCE) * sizeof *t;
+        memcpy(t, theta + first, bytes);
+        memcpy(mm, m + first, bytes);
+        memcpy(vv, v + first, bytes);
+        for (int g = 0; g < n_gaps; g++) {
+            const cwi_adam_gap gap = gaps[g];
+            for (int l = 0; l < AT_ONCE; l++) {
+                float slope = gap.decay * t[l], square = slope * slope;
+                float middle = gap.v_middle * vv[l] + (1.0f - gap.v_middle) * square;
+                float over = 1.0f / (sqrtf(middle) + gap.epsilon);
+                float move = gap.m_rate * mm[l] * over, pull = gap.pull_rate * over;
+                slope = gap.decay * (t[l] - 0.5f * (move + pull * slope));
+                t[l] -= move + pull * slope;
+                mm[l] = gap.m_left * mm[l] + (1.0f - gap.m_left) * slope;
+                vv[l] = gap.v_left * vv[l] + (1.0f - gap.v_left) * square;
+            }
         }
-    memcpy(theta, t, sizeof t);
-    memcpy(m, mm, sizeof mm);
-    memcpy(v, vv, sizeof vv);
-}
-
-static void adam_missed(float *theta, float *m, float *v, int64_t n, const cwi_adam_step *step,
-                        const float *rate, const float *epsilon, int64_t steps)
-{
-    int64_t j = 0;
-    cwi_adam_step one = *step;
-    for (; j + STEP_LANES <= n; j += STEP_LANES)
-        adam_missed_lanes(theta + j, m + j, v + j, step, rate, epsilon, steps);
-    for (int64_t s = 0; s < steps && j < n; s++) {
-        one.rate = rate[s];
-        one.epsilon = epsilon[s];
-        adam(theta + j, m + j, v + j, NULL, n - j, &one);
+        memcpy(new_theta + first, t, bytes);
+        if (new_m) memcpy(new_m + first, mm, bytes);
+        if (new_v) memcpy(new_v + first, vv, bytes);
     }
 }
 

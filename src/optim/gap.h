@@ -1,0 +1,50 @@
+/* gap.h - what several Adam steps without a gradient do to a row, in one go. */
+#ifndef CWI_OPTIM_GAP_H
+#define CWI_OPTIM_GAP_H
+
+#include "backend/backend.h"
+#include "core/context.h"
+
+/* Constants of Adam at a step. */
+typedef struct cwi_adam_clock {
+    double lr, beta1, beta2, epsilon;
+    bool torch_epsilon; /* epsilon is added after bias correction */
+} cwi_adam_clock;
+
+double cwi_adam_rate(const cwi_adam_clock *clock, int64_t step);
+double cwi_adam_epsilon(const cwi_adam_clock *clock, int64_t step);
+
+enum {
+    CWI_GAP_SHAPES = 513, /* lengths that are looked up */
+    CWI_GAP_PIECES = 192  /* of a gap, at most */
+};
+
+/* What depends on the length of a gap alone. */
+typedef struct cwi_gap_shape {
+    double m_left;
+    float v_left, v_middle;
+} cwi_gap_shape;
+
+/* Learning rates added up, so that any gap is a few look-ups. */
+typedef struct cwi_gaps {
+    cwi_adam_clock clock;
+    int64_t step;     /* the last one */
+    double epsilon;   /* of it */
+    double *rate_sum; /* [step + 1] of the learning rates up to a step */
+    double *m_rate;   /* [step + 1] of rate * beta1^(steps since then) after a step */
+    size_t rate_room, m_room;
+    cwi_gap_shape shape[CWI_GAP_SHAPES];
+} cwi_gaps;
+
+void cwi_gaps_init(const cwi_adam_clock *clock, cwi_gaps *out);
+void cwi_gaps_clear(cwi_gaps *gaps); /* a zeroed one is fine */
+
+/* Time goes on by one step. */
+cw_status cwi_gaps_step(cw_context *ctx, cwi_gaps *gaps);
+
+/* The steps after `from` up to the last one, in pieces, for a row of that L2 decay.  Returns how
+ * many pieces. */
+int cwi_gaps_find(const cwi_gaps *gaps, int64_t from, float decay,
+                  cwi_adam_gap out[CWI_GAP_PIECES]);
+
+#endif
