@@ -558,14 +558,14 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {simulate, 1},
                      {use_model, 1},
                      {evaluate, 1},
-                     {train, 1},
+                     {train, 7},
                      {experiment, 29},
                      {dry_run, 29},
                      {compare, 29},
                      {report_page, 1},
-                     {train_with_propensities, 1},
-                     {train_vae, 1},
-                     {train_ngcf, 1}};
+                     {train_with_propensities, 7},
+                     {train_vae, 7},
+                     {train_ngcf, 7}};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);
