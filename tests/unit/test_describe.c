@@ -49,7 +49,7 @@ static void acceptance_of_a_large_set_is_estimated(void **state)
     assert_int_equal(cwi_csr_create(l.ctx, user, item, N, SINGLES + 3, &train), CW_OK);
     cwi_csr_sort(&train);
     for (int t = 0; t < 2; t++) {
-        assert_int_equal(cw_context_set_threads(l.ctx, 1 + 2 * t), CW_OK);
+        assert_int_equal(cw_context_set_threads(l.ctx, 2 * t + 1), CW_OK);
         assert_int_equal(cwi_acceptance(l.ctx, &pairs, &train, 2, &rate[t], &error), CW_OK);
     }
     assert_true(rate[0] == rate[1]);
