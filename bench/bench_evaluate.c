@@ -12,7 +12,7 @@ typedef struct shape {
     int64_t n_seen, n_held;
 } shape;
 
-enum { DIM = 128, K = 20, BLOCK = 64, RUNS = 3 };
+enum { DIM = 128, K = 20, BLOCK = 48, RUNS = 3 };
 
 /* Distinct by chance alone, which is near enough for a clock. */
 static void draw_pairs(cwi_rng *rng, const shape *s, cwi_pairs *pairs)
