@@ -17,7 +17,7 @@
 
 enum {
     MAX_BLOCK = CWI_SCORE_USERS, /* users scored together */
-    MAX_BLOCK_SCORES = 1 << 20,  /* 4 MiB a slot, unless one user needs more */
+    MAX_BLOCK_SCORES = 1 << 21,  /* 8 MiB a slot, unless one user needs more */
     SLOTS_PER_THREAD = 2,        /* two, so that a slow block does not hold up all threads */
 };
 

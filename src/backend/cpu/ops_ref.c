@@ -13,6 +13,16 @@ static inline vec vec_fma(float a, vec b, vec c)
     return c;
 }
 
+static void score_one(const float *user, const float *items, int32_t n_items, int32_t d, float *out)
+{
+    for (int32_t i = 0; i < n_items; i++) {
+        const float *item = items + (int64_t)i * d;
+        float sum = 0;
+        for (int32_t j = 0; j < d; j++) sum = fused(item[j], user[j], sum);
+        out[i] = sum;
+    }
+}
+
 static inline unsigned vec_above(const float *x, float bound)
 {
     unsigned bits = 0;
