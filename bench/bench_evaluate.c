@@ -59,7 +59,7 @@ static cw_status multiply(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
-/* Evaluation, and as many matrix products on each thread. */
+/* Evaluation and matrix products in turn, the best time of each. */
 static cw_status time_threads(cw_context *ctx, const shape *s, const cwi_ranker *ranker,
                               const cwi_csr *mask, const cwi_pairs *held, const int64_t *degree)
 {
