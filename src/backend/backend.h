@@ -44,9 +44,13 @@ typedef struct cwi_adam_gap {
     float epsilon, decay;
 } cwi_adam_gap;
 
+/* A multiple of the users that any table scores together. */
+enum { CWI_SCORE_USERS = 48 };
+
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
- * bits, which the kernels do by fixing the order of every sum (16 partial sums, never fused).
+ * bits, which the kernels do by fixing the order of every sum: 16 partial sums, never fused; but
+ * score_block, one sum whose every step is fused.
  * Operations run on one thread; callers cut the work.
  */
 typedef struct cwi_ops {
@@ -85,7 +89,8 @@ typedef struct cwi_ops {
                         const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
                         float *new_v);
 
-    /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d] */
+    /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d].  The
+     * bits are the same in any block; best in blocks of CWI_SCORE_USERS. */
     void (*score_block)(const float *const *users, int32_t n, const float *items, int32_t n_items,
                         int32_t d, float *out);
 
@@ -93,6 +98,9 @@ typedef struct cwi_ops {
      * vector i [j]); shapes as above */
     void (*max_block)(const float *weight, const float *constant, const float *const *users,
                       int32_t n, const float *items, int32_t n_items, int32_t d, float *out);
+
+    /* the first i in begin .. end - 1 for which score[i] is above bound or not a number, or end */
+    int32_t (*first_above)(const float *score, int32_t begin, int32_t end, float bound);
 
     /* c = op(a) op(b) + beta c by rows: op(a) is m x k, op(b) k x n; op transposes when told.  The
      * one operation that leaves the order of its sums to a library: its bits are the same for the

@@ -4,11 +4,11 @@
 const char *cw_cpu_isa(void)
 {
 #if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return "ref";
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
         return "avx512";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
-    return "ref";
+    return "avx2";
 #elif defined(__aarch64__)
     return "neon"; /* part of every 64-bit Arm */
 #else

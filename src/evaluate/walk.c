@@ -10,14 +10,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "evaluate/topk.h"
 
 enum {
-    MAX_BLOCK = 64,             /* users scored together: enough to reuse item vectors */
-    MAX_BLOCK_SCORES = 1 << 20, /* 4 MiB a slot, unless one user needs more */
-    SLOTS_PER_THREAD = 2,       /* two, so that a slow block does not hold up all threads */
+    MAX_BLOCK = CWI_SCORE_USERS, /* users scored together */
+    MAX_BLOCK_SCORES = 1 << 21,  /* 8 MiB a slot, unless one user needs more */
+    SLOTS_PER_THREAD = 2,        /* two, so that a slow block does not hold up all threads */
 };
 
 typedef struct rooms {

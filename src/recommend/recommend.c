@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "backend/backend.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/text.h"
 
-enum { MAX_CHUNK_USERS = 32, CHUNK_SCORES = 1 << 22 };
+enum { MAX_CHUNK_USERS = CWI_SCORE_USERS, CHUNK_SCORES = 1 << 22 };
 
 /* One block of users on its way from ids to lists. */
 typedef struct block {

@@ -15,7 +15,7 @@
 #include "score/neumf.h"
 #include "score/table.h"
 
-enum { USERS_AT_ONCE = 64, ITEMS_A_BLOCK = 128, ROWS_A_CHUNK = 128 };
+enum { USERS_AT_ONCE = CWI_SCORE_USERS, ITEMS_A_BLOCK = 128, ROWS_A_CHUNK = 128 };
 
 typedef struct state {
     cwi_tower tower[CWI_MAX_TOWERS];

@@ -6,7 +6,7 @@
 
 static void score_users(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out)
 {
-    enum { AT_ONCE = 64 };
+    enum { AT_ONCE = CWI_SCORE_USERS };
     const cwi_ops *ops = cwi_ops_best();
     const float *vector[AT_ONCE];
 

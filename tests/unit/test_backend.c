@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "backend/cpu/fused.h"
 #include "backend/cpu/gemm.h"
 #include "backend/gemm.h"
 #include "core/pool.h"
@@ -44,7 +45,6 @@ static void check_products(const cwi_ops *ops, const cwi_ops *ref, int d)
     static float a[ROWS * MAX_D], b[ROWS * MAX_D], got[ROWS * ROWS], expected[ROWS * ROWS];
     int32_t ia[PAIRS], ib[PAIRS];
     float weight[PAIRS];
-    const float *users[ROWS];
     pack(table, d, a);
     pack(other, d, b);
     for (int k = 0; k < PAIRS; k++) {
@@ -52,7 +52,6 @@ static void check_products(const cwi_ops *ops, const cwi_ops *ref, int d)
         ib[k] = k * 11 % ROWS;
         weight[k] = sinf((float)k);
     }
-    for (int r = 0; r < ROWS; r++) users[r] = a + r * d;
     ops->dot_pairs(a, ia, b, ib, PAIRS, d, d, got, 1);
     ref->dot_pairs(a, ia, b, ib, PAIRS, d, d, expected, 1);
     assert_memory_equal(got, expected, PAIRS * sizeof *got);
@@ -62,10 +61,94 @@ static void check_products(const cwi_ops *ops, const cwi_ops *ref, int d)
     ops->dot_pairs(a, ia, b, ib, PAIRS, d / 2, d, got, 3); /* half of the columns */
     ref->dot_pairs(a, ia, b, ib, PAIRS, d / 2, d, expected, 3);
     for (int k = 0; k < PAIRS; k++) assert_true(got[3 * k] == expected[3 * k]);
-    ops->score_block(users, ROWS, b, ROWS, d, got);
-    ref->score_block(users, ROWS, b, ROWS, d, expected);
-    assert_memory_equal(got, expected, sizeof got);
     assert_true(ops->sum_squares(a, ROWS * d) == ref->sum_squares(a, ROWS * d));
+}
+
+/* What score_block is for one pair. */
+static float fused_sum(const float *user, const float *item, int d)
+{
+    float sum = 0;
+    for (int j = 0; j < d; j++) sum = fmaf(item[j], user[j], sum);
+    return sum;
+}
+
+/* Blocks that fill tiles and blocks that do not, up to more columns than are packed at once. */
+static void check_scores(const cwi_ops *ops, int d)
+{
+    enum { USERS = 101, ITEMS = 85, MOST = 530 };
+    static const int blocks[] = {1, 4, 5, 16, 17, 24, 33, 48, 49, USERS};
+    static const int items[] = {1, 7, 8, 33, ITEMS};
+    static float a[USERS * MOST], b[ITEMS * MOST], got[USERS * ITEMS + 1], expected[USERS][ITEMS];
+    const float *users[USERS];
+    for (int k = 0; k < USERS * d; k++) a[k] = sinf((float)k);
+    for (int k = 0; k < ITEMS * d; k++) b[k] = cosf((float)(3 * k));
+    for (int k = 0; k < USERS; k++) users[k] = a + (USERS - 1 - k) * d;
+    for (int k = 0; k < USERS * ITEMS; k++)
+        expected[k / ITEMS][k % ITEMS] = fused_sum(users[k / ITEMS], b + k % ITEMS * d, d);
+    for (int c = 0; c < 50; c++) {
+        int n = blocks[c % 10], n_items = items[c / 10];
+        got[n * n_items] = 7;
+        ops->score_block(users, n, b, n_items, d, got);
+        assert_true(got[n * n_items] == 7);
+        for (int k = 0; k < n; k++)
+            assert_memory_equal(got + k * n_items, expected[k], (size_t)n_items * sizeof *got);
+    }
+}
+
+static void scores_are_fused_sums_in_any_block(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 3, 4, 37, 128, 256, 257, 530};
+    const cwi_ops *ops;
+    size_t at = 0;
+    while ((ops = next_table(&at)) != NULL)
+        for (int w = 0; w < 8; w++) check_scores(ops, widths[w]);
+}
+
+/* Sums that rounding to double and then to float gets wrong, and those at the ends of the range. */
+static void fused_steps_are_rounded_once(void **state)
+{
+    (void)state;
+    static const float hard[][3] = {{0x1.000002p0f, 0x1.fffffcp-25f, 0x1.000002p0f},
+                                    {0x1.000002p0f, 0x1.fffffcp-25f, 0x1p0f},
+                                    {0x1.000002p0f, 0x1.000002p-24f, 0x1p0f},
+                                    {0x1.8p-75f, 0x1.8p-75f, 0x1p-149f},
+                                    {0x1.fffffep127f, 0x1p0f, 0x1.fffffep102f},
+                                    {0x1.fffffep127f, 0x1p1f, 1},
+                                    {0x1p-149f, 0x1p-149f, 1},
+                                    {3, 5, -15},
+                                    {INFINITY, 1, 1},
+                                    {1, 1, INFINITY}};
+    enum { N = sizeof hard / sizeof hard[0] };
+    for (int c = 0; c < 8 * N; c++) {
+        float a = (c & 1 ? -1.0f : 1.0f) * hard[c / 8][0];
+        float b = (c & 2 ? -1.0f : 1.0f) * hard[c / 8][1];
+        float sum = (c & 4 ? -1.0f : 1.0f) * hard[c / 8][2];
+        float exact = fmaf(a, b, sum);
+        assert_true(fused_in_double(a, b, sum) == exact);
+        assert_true(fused(a, b, sum) == exact);
+    }
+    assert_true(isnan(fused_in_double(INFINITY, 1, -INFINITY)));
+    assert_true(isnan(fused_in_double(NAN, 1, 1)));
+}
+
+static void the_first_score_above_a_bound_is_found(void **state)
+{
+    (void)state;
+    enum { N = 90 };
+    float score[N];
+    const cwi_ops *ops;
+    size_t at = 0;
+    while ((ops = next_table(&at)) != NULL)
+        for (int32_t first = 0; first < N; first++) {
+            for (int32_t i = 0; i < N; i++) score[i] = i % 2 ? 1 : -HUGE_VALF;
+            assert_int_equal(ops->first_above(score, first, N, 1), N); /* equal is not above */
+            score[first] = first % 3 ? 2 : NAN;
+            score[N - 1] = 3;
+            for (int32_t begin = 0; begin <= first; begin++)
+                assert_int_equal(ops->first_above(score, begin, N, 1), first);
+            assert_int_equal(ops->first_above(score, 0, first, 1), first); /* does not look there */
+        }
 }
 
 /* Rows of 0, 1, 2, ... entries, PAIRS in all; `add` and the result share their place when asked. */
@@ -366,6 +449,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_tables_agree_bit_for_bit),
+        cmocka_unit_test(scores_are_fused_sums_in_any_block),
+        cmocka_unit_test(fused_steps_are_rounded_once),
+        cmocka_unit_test(the_first_score_above_a_bound_is_found),
         cmocka_unit_test(the_reference_is_right),
         cmocka_unit_test(layers_of_the_reference_are_right),
         cmocka_unit_test(relus_are_right),

@@ -80,7 +80,7 @@ static void scores_are_those_of_the_specification(void **state)
     assert_int_equal(cwi_backbone_lightgcn.rank(s.l.ctx, &s.shape, s.options, &s.params, &ranker),
                      CW_OK);
     ranker.score(&ranker, (const int32_t[]){0, 1}, 2, ranked);
-    assert_memory_equal(ranked, score, sizeof score);
+    for (int k = 0; k < 4; k++) near((double)ranked[k], (double)score[k], 1e-6);
     cwi_ranker_close(&ranker);
     end(&s);
 }

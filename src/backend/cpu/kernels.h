@@ -2,12 +2,14 @@
  * kernels.h - the operations in plain C, compiled once per instruction set.
  *
  * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
- * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME and OPS_GEMM.
+ * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME and OPS_GEMM,
+ * what score.h asks for, and vec_above(): bit l is set where number l of a vector is not <= bound.
  */
 #include <math.h>
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cpu/score.h"
 
 enum { LANES = 16, ITEMS_AT_ONCE = 4 };
 
@@ -199,56 +201,15 @@ static void adam_missed(const float *theta, const float *m, const float *v, int6
     }
 }
 
-/* Four items at once reuse each load of the user's vector; each sum keeps the order of dot(). */
-static void score_user(const float *restrict user, const float *items, int32_t n_items, int32_t d,
-                       float *out)
+static int32_t first_above(const float *score, int32_t begin, int32_t end, float bound)
 {
-    int32_t i = 0;
-    for (; i + ITEMS_AT_ONCE <= n_items; i += ITEMS_AT_ONCE) {
-        const float *restrict v0 = items + (int64_t)i * d, *restrict v1 = v0 + d;
-        const float *restrict v2 = v1 + d, *restrict v3 = v2 + d;
-        float s0[LANES] = {0}, s1[LANES] = {0}, s2[LANES] = {0}, s3[LANES] = {0};
-        int32_t j = 0;
-        for (; j + LANES <= d; j += LANES)
-            for (int l = 0; l < LANES; l++) {
-                s0[l] += user[j + l] * v0[j + l];
-                s1[l] += user[j + l] * v1[j + l];
-                s2[l] += user[j + l] * v2[j + l];
-                s3[l] += user[j + l] * v3[j + l];
-            }
-        for (int l = 0; j < d; j++, l++) {
-            s0[l] += user[j] * v0[j];
-            s1[l] += user[j] * v1[j];
-            s2[l] += user[j] * v2[j];
-            s3[l] += user[j] * v3[j];
-        }
-        out[i] = fold(s0);
-        out[i + 1] = fold(s1);
-        out[i + 2] = fold(s2);
-        out[i + 3] = fold(s3);
+    int32_t i = begin;
+    for (; i + VEC_LANES <= end; i += VEC_LANES) {
+        unsigned above = vec_above(score + i, bound);
+        if (above) return i + __builtin_ctz(above);
     }
-    for (; i < n_items; i++) out[i] = dot(user, items + (int64_t)i * d, d);
-}
-
-/* So many items of d numbers fit the second-level cache. */
-static int32_t panel_of(int32_t d)
-{
-    enum { PANEL_BYTES = 1 << 17 };
-    int32_t panel = PANEL_BYTES / (int32_t)sizeof(float) / (d > 0 ? d : 1);
-    return panel < ITEMS_AT_ONCE ? ITEMS_AT_ONCE : panel - panel % ITEMS_AT_ONCE;
-}
-
-/* A panel of items serves all users of the block in turn. */
-static void score_block(const float *const *users, int32_t n, const float *items, int32_t n_items,
-                        int32_t d, float *out)
-{
-    int32_t panel = panel_of(d);
-    for (int32_t first = 0; first < n_items; first += panel) {
-        int32_t count = n_items - first < panel ? n_items - first : panel;
-        for (int32_t k = 0; k < n; k++)
-            score_user(users[k], items + (int64_t)first * d, count, d,
-                       out + (int64_t)k * n_items + first);
-    }
+    while (i < end && score[i] <= bound) i++;
+    return i;
 }
 
 /* ---- layers of a graph ------------------------------------------------------------ */
@@ -325,7 +286,7 @@ static inline float larger(float user, float item)
     return item > user ? item : user;
 }
 
-/* As score_user: four items at once. */
+/* Four items at once reuse each load of the user's vector. */
 static void max_user(const float *restrict w, const float *constant, const float *restrict user,
                      const float *items, int32_t n_items, int32_t d, float *out)
 {
@@ -361,6 +322,15 @@ static void max_user(const float *restrict w, const float *constant, const float
     }
 }
 
+/* So many items of d numbers fit the second-level cache. */
+static int32_t panel_of(int32_t d)
+{
+    enum { PANEL_BYTES = 1 << 17 };
+    int32_t panel = PANEL_BYTES / (int32_t)sizeof(float) / (d > 0 ? d : 1);
+    return panel < ITEMS_AT_ONCE ? ITEMS_AT_ONCE : panel - panel % ITEMS_AT_ONCE;
+}
+
+/* A panel of items serves all users of the block in turn. */
 static void max_block(const float *weight, const float *constant, const float *const *users,
                       int32_t n, const float *items, int32_t n_items, int32_t d, float *out)
 {
@@ -384,6 +354,7 @@ const cwi_ops OPS_TABLE = {
     .adam_missed = adam_missed,
     .score_block = score_block,
     .max_block = max_block,
+    .first_above = first_above,
     .gemm = OPS_GEMM,
     .multiply = multiply,
     .multiply_back = multiply_back,

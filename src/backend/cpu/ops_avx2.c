@@ -1,8 +1,25 @@
-/* ops_avx2.c - the operations compiled for avx2. */
+/* ops_avx2.c - the operations compiled for avx2 and fma. */
+#include <immintrin.h>
+
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/score_one.h"
 #include "backend/cpu/tables.h"
 
-#define OPS_TABLE cwi_ops_avx2
-#define OPS_NAME  "avx2"
-#define OPS_GEMM  cwi_gemm_blas
+typedef __m256 vec;
+
+static inline vec vec_fma(float a, vec b, vec c)
+{
+    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+}
+
+static inline unsigned vec_above(const float *x, float bound)
+{
+    vec above = _mm256_cmp_ps(_mm256_loadu_ps(x), _mm256_set1_ps(bound), _CMP_NLE_UQ);
+    return (unsigned)_mm256_movemask_ps(above);
+}
+
+#define TILE_ITEMS 4 /* 12 of 16 registers hold sums */
+#define OPS_TABLE  cwi_ops_avx2
+#define OPS_NAME   "avx2"
+#define OPS_GEMM   cwi_gemm_blas
 #include "backend/cpu/kernels.h"

@@ -1,8 +1,24 @@
 /* ops_avx512.c - the operations compiled for avx512. */
+#include <immintrin.h>
+
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/score_one.h"
 #include "backend/cpu/tables.h"
 
-#define OPS_TABLE cwi_ops_avx512
-#define OPS_NAME  "avx512"
-#define OPS_GEMM  cwi_gemm_blas
+typedef __m512 vec;
+
+static inline vec vec_fma(float a, vec b, vec c)
+{
+    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+}
+
+static inline unsigned vec_above(const float *x, float bound)
+{
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(x), _mm512_set1_ps(bound), _CMP_NLE_UQ);
+}
+
+#define TILE_ITEMS 8 /* 24 of 32 registers hold sums */
+#define OPS_TABLE  cwi_ops_avx512
+#define OPS_NAME   "avx512"
+#define OPS_GEMM   cwi_gemm_blas
 #include "backend/cpu/kernels.h"
