@@ -35,12 +35,18 @@
     return g.createPattern(tile, "repeat");
   };
 
-  const style = (kind, s, theme) => {
-    const hue = theme.hues[s % theme.hues.length];
+  /* What a series looks like; `index` counts it among the references or among the others. */
+  const style = (kind, series, index, theme) => {
+    const mark = (index + Math.floor(index / 6)) % 6; // the seventh differs from the first, too
+    const hue = theme.hues[index % theme.hues.length];
     if (kind === "bar")
-      return { backgroundColor: fill(s, hue, theme.paper), borderColor: hue, borderWidth: 1.5 };
-    return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[s % dashes.length],
-             pointStyle: points[s % points.length], pointRadius: 3.5, pointBackgroundColor: hue };
+      return { backgroundColor: fill(mark, hue, theme.paper), borderColor: hue, borderWidth: 1.5 };
+    if (series.reference)
+      return { borderColor: theme.ink, backgroundColor: theme.ink, borderWidth: 3, pointRadius: 0,
+               borderDash: dashes[(index + 1) % 6], pointStyle: "line" };
+    return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[mark],
+             pointStyle: points[mark], pointRadius: kind === "scatter" ? 6 : series.values.length > 40 ? 2 : 3.5,
+             pointHoverRadius: 7, pointBackgroundColor: hue, pointBorderWidth: mark > 3 ? 2 : 1 };
   };
 
   /* A label in lines of at most `room` characters, where its words allow it. */
@@ -65,24 +71,59 @@
     grid: { display: grid, color: theme.line, borderColor: theme.line },
   });
 
+  const hasNumbers = (chart) => chart.kind === "scatter" || (chart.x_scale || "words") !== "words";
+
+  /* Numbers to four digits, as in the tables of the page. */
+  const print = (value) => (Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4))).toString();
+
+  const tooltip = (item) =>
+    `${item.dataset.label}: ${item.chart.config.type === "scatter" ? print(item.parsed.x) + ", " : ""}${print(item.parsed.y)}`;
+
+  const datasets = (chart, theme) => {
+    const count = { true: 0, false: 0 };
+    return chart.series.map((series) => ({
+      label: series.name, spanGaps: true,
+      data: hasNumbers(chart) ? series.values.map((y, k) => ({ x: chart.x[k], y })).filter((point) => point.y !== null)
+                              : series.values,
+      ...style(chart.kind, series, count[Boolean(series.reference)]++, theme),
+    }));
+  };
+
+  /* A power of ten or 1, 2, 5 times it; others would crowd the axis. */
+  function logTick(value) {
+    const digit = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+    const few = this.max / this.min < 300;
+    return (few ? [1, 2, 5] : [1]).some((d) => Math.abs(digit - d) < 1e-6) ? print(value) : "";
+  }
+
+  const xAxis = (chart, theme) => {
+    if (!hasNumbers(chart))
+      return axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 });
+    const type = chart.x_scale === "log" ? "logarithmic" : "linear";
+    return { ...axis(chart.x_title, theme, true), type, grace: chart.kind === "scatter" ? "5%" : 0 };
+  };
+
+  const yAxis = (chart, theme) => {
+    if (chart.y_scale === "log")
+      return { ...axis(chart.y_title, theme, true, { callback: logTick, autoSkip: false }), type: "logarithmic" };
+    return { ...axis(chart.y_title, theme, true), beginAtZero: chart.y_scale !== "fit",
+             grace: chart.y_scale === "fit" ? "10%" : 0 };
+  };
+
   const draw = (canvas, theme) => {
     const chart = JSON.parse(canvas.closest("figure").querySelector("script").textContent);
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     return new Chart(canvas, {
       type: chart.kind,
-      data: {
-        labels: chart.x,
-        datasets: chart.series.map((series, s) =>
-          ({ label: series.name, data: series.values, ...style(chart.kind, s, theme) })),
-      },
+      data: { labels: chart.x, datasets: datasets(chart, theme) },
       options: {
         animation: false, responsive: true, maintainAspectRatio: false,
-        interaction: { mode: "index", intersect: false },
-        scales: { x: axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 }),
-                  y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
+        interaction: { mode: chart.kind === "scatter" ? "nearest" : hasNumbers(chart) ? "x" : "index", intersect: false },
+        scales: { x: xAxis(chart, theme), y: yAxis(chart, theme) },
         plugins: {
+          tooltip: { usePointStyle: chart.kind !== "bar", callbacks: { label: tooltip } },
           legend: { position: "bottom",
-                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind === "line" } },
+                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind !== "bar" } },
         },
       },
     });
