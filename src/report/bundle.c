@@ -10,39 +10,37 @@
 #include "report/plain.h"
 #include "report/svg.h"
 
-/* results.json of an experiment's folder. */
-static cw_status read_results(cw_context *ctx, const char *folder, json_t **out)
+/* Is there anything to read? */
+static cw_status check_place(cw_context *ctx, const char *folder, const char *path,
+                             const char *plan)
+{
+    if (!cwi_path_is_folder(folder))
+        return cwi_fail(ctx, CW_IO, "%s is not a folder; name the one that an experiment made",
+                        folder);
+    if (cwi_path_exists(path)) return CW_OK;
+    if (cwi_path_exists(plan))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s has no results yet: its experiment is not finished",
+                        folder);
+    return cwi_fail(ctx, CW_BAD_DATA, "%s is no folder of an experiment: it has no results.json",
+                    folder);
+}
+
+static cw_status load(cw_context *ctx, const char *path, json_t **out)
 {
     json_error_t error;
-    cw_status status = CW_OK;
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*out) return cwi_findings_check(ctx, *out, path);
+    if (cwi_report_lacks_memory(&error)) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+}
+
+/* results.json of an experiment's folder; to be released also after a failure. */
+static cw_status read_results(cw_context *ctx, const char *folder, json_t **out)
+{
     char *path = cwi_path_join(ctx, folder, "results.json");
     char *plan = cwi_path_join(ctx, folder, "experiment.json");
-    *out = NULL;
-    if (!path || !plan)
-        status = CW_NO_MEMORY;
-    else if (!cwi_path_is_folder(folder))
-        status = cwi_fail(ctx, CW_IO,
-                          "%s is not a folder; a report is made from the folder of an "
-                          "experiment",
-                          folder);
-    else if (!cwi_path_exists(path))
-        status = cwi_fail(ctx, CW_BAD_DATA,
-                          cwi_path_exists(plan)
-                              ? "%s has no results yet: its experiment is not finished"
-                              : "%s is no folder of an experiment: it has no results.json",
-                          folder);
-    else
-        *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (status == CW_OK && !*out && cwi_report_lacks_memory(&error))
-        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    else if (status == CW_OK && !*out)
-        status = cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
-    else if (status == CW_OK)
-        status = cwi_findings_check(ctx, *out, path);
-    if (status != CW_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
+    cw_status status = path && plan ? check_place(ctx, folder, path, plan) : CW_NO_MEMORY;
+    if (status == CW_OK) status = load(ctx, path, out);
     cwi_free(path);
     cwi_free(plan);
     return status;

@@ -79,20 +79,24 @@ cw_status cwi_findings_add(const cwi_findings *f, json_t *section)
     return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
 }
 
-/* Append the letters and digits of a text, everything between them as one '-'. */
+/* A letter of a file name; '\0' for what has no place there. */
+static char plain_letter(char letter)
+{
+    if (letter >= 'A' && letter <= 'Z') return (char)(letter - 'A' + 'a');
+    bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+    return is_plain || letter == '.' || letter == '-' ? letter : '\0';
+}
+
+/* Append the plain letters of a text behind a '-', everything between them as one '-'. */
 static void add_word(char out[CWI_SECTION_BYTES], const char *text)
 {
     size_t used = strlen(out), most = used + 33;
-    bool has_gap = used > 0;
+    bool has_gap = true;
     for (; *text && used < most && used < CWI_SECTION_BYTES - 3; text++) {
-        char letter = *text;
-        if (letter >= 'A' && letter <= 'Z') letter = (char)(letter - 'A' + 'a');
-        bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
-                        (letter == '.' && used > 0) ||
-                        (letter == '-' && text[1] >= '0' && text[1] <= '9');
-        if (is_plain && has_gap) out[used++] = '-';
-        if (is_plain) out[used++] = letter;
-        has_gap = (has_gap && !is_plain) || (!is_plain && used > 0);
+        char letter = plain_letter(*text);
+        if (letter && has_gap) out[used++] = '-';
+        if (letter) out[used++] = letter;
+        has_gap = !letter;
     }
     out[used] = '\0';
 }
@@ -243,10 +247,9 @@ static cw_status add_data(const cwi_findings *f)
 }
 
 /* A line for a row whose settings were tuned. */
-static int add_choice(const cwi_findings *f, const json_t *table, const json_t *row, json_t *rows)
+static int add_choice(const json_t *table, const json_t *row, json_t *rows)
 {
     char tuned[CWI_CELL_BYTES], varied[CWI_CELL_BYTES];
-    (void)f;
     cwi_cell_settings(json_object_get(row, "tuned"), tuned);
     cwi_cell_settings(json_object_get(row, "varied"), varied);
     return json_array_append_new(
@@ -269,7 +272,7 @@ static cw_status add_choices(const cwi_findings *f)
     json_array_foreach(json_object_get(f->results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
-        if (json_is_object(json_object_get(row, "tuned"))) bad |= add_choice(f, table, row, rows);
+        if (json_is_object(json_object_get(row, "tuned"))) bad |= add_choice(table, row, rows);
     }
     bool is_empty = json_array_size(rows) == 0;
     cwi_findings_name(f, "chosen-settings", "", "", "", name);

@@ -2,6 +2,7 @@
 #include "report/published.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
@@ -37,11 +38,22 @@ static bool is_text(const json_t *value, const char *text)
     return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
 }
 
+/* A training set by its theta or by the file that `crosswise skew` writes for it. */
+static bool is_train_set(const json_t *published, const json_t *given)
+{
+    const char *name = json_string_value(published), *text = json_string_value(given);
+    char file[64];
+    if (json_equal(published, given)) return true;
+    if (!name || !text || strncmp(name, "theta ", 6) != 0) return false;
+    snprintf(file, sizeof file, "train_%.20s.csv", name + 6);
+    return strcmp(file, text) == 0;
+}
+
 /* Is this line of numbers about the row of an experiment? */
 static bool is_about(const json_t *line, const char *dataset, const json_t *row)
 {
     return is_text(json_array_get(line, 0), dataset) &&
-           json_equal(json_array_get(line, 1), json_object_get(row, "train_set")) &&
+           is_train_set(json_array_get(line, 1), json_object_get(row, "train_set")) &&
            json_equal(json_array_get(line, 2), json_object_get(row, "backbone")) &&
            json_equal(json_array_get(line, 3), json_object_get(row, "method")) &&
            json_object_size(json_object_get(row, "varied")) == 0;

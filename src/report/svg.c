@@ -82,15 +82,18 @@ static void put_label(const figure *f, double x, double y, const char *anchor, c
     put(f, "</text>\n");
 }
 
-/* Series are numbered apart from references, which are black. */
+static bool is_reference(const figure *f, size_t s)
+{
+    return json_is_true(json_object_get(json_array_get(f->series, s), "reference"));
+}
+
+/* As in page.js: the seventh series differs from the first, too, and references are black. */
 static look look_of(const figure *f, size_t s)
 {
-    size_t n_references = 0;
-    bool is_reference = json_is_true(json_object_get(json_array_get(f->series, s), "reference"));
-    for (size_t k = 0; k < s; k++)
-        n_references += json_is_true(json_object_get(json_array_get(f->series, k), "reference"));
-    size_t index = is_reference ? n_references + 1 : s - n_references;
-    return (look){index % N_STYLES, (index + index / N_STYLES) % N_STYLES, is_reference};
+    size_t before = 0;
+    for (size_t k = 0; k < s; k++) before += is_reference(f, k);
+    if (is_reference(f, s)) return (look){.pattern = (before + 1) % N_STYLES, .is_reference = true};
+    return (look){s % N_STYLES, (s + s / N_STYLES) % N_STYLES, false};
 }
 
 static double value_of(const figure *f, size_t s, size_t k)
