@@ -15,6 +15,7 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/report.h"
 #include "core/text.h"
 #include "report/markup.h"
 
@@ -402,7 +403,7 @@ cw_status cw_report_page(cw_context *ctx, const char *json, const char *path)
     json_error_t error;
     cwi_begin(ctx);
     json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
+    if (!root && cwi_report_lacks_memory(&error))
         return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     if (!root)
         return cwi_fail(ctx, CW_BAD_DATA, "the description of the page is no JSON: line %d: %s",
