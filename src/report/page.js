@@ -130,7 +130,8 @@
     if (!hasNumbers(chart))
       return axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 });
     const type = chart.x_scale === "log" ? "logarithmic" : "linear";
-    return { ...axis(chart.x_title, theme, true), type, grace: chart.kind === "scatter" ? "5%" : 0 };
+    const whole = chart.x.every(Number.isInteger) ? { precision: 0 } : {};
+    return { ...axis(chart.x_title, theme, true, whole), type, grace: chart.kind === "scatter" ? "5%" : 0 };
   };
 
   const yAxis = (chart, theme) => {

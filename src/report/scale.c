@@ -9,6 +9,7 @@ void cwi_scale_add(cwi_scale *scale, double value)
     if (scale->is_empty || value < scale->from) scale->from = value;
     if (scale->is_empty || value > scale->to) scale->to = value;
     scale->is_empty = false;
+    scale->has_parts |= value != floor(value);
 }
 
 void cwi_scale_finish(cwi_scale *scale)
@@ -51,6 +52,7 @@ static double find_step(double range)
 static size_t linear_marks(const cwi_scale *scale, double mark[CWI_MAX_MARKS], int *digits)
 {
     double step = find_step(scale->to - scale->from);
+    if (!scale->has_parts && step < 1) step = 1;
     size_t n = 0;
     for (double k = ceil(scale->from / step); k * step <= scale->to && n < CWI_MAX_MARKS; k++)
         mark[n++] = k * step;

@@ -10,6 +10,7 @@ typedef struct cwi_scale {
     bool is_log;
     double start, end; /* places of the two ends */
     bool is_empty;     /* no value was added yet */
+    bool has_parts;    /* not all of them are whole numbers, and marks need not be either */
 } cwi_scale;
 
 /* Widen the range so that it holds value; a logarithmic one takes what is above 0 alone. */

@@ -191,6 +191,12 @@ static void marks_of_an_axis_are_round(void **state)
     assert_int_equal(cwi_scale_marks(&scale, mark, &digits), 4);
     assert_int_equal(digits, 2);
     assert_true(mark[3] > 0.1499 && mark[3] < 0.1501);
+    scale = (cwi_scale){.is_empty = true};
+    cwi_scale_add(&scale, 1);
+    cwi_scale_add(&scale, 4);
+    cwi_scale_finish(&scale);
+    assert_int_equal(cwi_scale_marks(&scale, mark, &digits), 4); /* 1, 2, 3, 4, nothing between */
+    assert_int_equal(digits, 0);
     scale = (cwi_scale){.is_empty = true, .is_log = true, .start = 0, .end = 100};
     cwi_scale_add(&scale, -1); /* has no place there */
     cwi_scale_add(&scale, 1);
