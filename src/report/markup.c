@@ -42,3 +42,20 @@ void cwi_markup_label(cwi_writer *out, const json_t *chart)
     }
     cwi_writer_text(out, ".");
 }
+
+/* A number, or text that looks like one. */
+static bool is_numeric(const json_t *cell)
+{
+    if (json_is_object(cell)) cell = json_object_get(cell, "text");
+    const char *text = json_string_value(cell);
+    if (!text || !text[0]) return true;
+    if (!strchr("+-.0123456789", text[0])) return false;
+    return text[strspn(text, "+-.,0123456789eE %")] == '\0';
+}
+
+bool cwi_markup_is_numeric(const json_t *rows, size_t c)
+{
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (!is_numeric(json_array_get(json_array_get(rows, r), c))) return false;
+    return true;
+}

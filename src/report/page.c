@@ -107,28 +107,11 @@ static void put_cell_text(const page *p, const json_t *cell)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-/* A number, or text that looks like one: such columns are set flush right. */
-static bool is_numeric(const json_t *cell)
-{
-    if (json_is_object(cell)) cell = json_object_get(cell, "text");
-    const char *text = json_string_value(cell);
-    if (!text || !text[0]) return true;
-    if (!strchr("+-.0123456789", text[0])) return false;
-    return text[strspn(text, "+-.,0123456789eE %")] == '\0';
-}
-
-static bool is_numeric_column(const json_t *rows, size_t c)
-{
-    for (size_t r = 0; r < json_array_size(rows); r++)
-        if (!is_numeric(json_array_get(json_array_get(rows, r), c))) return false;
-    return true;
-}
-
 static void put_row(const page *p, const json_t *row, const json_t *rows, bool has_rule)
 {
     put(p, has_rule ? "<tr class=\"rule\">" : "<tr>");
     for (size_t c = 0; c < json_array_size(row); c++) {
-        bool is_number = is_numeric_column(rows, c);
+        bool is_number = cwi_markup_is_numeric(rows, c);
         put(p, c == 0 ? "<th scope=\"row\"" : "<td");
         put(p, is_number ? " class=\"number\">" : ">");
         put_cell_text(p, json_array_get(row, c));
@@ -171,8 +154,8 @@ static void put_table(const page *p, const json_t *table, const char *label)
     put_spans(p, json_object_get(table, "spans"));
     put(p, "<tr>");
     for (size_t c = 0; c < json_array_size(columns); c++) {
-        put(p, is_numeric_column(rows, c) ? "<th scope=\"col\" class=\"number\">"
-                                          : "<th scope=\"col\">");
+        put(p, cwi_markup_is_numeric(rows, c) ? "<th scope=\"col\" class=\"number\">"
+                                              : "<th scope=\"col\">");
         put_text(p, json_string_value(json_array_get(columns, c)));
         put(p, "</th>");
     }

@@ -249,10 +249,8 @@ static void put_latex_body(cwi_writer *out, const json_t *table)
 static void put_latex_columns(cwi_writer *out, const json_t *table)
 {
     const json_t *rows = json_object_get(table, "rows");
-    for (size_t c = 0; c < json_array_size(json_object_get(table, "columns")); c++) {
-        const json_t *cell = json_array_get(json_array_get(rows, 0), c);
-        cwi_writer_text(out, json_is_string(cell) && c < 3 ? "l" : "r");
-    }
+    for (size_t c = 0; c < json_array_size(json_object_get(table, "columns")); c++)
+        cwi_writer_text(out, cwi_markup_is_numeric(rows, c) ? "r" : "l");
 }
 
 void cwi_plain_latex(cwi_writer *out, const json_t *page)
