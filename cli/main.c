@@ -14,7 +14,7 @@
     X(simulate)                                                                                    \
     X(describe)                                                                                    \
     X(methods)                                                                                     \
-    X(train) X(evaluate) X(compare) X(experiment) X(recommend) X(info) X(export) X(demo)
+    X(train) X(evaluate) X(compare) X(experiment) X(report) X(recommend) X(info) X(export) X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

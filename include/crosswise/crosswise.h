@@ -388,17 +388,36 @@ CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *pa
 /*
  * Write one HTML file that needs nothing but itself: text, tables and charts, readable on paper, on
  * a phone, in the dark and by a screen reader.  It replaces what was at path, in one step.
- *   json  {"title": TEXT, "lead": TEXT, "sections": [{
- *             "heading": TEXT, "text": TEXT,
- *             "table": {"columns": [TEXT, ...], "rows": [[TEXT, NUMBER or null, ...], ...]},
- *             "chart": {"kind": "line" or "bar", "x": [TEXT or NUMBER, ...],
- *                       "x_title": TEXT, "y_title": TEXT,
- *                       "series": [{"name": TEXT, "values": [NUMBER or null, ...]}, ...]}}, ...]}
- * Only title is required, of a table columns and rows, of a chart kind, x and series.  Blank lines
- * part paragraphs; there is no markup.  null is a gap.  Numbers are shown to four digits.
+ *   json  {"title": TEXT, "lead": TEXT, "contents": BOOLEAN, "sections": [{
+ *             "name": TEXT, "heading": TEXT, "subheading": TEXT, "text": TEXT,
+ *             "table": {"columns": [TEXT, ...], "rows": [[CELL, ...], ...],
+ *                       "spans": [[TEXT, COLUMNS], ...], "rules": [ROW, ...]},
+ *             "chart": {"kind": "line", "bar" or "scatter", "x": [TEXT or NUMBER, ...],
+ *                       "x_title": TEXT, "x_scale": "words", "linear" or "log",
+ *                       "y_title": TEXT, "y_scale": "zero", "fit" or "log",
+ *                       "series": [{"name": TEXT, "values": [NUMBER or null, ...],
+ *                                   "reference": BOOLEAN}, ...]}}, ...]}
+ *         CELL  TEXT, NUMBER, null, or {"text": TEXT, "spread": TEXT, "stars": TEXT,
+ *               "bold": BOOLEAN, "underline": BOOLEAN}
+ * Only title is required, of a table columns and rows, of a chart kind, x and series, of a cell
+ * text.  Blank lines part paragraphs; there is no markup.  null is a gap.  Numbers are shown to
+ * four digits.  Spans are titles above all columns, rules are rows with a line above them. Contents
+ * link to the sections with name and heading.  An x axis is of words unless x_scale or the kind
+ * scatter says otherwise; of a scatter chart's series the first value counts.  A y axis begins at 0
+ * (zero) or where the values do (fit).  A reference is a line to compare the others with.
  * CW_BAD_DATA names the place that is wrong, such as sections[2].chart.kind.
  */
 CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json, const char *path);
+
+/*
+ * The report of an experiment in a new folder (docs/reports.md): report.html as above, tables.md
+ * and tables.tex, and for every section its tables as .csv and its charts as .svg. experiment  a
+ * folder that cw_experiment_run has finished folder      refused when it exists, unless replace is
+ * true and it is empty or holds a report CW_BAD_DATA when experiment is something else or is
+ * damaged.
+ */
+CW_API CW_MUST_CHECK cw_status cw_report_experiment(cw_context *ctx, const char *experiment,
+                                                    const char *folder, bool replace);
 
 /* Release text that a call returned. */
 CW_API void cw_text_free(char *text);

@@ -68,7 +68,19 @@ static cw_status check_texts(cw_context *ctx, const place *at, const json_t *obj
     return CW_OK;
 }
 
-enum { IS_TEXT = 1, IS_NUMBER = 2, IS_NULL = 4 };
+enum { IS_TEXT = 1, IS_NUMBER = 2, IS_NULL = 4, IS_OBJECT = 8 };
+
+static int kind_of(const json_t *entry)
+{
+    switch (entry ? json_typeof(entry) : JSON_TRUE) {
+    case JSON_STRING: return IS_TEXT;
+    case JSON_INTEGER:
+    case JSON_REAL: return IS_NUMBER;
+    case JSON_NULL: return IS_NULL;
+    case JSON_OBJECT: return IS_OBJECT;
+    default: return 0;
+    }
+}
 
 /* An array whose entries are of the kinds allowed; `length` -1 when it may have any. */
 static cw_status check_array(cw_context *ctx, const place *at, const json_t *array, int allowed,
@@ -83,15 +95,72 @@ static cw_status check_array(cw_context *ctx, const place *at, const json_t *arr
     for (int64_t k = 0; k < n; k++) {
         const json_t *entry = json_array_get(array, (size_t)k);
         place here = inside(at, "[%lld]", (long long)k);
-        int kind = json_is_string(entry)   ? IS_TEXT
-                   : json_is_number(entry) ? IS_NUMBER
-                   : json_is_null(entry)   ? IS_NULL
-                                           : 0;
         snprintf(what, sizeof what, "must be %s%s%s", allowed & IS_TEXT ? "text" : "a number",
                  (allowed & (IS_TEXT | IS_NUMBER)) == (IS_TEXT | IS_NUMBER) ? " or a number" : "",
                  allowed & IS_NULL ? " or null" : "");
-        if (!(kind & allowed)) return wrong(ctx, &here, what);
+        if (!(kind_of(entry) & allowed)) return wrong(ctx, &here, what);
     }
+    return CW_OK;
+}
+
+/* A word of "a|b|c" where the object has this key. */
+static cw_status check_word(cw_context *ctx, const place *at, const json_t *object, const char *key,
+                            const char *words)
+{
+    const json_t *value = json_object_get(object, key);
+    place here = inside(at, ".%s", key);
+    char what[96];
+    snprintf(what, sizeof what, "must be one of %s", words);
+    if (value && (!json_is_string(value) || cwi_word_index(words, json_string_value(value)) < 0))
+        return wrong(ctx, &here, what);
+    return CW_OK;
+}
+
+static cw_status check_flag(cw_context *ctx, const place *at, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    place here = inside(at, ".%s", key);
+    if (value && !json_is_boolean(value)) return wrong(ctx, &here, "must be true or false");
+    return CW_OK;
+}
+
+/* ---- tables ---------------------------------------------------------------- */
+
+/* The cells of a row that are more than a text or a number. */
+static cw_status check_cells(cw_context *ctx, const place *at, const json_t *row)
+{
+    static const char *const texts[] = {"text", "spread", "stars", NULL};
+    cw_status status = CW_OK;
+    for (size_t c = 0; c < json_array_size(row); c++) {
+        const json_t *cell = json_array_get(row, c);
+        place here = inside(at, "[%zu]", c);
+        if (!json_is_object(cell)) continue;
+        CW_TRY(check_object(ctx, &here, cell, "text|spread|stars|bold|underline", "text"));
+        CW_TRY(check_texts(ctx, &here, cell, texts));
+        CW_TRY(check_flag(ctx, &here, cell, "bold"));
+        CW_TRY(check_flag(ctx, &here, cell, "underline"));
+    }
+done:
+    return status;
+}
+
+/* Titles above the columns: [[text, how many columns], ...], all columns together. */
+static cw_status check_spans(cw_context *ctx, const place *at, const json_t *spans,
+                             json_int_t n_columns)
+{
+    json_int_t sum = 0;
+    place here = inside(at, ".spans");
+    if (!spans) return CW_OK;
+    if (!json_is_array(spans)) return wrong(ctx, &here, "is not an array");
+    for (size_t s = 0; s < json_array_size(spans); s++) {
+        const json_t *span = json_array_get(spans, s), *width = json_array_get(span, 1);
+        place entry = inside(&here, "[%zu]", s);
+        if (!json_is_string(json_array_get(span, 0)) || !json_is_integer(width) ||
+            json_integer_value(width) < 1 || json_integer_value(width) > n_columns)
+            return wrong(ctx, &entry, "must be [text, number of columns]");
+        sum += json_integer_value(width);
+    }
+    if (sum != n_columns) return wrong(ctx, &here, "does not cover the columns");
     return CW_OK;
 }
 
@@ -101,19 +170,28 @@ static cw_status check_table(cw_context *ctx, const place *at, const json_t *tab
     const json_t *columns = json_object_get(table, "columns"), *rows;
     place here = inside(at, ".columns");
 
-    CW_TRY(check_object(ctx, at, table, "columns|rows", "columns|rows"));
+    CW_TRY(check_object(ctx, at, table, "columns|rows|spans|rules", "columns|rows"));
     CW_TRY(check_array(ctx, &here, columns, IS_TEXT, -1));
+    CW_TRY(check_spans(ctx, at, json_object_get(table, "spans"),
+                       (json_int_t)json_array_size(columns)));
+    here = inside(at, ".rules");
+    if (json_object_get(table, "rules"))
+        CW_TRY(check_array(ctx, &here, json_object_get(table, "rules"), IS_NUMBER, -1));
     rows = json_object_get(table, "rows");
     here = inside(at, ".rows");
     if (!json_is_array(rows)) return wrong(ctx, &here, "is not an array");
     for (size_t r = 0; r < json_array_size(rows); r++) {
         here = inside(at, ".rows[%zu]", r);
-        CW_TRY(check_array(ctx, &here, json_array_get(rows, r), IS_TEXT | IS_NUMBER | IS_NULL,
+        CW_TRY(check_array(ctx, &here, json_array_get(rows, r),
+                           IS_TEXT | IS_NUMBER | IS_NULL | IS_OBJECT,
                            (int64_t)json_array_size(columns)));
+        CW_TRY(check_cells(ctx, &here, json_array_get(rows, r)));
     }
 done:
     return status;
 }
+
+/* ---- charts ---------------------------------------------------------------- */
 
 static cw_status check_series(cw_context *ctx, const place *at, const json_t *chart)
 {
@@ -127,8 +205,9 @@ static cw_status check_series(cw_context *ctx, const place *at, const json_t *ch
     for (size_t s = 0; s < json_array_size(list); s++) {
         const json_t *series = json_array_get(list, s);
         here = inside(at, ".series[%zu]", s);
-        CW_TRY(check_object(ctx, &here, series, "name|values", "name|values"));
+        CW_TRY(check_object(ctx, &here, series, "name|values|reference", "name|values"));
         CW_TRY(check_texts(ctx, &here, series, texts));
+        CW_TRY(check_flag(ctx, &here, series, "reference"));
         here = inside(at, ".series[%zu].values", s);
         CW_TRY(check_array(ctx, &here, json_object_get(series, "values"), IS_NUMBER | IS_NULL,
                            length));
@@ -137,17 +216,27 @@ done:
     return status;
 }
 
+bool cwi_chart_has_numbers(const json_t *chart)
+{
+    const char *kind = json_string_value(json_object_get(chart, "kind"));
+    const char *scale = json_string_value(json_object_get(chart, "x_scale"));
+    return (kind && strcmp(kind, "scatter") == 0) || (scale && strcmp(scale, "words") != 0);
+}
+
 static cw_status check_chart(cw_context *ctx, const place *at, const json_t *chart)
 {
     static const char *const texts[] = {"kind", "x_title", "y_title", NULL};
     cw_status status;
-    place kind = inside(at, ".kind"), x = inside(at, ".x");
+    place x = inside(at, ".x");
 
-    CW_TRY(check_object(ctx, at, chart, "kind|x|x_title|y_title|series", "kind|x|series"));
+    CW_TRY(check_object(ctx, at, chart, "kind|x|x_title|x_scale|y_title|y_scale|series",
+                        "kind|x|series"));
     CW_TRY(check_texts(ctx, at, chart, texts));
-    if (cwi_word_index("line|bar", json_string_value(json_object_get(chart, "kind"))) < 0)
-        return wrong(ctx, &kind, "must be line or bar");
-    CW_TRY(check_array(ctx, &x, json_object_get(chart, "x"), IS_TEXT | IS_NUMBER, -1));
+    CW_TRY(check_word(ctx, at, chart, "kind", "line|bar|scatter"));
+    CW_TRY(check_word(ctx, at, chart, "x_scale", "words|linear|log"));
+    CW_TRY(check_word(ctx, at, chart, "y_scale", "zero|fit|log"));
+    CW_TRY(check_array(ctx, &x, json_object_get(chart, "x"),
+                       cwi_chart_has_numbers(chart) ? IS_NUMBER : IS_TEXT | IS_NUMBER, -1));
     CW_TRY(check_series(ctx, at, chart));
 done:
     return status;
@@ -155,13 +244,13 @@ done:
 
 static cw_status check_section(cw_context *ctx, const place *at, const json_t *section)
 {
-    static const char *const texts[] = {"heading", "text", NULL};
+    static const char *const texts[] = {"name", "heading", "subheading", "text", NULL};
     cw_status status;
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
     place table_at = inside(at, ".table"), chart_at = inside(at, ".chart");
 
-    CW_TRY(check_object(ctx, at, section, "heading|text|table|chart", ""));
+    CW_TRY(check_object(ctx, at, section, "name|heading|subheading|text|table|chart", ""));
     CW_TRY(check_texts(ctx, at, section, texts));
     if (table) CW_TRY(check_table(ctx, &table_at, table));
     if (chart) CW_TRY(check_chart(ctx, &chart_at, chart));
@@ -177,8 +266,9 @@ cw_status cwi_page_check(cw_context *ctx, const json_t *root)
     const json_t *sections = json_object_get(root, "sections");
     place here = inside(&top, "sections");
 
-    CW_TRY(check_object(ctx, &top, root, "title|lead|sections", "title"));
+    CW_TRY(check_object(ctx, &top, root, "title|lead|contents|sections", "title"));
     CW_TRY(check_texts(ctx, &top, root, texts));
+    CW_TRY(check_flag(ctx, &top, root, "contents"));
     if (sections && !json_is_array(sections)) return wrong(ctx, &here, "is not an array");
     for (size_t s = 0; s < json_array_size(sections); s++) {
         here = inside(&top, "sections[%zu]", s);

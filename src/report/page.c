@@ -15,7 +15,9 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/report.h"
 #include "core/text.h"
+#include "report/markup.h"
 
 typedef struct page {
     cw_context *ctx;
@@ -29,22 +31,9 @@ static void put(const page *p, const char *markup)
     cwi_writer_text(p->out, markup);
 }
 
-/* Text between tags or within the quotes of an attribute. */
 static void put_text(const page *p, const char *text)
 {
-    for (; *text; text++) {
-        size_t plain = strcspn(text, "&<>\"'");
-        cwi_writer_put(p->out, text, plain);
-        text += plain;
-        switch (*text) {
-        case '&': put(p, "&amp;"); break;
-        case '<': put(p, "&lt;"); break;
-        case '>': put(p, "&gt;"); break;
-        case '"': put(p, "&quot;"); break;
-        case '\'': put(p, "&#39;"); break;
-        default: return;
-        }
-    }
+    cwi_markup_text(p->out, text);
 }
 
 static void put_element(const page *p, const char *open, const char *text, const char *close)
@@ -87,9 +76,26 @@ static void put_real(const page *p, double value)
     cwi_writer_put(p->out, text, length);
 }
 
+/* A text with what sets it off: best, best of the baselines, stars, spread. */
+static void put_marked(const page *p, const json_t *cell)
+{
+    bool is_bold = json_is_true(json_object_get(cell, "bold"));
+    bool is_underlined = json_is_true(json_object_get(cell, "underline"));
+    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    put(p, is_bold ? "<strong>" : "");
+    put(p, is_underlined ? "<u>" : "");
+    put_text(p, cwi_markup_get(cell, "text"));
+    put(p, is_underlined ? "</u>" : "");
+    put(p, is_bold ? "</strong>" : "");
+    if (stars[0]) put_element(p, "<sup>", stars, "</sup>");
+    if (spread[0]) put_element(p, " <small>± ", spread, "</small>");
+}
+
 static void put_cell_text(const page *p, const json_t *cell)
 {
-    if (json_is_string(cell))
+    if (json_is_object(cell))
+        put_marked(p, cell);
+    else if (json_is_string(cell))
         put_text(p, json_string_value(cell));
     else if (json_is_integer(cell))
         cwi_writer_int(p->out, json_integer_value(cell));
@@ -101,27 +107,11 @@ static void put_cell_text(const page *p, const json_t *cell)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-/* A number, or text that looks like one: such columns are set flush right. */
-static bool is_numeric(const json_t *cell)
+static void put_row(const page *p, const json_t *row, const json_t *rows, bool has_rule)
 {
-    const char *text = json_string_value(cell);
-    if (!text) return true;
-    if (!text[0] || !strchr("+-.0123456789", text[0])) return false;
-    return text[strspn(text, "+-.,0123456789eE %")] == '\0';
-}
-
-static bool is_numeric_column(const json_t *rows, size_t c)
-{
-    for (size_t r = 0; r < json_array_size(rows); r++)
-        if (!is_numeric(json_array_get(json_array_get(rows, r), c))) return false;
-    return true;
-}
-
-static void put_row(const page *p, const json_t *row, const json_t *rows)
-{
-    put(p, "<tr>");
+    put(p, has_rule ? "<tr class=\"rule\">" : "<tr>");
     for (size_t c = 0; c < json_array_size(row); c++) {
-        bool is_number = is_numeric_column(rows, c);
+        bool is_number = cwi_markup_is_numeric(rows, c);
         put(p, c == 0 ? "<th scope=\"row\"" : "<td");
         put(p, is_number ? " class=\"number\">" : ">");
         put_cell_text(p, json_array_get(row, c));
@@ -130,35 +120,94 @@ static void put_row(const page *p, const json_t *row, const json_t *rows)
     put(p, "</tr>\n");
 }
 
-static void put_table(const page *p, const json_t *columns, const json_t *rows, const char *label)
+static void put_spans(const page *p, const json_t *spans)
 {
+    if (json_array_size(spans) == 0) return;
+    put(p, "<tr>");
+    for (size_t s = 0; s < json_array_size(spans); s++) {
+        const json_t *span = json_array_get(spans, s);
+        const char *text = json_string_value(json_array_get(span, 0));
+        put(p, text[0] ? "<th scope=\"colgroup\" class=\"span\" colspan=\"" : "<td colspan=\"");
+        cwi_writer_int(p->out, json_integer_value(json_array_get(span, 1)));
+        put_element(p, "\">", text, text[0] ? "</th>" : "</td>");
+    }
+    put(p, "</tr>\n");
+}
+
+static bool has_rule(const json_t *table, size_t r)
+{
+    size_t index;
+    json_t *rule;
+    json_array_foreach(json_object_get(table, "rules"), index, rule)
+    {
+        if (json_number_value(rule) == (double)r) return true;
+    }
+    return false;
+}
+
+static void put_table(const page *p, const json_t *table, const char *label)
+{
+    const json_t *columns = json_object_get(table, "columns");
+    const json_t *rows = json_object_get(table, "rows");
     put_element(p, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", label,
-                "\">\n<table>\n<thead><tr>");
+                "\">\n<table>\n<thead>");
+    put_spans(p, json_object_get(table, "spans"));
+    put(p, "<tr>");
     for (size_t c = 0; c < json_array_size(columns); c++) {
-        put(p, is_numeric_column(rows, c) ? "<th scope=\"col\" class=\"number\">"
-                                          : "<th scope=\"col\">");
+        put(p, cwi_markup_is_numeric(rows, c) ? "<th scope=\"col\" class=\"number\">"
+                                              : "<th scope=\"col\">");
         put_text(p, json_string_value(json_array_get(columns, c)));
         put(p, "</th>");
     }
     put(p, "</tr></thead>\n<tbody>\n");
-    for (size_t r = 0; r < json_array_size(rows); r++) put_row(p, json_array_get(rows, r), rows);
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        put_row(p, json_array_get(rows, r), rows, has_rule(table, r));
     put(p, "</tbody>\n</table>\n</div>\n");
 }
 
 /* ---- charts ---------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *key)
+/* A row of a series of points: its name, x and y. */
+static json_t *point_row(const json_t *chart, const json_t *series)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
+    const json_t *values = json_object_get(series, "values");
+    json_t *row = json_pack("[O]", json_object_get(series, "name"));
+    for (size_t k = 0; k < json_array_size(values); k++) {
+        json_t *value = json_array_get(values, k);
+        if (json_is_null(value)) continue;
+        json_t *pair = json_pack("[O, O, O]", json_object_get(series, "name"),
+                                 json_array_get(json_object_get(chart, "x"), k), value);
+        json_decref(row);
+        return pair;
+    }
+    if (json_array_append_new(row, json_null()) || json_array_append_new(row, json_null())) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
 }
 
-/* The numbers of a chart as a table: a row for each x, a column for each series. */
-static cw_status put_numbers(const page *p, const json_t *chart, const char *label)
+/* Points as a table: a row for each series. */
+static json_t *point_table(const json_t *chart)
+{
+    const json_t *series = json_object_get(chart, "series");
+    json_t *rows = json_array();
+    int bad = 0;
+    for (size_t s = 0; s < json_array_size(series); s++)
+        bad |= json_array_append_new(rows, point_row(chart, json_array_get(series, s)));
+    json_t *table = json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_markup_get(chart, "x_title"),
+                              cwi_markup_get(chart, "y_title"), "rows", rows);
+    if (!bad) return table;
+    json_decref(table);
+    return NULL;
+}
+
+/* Lines or bars as a table: a row for each x, a column for each series. */
+static json_t *series_table(const json_t *chart)
 {
     const json_t *x = json_object_get(chart, "x"), *series = json_object_get(chart, "series");
-    json_t *columns = json_pack("[s]", text_of(chart, "x_title")), *rows = json_array();
-    int bad = !columns || !rows;
+    json_t *columns = json_pack("[s]", cwi_markup_get(chart, "x_title")), *rows = json_array();
+    int bad = 0;
 
     for (size_t s = 0; s < json_array_size(series); s++)
         bad |= json_array_append(columns, json_object_get(json_array_get(series, s), "name"));
@@ -169,10 +218,25 @@ static cw_status put_numbers(const page *p, const json_t *chart, const char *lab
                 row, json_array_get(json_object_get(json_array_get(series, s), "values"), k));
         bad |= json_array_append_new(rows, row);
     }
-    if (!bad) put_table(p, columns, rows, label);
-    json_decref(columns);
-    json_decref(rows);
-    return bad ? cwi_fail(p->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    json_t *table = json_pack("{s:o, s:o}", "columns", columns, "rows", rows);
+    if (!bad) return table;
+    json_decref(table);
+    return NULL;
+}
+
+json_t *cwi_chart_table(const json_t *chart)
+{
+    bool has_points = strcmp(cwi_markup_get(chart, "kind"), "scatter") == 0;
+    return has_points ? point_table(chart) : series_table(chart);
+}
+
+static cw_status put_numbers(const page *p, const json_t *chart, const char *label)
+{
+    json_t *table = cwi_chart_table(chart);
+    if (!table) return cwi_fail(p->ctx, CW_NO_MEMORY, "out of memory");
+    put_table(p, table, label);
+    json_decref(table);
+    return CW_OK;
 }
 
 /* JSON within a script element: '<' occurs in strings alone, and there it can be written so that
@@ -192,26 +256,11 @@ static cw_status put_data(const page *p, const json_t *data)
     return CW_OK;
 }
 
-/* What a screen reader says in place of the picture. */
-static void put_label(const page *p, const json_t *chart)
-{
-    const json_t *series = json_object_get(chart, "series");
-    put(p, strcmp(text_of(chart, "kind"), "line") == 0 ? "Line chart: " : "Bar chart: ");
-    put_text(p, text_of(chart, "y_title"));
-    put(p, " by ");
-    put_text(p, text_of(chart, "x_title"));
-    for (size_t s = 0; s < json_array_size(series); s++) {
-        put(p, s ? ", " : " for ");
-        put_text(p, text_of(json_array_get(series, s), "name"));
-    }
-    put(p, ". The numbers follow in a table.");
-}
-
 static cw_status put_chart(const page *p, const json_t *chart, const char *heading)
 {
     put(p, "<figure>\n<div class=\"plot\"><canvas role=\"img\" aria-label=\"");
-    put_label(p, chart);
-    put(p, "\"></canvas></div>\n<script type=\"application/json\">");
+    cwi_markup_label(p->out, chart);
+    put(p, " The numbers follow in a table.\"></canvas></div>\n<script type=\"application/json\">");
     cw_status status = put_data(p, chart);
     put(p, "</script>\n<details><summary>The numbers</summary>\n");
     if (status == CW_OK) status = put_numbers(p, chart, heading);
@@ -221,21 +270,50 @@ static cw_status put_chart(const page *p, const json_t *chart, const char *headi
 
 /* ---- the whole ------------------------------------------------------------- */
 
+static void put_heading(const page *p, const char *tag, const char *name, const char *text)
+{
+    if (!text[0]) return;
+    put(p, "<");
+    put(p, tag);
+    if (name[0]) put_element(p, " id=\"", name, "\"");
+    put_element(p, ">", text, "</");
+    put(p, tag);
+    put(p, ">\n");
+}
+
 static cw_status put_section(const page *p, const json_t *section)
 {
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
-    const char *heading = text_of(section, "heading");
+    const char *heading = cwi_markup_get(section, "heading");
+    const char *subheading = cwi_markup_get(section, "subheading");
+    const char *name = cwi_markup_get(section, "name");
     cw_status status = CW_OK;
 
     put(p, "<section>\n");
-    if (heading[0]) put_element(p, "<h2>", heading, "</h2>\n");
-    put_paragraphs(p, "<p>", text_of(section, "text"));
-    if (table)
-        put_table(p, json_object_get(table, "columns"), json_object_get(table, "rows"), heading);
-    if (chart) status = put_chart(p, chart, heading);
+    put_heading(p, "h2", name, heading);
+    put_heading(p, "h3", heading[0] ? "" : name, subheading);
+    put_paragraphs(p, "<p>", cwi_markup_get(section, "text"));
+    const char *label = subheading[0] ? subheading : heading;
+    if (table) put_table(p, table, label);
+    if (chart) status = put_chart(p, chart, label);
     put(p, "</section>\n");
     return status;
+}
+
+/* Links to the sections that have a heading and a name. */
+static void put_contents(const page *p, const json_t *sections)
+{
+    size_t index;
+    json_t *section;
+    put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
+    json_array_foreach(sections, index, section)
+    {
+        if (!cwi_markup_get(section, "heading")[0] || !cwi_markup_get(section, "name")[0]) continue;
+        put_element(p, "<li><a href=\"#", cwi_markup_get(section, "name"), "\">");
+        put_element(p, "", cwi_markup_get(section, "heading"), "</a></li>\n");
+    }
+    put(p, "</ul>\n</nav>\n");
 }
 
 static void put_head(const page *p, const char *title)
@@ -265,9 +343,10 @@ static cw_status put_page(const page *p, const json_t *root)
     bool has_charts = false;
     cw_status status = CW_OK;
 
-    put_head(p, text_of(root, "title"));
-    put_element(p, "<body>\n<main>\n<h1>", text_of(root, "title"), "</h1>\n");
-    put_paragraphs(p, "<p class=\"lead\">", text_of(root, "lead"));
+    put_head(p, cwi_markup_get(root, "title"));
+    put_element(p, "<body>\n<main>\n<h1>", cwi_markup_get(root, "title"), "</h1>\n");
+    put_paragraphs(p, "<p class=\"lead\">", cwi_markup_get(root, "lead"));
+    if (json_is_true(json_object_get(root, "contents"))) put_contents(p, sections);
     for (size_t s = 0; s < json_array_size(sections) && status == CW_OK; s++) {
         const json_t *section = json_array_get(sections, s);
         has_charts |= json_object_get(section, "chart") != NULL;
@@ -282,7 +361,7 @@ static cw_status put_page(const page *p, const json_t *root)
     return status;
 }
 
-static cw_status write_page(cw_context *ctx, const json_t *root, const char *path)
+cw_status cwi_page_write(cw_context *ctx, const json_t *root, const char *path)
 {
     page p = {.ctx = ctx};
     char *work = cwi_file_work_path(ctx, path);
@@ -307,13 +386,13 @@ cw_status cw_report_page(cw_context *ctx, const char *json, const char *path)
     json_error_t error;
     cwi_begin(ctx);
     json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
+    if (!root && cwi_report_lacks_memory(&error))
         return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     if (!root)
         return cwi_fail(ctx, CW_BAD_DATA, "the description of the page is no JSON: line %d: %s",
                         error.line, error.text);
     cw_status status = cwi_page_check(ctx, root);
-    if (status == CW_OK) status = write_page(ctx, root, path);
+    if (status == CW_OK) status = cwi_page_write(ctx, root, path);
     json_decref(root);
     return status;
 }

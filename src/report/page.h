@@ -10,6 +10,15 @@
  * the code that writes pages relies on all that is checked here. */
 cw_status cwi_page_check(cw_context *ctx, const json_t *root);
 
+/* Is x an axis of numbers, not of words? */
+bool cwi_chart_has_numbers(const json_t *chart);
+
+/* The numbers of a chart as a table of a description, new; NULL: no memory. */
+json_t *cwi_chart_table(const json_t *chart);
+
+/* Write the page of a description that was checked. */
+cw_status cwi_page_write(cw_context *ctx, const json_t *root, const char *path);
+
 /* Files that pages carry, embedded by the build. */
 extern const unsigned char cwi_chart_js[], cwi_page_js[], cwi_page_css[];
 extern const size_t cwi_chart_js_bytes, cwi_page_js_bytes, cwi_page_css_bytes;

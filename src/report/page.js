@@ -35,12 +35,18 @@
     return g.createPattern(tile, "repeat");
   };
 
-  const style = (kind, s, theme) => {
+  /* What series number s looks like; `before` of them are references. */
+  const style = (kind, series, s, before, theme) => {
+    const mark = (s + Math.floor(s / 6)) % 6; // the seventh differs from the first, too
     const hue = theme.hues[s % theme.hues.length];
     if (kind === "bar")
-      return { backgroundColor: fill(s, hue, theme.paper), borderColor: hue, borderWidth: 1.5 };
-    return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[s % dashes.length],
-             pointStyle: points[s % points.length], pointRadius: 3.5, pointBackgroundColor: hue };
+      return { backgroundColor: fill(mark, hue, theme.paper), borderColor: hue, borderWidth: 1.5 };
+    if (series.reference)
+      return { borderColor: theme.ink, backgroundColor: theme.ink, borderWidth: 3, pointRadius: 0,
+               borderDash: dashes[(before + 1) % 6] };
+    return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[mark],
+             pointStyle: points[mark], pointRadius: kind === "scatter" ? 6 : series.values.length > 40 ? 2 : 3.5,
+             pointHoverRadius: 7, pointBackgroundColor: hue, pointBorderWidth: mark > 3 ? 2 : 1 };
   };
 
   /* A label in lines of at most `room` characters, where its words allow it. */
@@ -65,24 +71,90 @@
     grid: { display: grid, color: theme.line, borderColor: theme.line },
   });
 
+  const hasNumbers = (chart) => chart.kind === "scatter" || (chart.x_scale || "words") !== "words";
+
+  /* Numbers to four digits, as in the tables of the page. */
+  const print = (value) => (Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4))).toString();
+
+  const tooltip = (item) =>
+    `${item.dataset.label}: ${item.chart.config.type === "scatter" ? print(item.parsed.x) + ", " : ""}${print(item.parsed.y)}`;
+
+  const datasets = (chart, theme) => {
+    const before = (s) => chart.series.slice(0, s).filter((series) => series.reference).length;
+    return chart.series.map((series, s) => ({
+      label: series.name, spanGaps: true,
+      data: hasNumbers(chart) ? series.values.map((y, k) => ({ x: chart.x[k], y })).filter((point) => point.y !== null)
+                              : series.values,
+      ...style(chart.kind, series, s, before(s), theme),
+    }));
+  };
+
+  /* Powers of ten, and 2 and 5 times them where there is room; others would crowd the axis. */
+  const thin = (scale) => {
+    const digits = scale.max / scale.min < 300 ? [1, 2, 5] : [1];
+    scale.ticks = scale.ticks.filter(({ value }) => {
+      const digit = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+      return digits.some((d) => Math.abs(digit - d) < 1e-6);
+    });
+  };
+
+  /* A piece of the line of a series with its point, for the legend. */
+  const swatch = (set, kind) => {
+    const tile = document.createElement("canvas");
+    tile.width = kind === "line" ? 40 : 14;
+    tile.height = 14;
+    const g = tile.getContext("2d");
+    g.strokeStyle = g.fillStyle = set.borderColor;
+    g.lineWidth = set.borderWidth;
+    g.setLineDash(set.borderDash);
+    g.beginPath();
+    if (kind === "line") { g.moveTo(0, 7); g.lineTo(tile.width, 7); }
+    g.stroke();
+    g.setLineDash([]);
+    g.lineWidth = set.pointBorderWidth || 1;
+    if (set.pointRadius > 0) Chart.helpers.drawPoint(g, { pointStyle: set.pointStyle, radius: 5, borderWidth: g.lineWidth }, tile.width / 2, 7);
+    return tile;
+  };
+
+  const legendLabels = (kind, theme) => {
+    if (kind === "bar") return { color: theme.ink, padding: 16 };
+    const labels = (chart) => chart.data.datasets.map((set, s) => ({
+      text: set.label, datasetIndex: s, hidden: !chart.isDatasetVisible(s), fontColor: theme.ink,
+      pointStyle: swatch(set, kind),
+    }));
+    return { color: theme.ink, padding: 14, usePointStyle: true, pointStyleWidth: kind === "line" ? 40 : 14,
+             generateLabels: labels };
+  };
+
+  const xAxis = (chart, theme) => {
+    if (!hasNumbers(chart))
+      return axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 });
+    const type = chart.x_scale === "log" ? "logarithmic" : "linear";
+    const whole = chart.x.every(Number.isInteger) ? { precision: 0 } : {};
+    return { ...axis(chart.x_title, theme, true, whole), type, grace: chart.kind === "scatter" ? "5%" : 0 };
+  };
+
+  const yAxis = (chart, theme) => {
+    if (chart.y_scale === "log")
+      return { ...axis(chart.y_title, theme, true, { callback: print, autoSkip: false }), type: "logarithmic",
+               afterBuildTicks: thin };
+    return { ...axis(chart.y_title, theme, true), beginAtZero: chart.y_scale !== "fit",
+             grace: chart.y_scale === "fit" ? "10%" : 0 };
+  };
+
   const draw = (canvas, theme) => {
     const chart = JSON.parse(canvas.closest("figure").querySelector("script").textContent);
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     return new Chart(canvas, {
       type: chart.kind,
-      data: {
-        labels: chart.x,
-        datasets: chart.series.map((series, s) =>
-          ({ label: series.name, data: series.values, ...style(chart.kind, s, theme) })),
-      },
+      data: { labels: chart.x, datasets: datasets(chart, theme) },
       options: {
         animation: false, responsive: true, maintainAspectRatio: false,
-        interaction: { mode: "index", intersect: false },
-        scales: { x: axis(chart.x_title, theme, false, { callback: label, autoSkip: chart.x.length > 8 }),
-                  y: { ...axis(chart.y_title, theme, true), beginAtZero: true } },
+        interaction: { mode: chart.kind === "scatter" ? "nearest" : hasNumbers(chart) ? "x" : "index", intersect: false },
+        scales: { x: xAxis(chart, theme), y: yAxis(chart, theme) },
         plugins: {
-          legend: { position: "bottom",
-                    labels: { color: theme.ink, padding: 16, usePointStyle: chart.kind === "line" } },
+          tooltip: { usePointStyle: chart.kind !== "bar", callbacks: { label: tooltip } },
+          legend: { position: "bottom", labels: legendLabels(chart.kind, theme) },
         },
       },
     });

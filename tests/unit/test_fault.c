@@ -11,6 +11,7 @@
 
 #include "core/mem.h"
 #include "model_sample.h"
+#include "results_sample.h"
 #include "testing.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -251,6 +252,13 @@ static cw_status report_page(cw_context *ctx, const char *folder)
         " \"series\": [{\"name\": \"s\", \"values\": [0.5]}]}}]}";
     char out[128];
     return cw_report_page(ctx, json, paths_of(folder, "page.html", out));
+}
+
+static cw_status report_experiment(cw_context *ctx, const char *folder)
+{
+    char results[128], out[128];
+    return cw_report_experiment(ctx, paths_of(folder, "results", results),
+                                paths_of(folder, "report", out), true);
 }
 
 static bool receive(void *user, const cw_recommendation *list)
@@ -543,6 +551,8 @@ static void write_inputs(const char *folder)
     write_file(path, "test.csv", "user,item\n0,1\n");
     write_file(path, "id2idx_u.csv", "id,idx\nann,0\nbob,1\n");
     write_file(path, "id2idx_i.csv", "id,idx\nx,0\ny,1\n");
+    assert_int_equal(mkdir(paths_of(folder, "results", path), 0777), 0);
+    write_file(path, "results.json", results_sample);
 }
 
 static void every_call_survives_each_failing_allocation(void **state)
@@ -551,21 +561,14 @@ static void every_call_survives_each_failing_allocation(void **state)
     static const struct {
         scenario run;
         long stride;
-    } scenarios[] = {{from_arrays, 1},
-                     {import_each_format, 1},
-                     {prepare_each_way, 1},
-                     {save_load_describe, 1},
-                     {simulate, 1},
-                     {use_model, 1},
-                     {evaluate, 1},
-                     {train, 7},
-                     {experiment, 29},
-                     {dry_run, 29},
-                     {compare, 29},
-                     {report_page, 1},
-                     {train_with_propensities, 7},
-                     {train_vae, 7},
-                     {train_ngcf, 7}};
+    } scenarios[] = {{from_arrays, 1},        {import_each_format, 1},
+                     {prepare_each_way, 1},   {save_load_describe, 1},
+                     {simulate, 1},           {use_model, 1},
+                     {evaluate, 1},           {train, 7},
+                     {experiment, 29},        {dry_run, 29},
+                     {compare, 29},           {report_page, 1},
+                     {report_experiment, 29}, {train_with_propensities, 7},
+                     {train_vae, 7},          {train_ngcf, 7}};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);

@@ -127,7 +127,7 @@ static void wrong_descriptions_are_refused(void **state)
         {"{}", "the page has no \"title\""},
         {"{\"title\": 3}", "title is not text"},
         {"{\"title\": \"t\", \"titel\": 1}",
-         "the page has a key 'titel'; it may have title|lead|sections"},
+         "the page has a key 'titel'; it may have title|lead|contents|sections"},
         {"{\"title\": \"t\", \"sections\": 1}", "sections is not an array"},
         {"{\"title\": \"t\", \"sections\": [1]}", "sections[0] is not an object"},
         {"{\"title\": \"t\", \"sections\": [{}, {\"table\": {\"columns\": [\"a\"]}}]}",
@@ -137,10 +137,19 @@ static void wrong_descriptions_are_refused(void **state)
          "sections[0].table.rows[0] has 2 entries in place of 1"},
         {"{\"title\": \"t\", \"sections\": [{\"table\": {\"columns\": [\"a\"], \"rows\": "
          "[[{}]]}}]}",
+         "sections[0].table.rows[0][0] has no \"text\""},
+        {"{\"title\": \"t\", \"sections\": [{\"table\": {\"columns\": [\"a\"], \"rows\": "
+         "[[true]]}}]}",
          "sections[0].table.rows[0][0] must be text or a number or null"},
+        {"{\"title\": \"t\", \"sections\": [{\"table\": {\"columns\": [\"a\"], \"rows\": [], "
+         "\"spans\": [[\"b\", 2]]}}]}",
+         "sections[0].table.spans[0] must be [text, number of columns]"},
+        {"{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"scatter\", \"x\": "
+         "[\"a\"], \"series\": []}}]}",
+         "sections[0].chart.x[0] must be a number"},
         {"{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"pie\", \"x\": [], \"series\": "
          "[]}}]}",
-         "sections[0].chart.kind must be line or bar"},
+         "sections[0].chart.kind must be one of line|bar|scatter"},
         {"{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"bar\", \"x\": [1], "
          "\"series\": [{\"name\": \"a\", \"values\": [\"1\"]}]}}]}",
          "sections[0].chart.series[0].values[0] must be a number or null"},

@@ -1,0 +1,141 @@
+/* bundle.c - the report of an experiment: a folder with a page, tables and figures. */
+#include <stdio.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+#include "report/findings.h"
+#include "report/markup.h"
+#include "report/page.h"
+#include "report/plain.h"
+#include "report/svg.h"
+
+/* Is there anything to read? */
+static cw_status check_place(cw_context *ctx, const char *folder, const char *path,
+                             const char *plan)
+{
+    if (!cwi_path_is_folder(folder))
+        return cwi_fail(ctx, CW_IO, "%s is not a folder; name the one that an experiment made",
+                        folder);
+    if (cwi_path_exists(path)) return CW_OK;
+    if (cwi_path_exists(plan))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s has no results yet: its experiment is not finished",
+                        folder);
+    return cwi_fail(ctx, CW_BAD_DATA, "%s is no folder of an experiment: it has no results.json",
+                    folder);
+}
+
+static cw_status load(cw_context *ctx, const char *path, json_t **out)
+{
+    json_error_t error;
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*out) return cwi_findings_check(ctx, *out, path);
+    if (cwi_report_lacks_memory(&error)) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+}
+
+/* results.json of an experiment's folder; to be released also after a failure. */
+static cw_status read_results(cw_context *ctx, const char *folder, json_t **out)
+{
+    char *path = cwi_path_join(ctx, folder, "results.json");
+    char *plan = cwi_path_join(ctx, folder, "experiment.json");
+    cw_status status = path && plan ? check_place(ctx, folder, path, plan) : CW_NO_MEMORY;
+    if (status == CW_OK) status = load(ctx, path, out);
+    cwi_free(path);
+    cwi_free(plan);
+    return status;
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+typedef enum form { MARKDOWN, LATEX, CSV, SVG } form;
+
+static cw_status put_form(cw_context *ctx, cwi_writer *out, form as, const json_t *what,
+                          const char *title)
+{
+    switch (as) {
+    case MARKDOWN: return cwi_plain_markdown(ctx, out, what);
+    case LATEX: cwi_plain_latex(out, what); return CW_OK;
+    case CSV: return cwi_plain_csv(ctx, out, what);
+    case SVG: cwi_svg_chart(out, what, title); return CW_OK;
+    }
+    return CW_OK;
+}
+
+/* One file of the folder under construction. */
+static cw_status write_form(cw_context *ctx, const char *folder, const char *name, form as,
+                            const json_t *what, const char *title)
+{
+    static const char *const endings[] = {".md", ".tex", ".csv", ".svg"};
+    char file[CWI_SECTION_BYTES + 8];
+    cwi_writer *writer = NULL;
+    snprintf(file, sizeof file, "%s%s", name, endings[as]);
+    char *path = cwi_path_join(ctx, folder, file);
+    cw_status status = path ? cwi_writer_open(ctx, path, &writer) : CW_NO_MEMORY;
+    if (status == CW_OK) {
+        status = put_form(ctx, writer, as, what, title);
+        cw_status closed = cwi_writer_close(ctx, writer, NULL);
+        if (status == CW_OK) status = closed;
+    }
+    cwi_free(path);
+    return status;
+}
+
+static cw_status write_section(cw_context *ctx, const char *folder, const json_t *section)
+{
+    const json_t *table = json_object_get(section, "table");
+    const json_t *chart = json_object_get(section, "chart");
+    const char *name = cwi_markup_get(section, "name");
+    json_t *numbers = NULL;
+    cw_status status = CW_OK;
+    if (table) CW_TRY(write_form(ctx, folder, name, CSV, table, ""));
+    if (!chart) goto done;
+    numbers = cwi_chart_table(chart);
+    if (!numbers) CW_TRY(cwi_fail(ctx, CW_NO_MEMORY, "out of memory"));
+    CW_TRY(write_form(ctx, folder, name, CSV, numbers, ""));
+    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_markup_get(section, "subheading")));
+done:
+    json_decref(numbers);
+    return status;
+}
+
+static cw_status write_all(cw_context *ctx, const char *folder, const json_t *page)
+{
+    cw_status status = CW_OK;
+    size_t index;
+    json_t *section;
+    char *html = cwi_path_join(ctx, folder, "report.html");
+    if (!html) return CW_NO_MEMORY;
+    json_array_foreach(json_object_get(page, "sections"), index, section)
+        CW_TRY(write_section(ctx, folder, section));
+    CW_TRY(write_form(ctx, folder, "tables", MARKDOWN, page, ""));
+    CW_TRY(write_form(ctx, folder, "tables", LATEX, page, ""));
+    CW_TRY(cwi_page_write(ctx, page, html));
+done:
+    cwi_free(html);
+    return status;
+}
+
+cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const char *folder,
+                               bool replace)
+{
+    static const char *const markers[] = {"report.html", NULL};
+    cw_status status;
+    json_t *results = NULL, *page = NULL;
+    cwi_folder *work = NULL;
+
+    cwi_begin(ctx);
+    CW_TRY(read_results(ctx, experiment, &results));
+    CW_TRY(cwi_findings_page(ctx, results, &page));
+    CW_TRY(cwi_page_check(ctx, page));
+    CW_TRY(cwi_folder_begin(ctx, folder, replace, markers, &work));
+    CW_TRY(write_all(ctx, cwi_folder_path(work), page));
+    cwi_folder *finished = work;
+    work = NULL; /* freed by the next call */
+    CW_TRY(cwi_folder_commit(ctx, finished));
+done:
+    cwi_folder_abort(ctx, work);
+    json_decref(page);
+    json_decref(results);
+    return status;
+}

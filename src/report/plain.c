@@ -1,0 +1,333 @@
+/* plain.c - the tables of a page's description as Markdown, LaTeX and CSV. */
+#include "report/plain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "experiment/cells.h"
+#include "report/markup.h"
+
+/* The plain text of a cell. */
+static const char *text_of_cell(const json_t *cell, char out[CWI_CELL_BYTES])
+{
+    const char *text =
+        json_string_value(json_is_object(cell) ? json_object_get(cell, "text") : cell);
+    char number[CWI_NUMBER_BYTES];
+    out[0] = '\0';
+    if (text) cwi_copy_text(out, CWI_CELL_BYTES, text);
+    if (json_is_integer(cell)) cwi_print_int(json_integer_value(cell), number);
+    if (json_is_real(cell)) cwi_print_real(json_real_value(cell), number);
+    if (json_is_number(cell)) cwi_copy_text(out, CWI_CELL_BYTES, number);
+    return out;
+}
+
+static bool is_marked(const json_t *cell, const char *key)
+{
+    return json_is_true(json_object_get(cell, key));
+}
+
+/* The title above column c, and the first column under it. */
+static const char *span_of(const json_t *table, size_t c, size_t *first)
+{
+    size_t index;
+    json_t *span;
+    *first = 0;
+    json_array_foreach(json_object_get(table, "spans"), index, span)
+    {
+        size_t width = (size_t)json_integer_value(json_array_get(span, 1));
+        if (c < *first + width) return json_string_value(json_array_get(span, 0));
+        *first += width;
+    }
+    return "";
+}
+
+/* A column by itself: "ml Recall@20"; the paper's stand behind what they belong to. */
+static void print_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
+{
+    const json_t *columns = json_object_get(table, "columns");
+    size_t first;
+    const char *span = span_of(table, c, &first);
+    const char *title = json_string_value(json_array_get(columns, c));
+    bool is_paper = strcmp(title, "paper") == 0 && c > 0;
+    const char *owner = is_paper ? json_string_value(json_array_get(columns, c - 1)) : "";
+    snprintf(out, CWI_CELL_BYTES, "%.200s%s%.100s%s%.100s", span, span[0] ? " " : "", owner,
+             is_paper ? " " : "", title);
+}
+
+/* ---- Markdown --------------------------------------------------------------------------- */
+
+/* A '|' would end the cell. */
+static void escape_bar(const char *text, char out[CWI_CELL_BYTES])
+{
+    size_t used = 0;
+    for (; *text && used < CWI_CELL_BYTES - 3; text++) {
+        if (*text == '|') out[used++] = '\\';
+        out[used++] = *text == '\n' ? ' ' : *text;
+    }
+    out[used] = '\0';
+}
+
+static int add_markdown(json_t *cells, const json_t *cell)
+{
+    char plain[CWI_CELL_BYTES], text[CWI_CELL_BYTES], out[2 * CWI_CELL_BYTES];
+    bool is_bold = is_marked(cell, "bold"), is_underlined = is_marked(cell, "underline");
+    const char *spread = cwi_markup_get(cell, "spread");
+    if (json_is_null(cell)) return cwi_cell_add(cells, "-");
+    escape_bar(text_of_cell(cell, plain), text);
+    snprintf(out, sizeof out, "%s%s%s%s%s%s%s%s", is_bold ? "**" : "", is_underlined ? "<u>" : "",
+             text, is_underlined ? "</u>" : "", is_bold ? "**" : "", spread[0] ? " ± " : "", spread,
+             cwi_markup_get(cell, "stars")[0] ? " " : "");
+    size_t used = strlen(out);
+    for (const char *star = cwi_markup_get(cell, "stars"); *star && used < sizeof out - 3; star++) {
+        out[used++] = '\\'; /* a star by itself would begin emphasis */
+        out[used++] = *star;
+    }
+    out[used] = '\0';
+    return cwi_cell_add(cells, out);
+}
+
+static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json_t *table)
+{
+    const json_t *columns = json_object_get(table, "columns");
+    json_t *rows = json_array(), *head = json_array(), *row;
+    char title[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
+    size_t index;
+    int bad = 0;
+    for (size_t c = 0; c < json_array_size(columns); c++) {
+        print_title(table, c, title);
+        escape_bar(title, text);
+        bad |= cwi_cell_add(head, text);
+    }
+    bad |= json_array_append_new(rows, head);
+    json_array_foreach(json_object_get(table, "rows"), index, row)
+    {
+        json_t *cells = json_array();
+        for (size_t c = 0; c < json_array_size(row); c++)
+            bad |= add_markdown(cells, json_array_get(row, c));
+        bad |= json_array_append_new(rows, cells);
+    }
+    cw_status status = bad ? cwi_fail(ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    if (status == CW_OK) status = cwi_cells_markdown(ctx, out, rows);
+    json_decref(rows);
+    return status;
+}
+
+/* Text outside tables: what would begin markup is written so that it does not. */
+static void put_markdown_text(cwi_writer *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("*_<`\\[", *text)) cwi_writer_text(out, "\\");
+        cwi_writer_put(out, text, 1);
+    }
+}
+
+cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *page)
+{
+    size_t index;
+    json_t *section;
+    cwi_writer_text(out, "# ");
+    put_markdown_text(out, cwi_markup_get(page, "title"));
+    cwi_writer_text(out, "\n");
+    json_array_foreach(json_object_get(page, "sections"), index, section)
+    {
+        const json_t *table = json_object_get(section, "table");
+        if (!table) continue;
+        cwi_writer_text(out, "\n## ");
+        put_markdown_text(out, cwi_markup_get(section, "heading"));
+        cwi_writer_text(out, "\n\n");
+        put_markdown_text(out, cwi_markup_get(section, "text"));
+        cwi_writer_text(out, cwi_markup_get(section, "text")[0] ? "\n\n" : "");
+        cw_status status = put_markdown_table(ctx, out, table);
+        if (status != CW_OK) return status;
+    }
+    return CW_OK;
+}
+
+/* ---- LaTeX ------------------------------------------------------------------------------- */
+
+static void put_latex_text(cwi_writer *out, const char *text)
+{
+    static const struct {
+        char letter;
+        const char *command;
+    } special[] = {{'\\', "\\textbackslash{}"},  {'~', "\\textasciitilde{}"},
+                   {'^', "\\textasciicircum{}"}, {'<', "\\textless{}"},
+                   {'>', "\\textgreater{}"},     {'\n', " "}};
+    for (; *text; text++) {
+        const char *command = NULL;
+        for (size_t k = 0; k < sizeof special / sizeof special[0]; k++)
+            if (special[k].letter == *text) command = special[k].command;
+        if (command) {
+            cwi_writer_text(out, command);
+            continue;
+        }
+        if (strchr("&%$#_{}", *text)) cwi_writer_text(out, "\\");
+        cwi_writer_put(out, text, 1);
+    }
+}
+
+static void put_latex_cell(cwi_writer *out, const json_t *cell)
+{
+    char text[CWI_CELL_BYTES];
+    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    if (json_is_null(cell)) {
+        cwi_writer_text(out, "--");
+        return;
+    }
+    cwi_writer_text(out, is_marked(cell, "bold") ? "\\textbf{" : "");
+    cwi_writer_text(out, is_marked(cell, "underline") ? "\\underline{" : "");
+    put_latex_text(out, text_of_cell(cell, text));
+    cwi_writer_text(out, is_marked(cell, "underline") ? "}" : "");
+    cwi_writer_text(out, is_marked(cell, "bold") ? "}" : "");
+    if (stars[0]) {
+        cwi_writer_text(out, "$^{");
+        cwi_writer_text(out, stars);
+        cwi_writer_text(out, "}$");
+    }
+    if (!spread[0]) return;
+    cwi_writer_text(out, " {\\scriptsize$\\pm$");
+    cwi_writer_text(out, spread);
+    cwi_writer_text(out, "}");
+}
+
+static void put_latex_row(cwi_writer *out, const json_t *row)
+{
+    for (size_t c = 0; c < json_array_size(row); c++) {
+        cwi_writer_text(out, c ? " & " : "");
+        put_latex_cell(out, json_array_get(row, c));
+    }
+    cwi_writer_text(out, " \\\\\n");
+}
+
+/* Titles above the columns, with a line under each. */
+static void put_latex_spans(cwi_writer *out, const json_t *spans)
+{
+    char text[64];
+    size_t index, at = 1;
+    json_t *span;
+    if (json_array_size(spans) == 0) return;
+    json_array_foreach(spans, index, span)
+    {
+        snprintf(text, sizeof text, "%s\\multicolumn{%d}{c}{", index ? " & " : "",
+                 (int)json_integer_value(json_array_get(span, 1)));
+        cwi_writer_text(out, text);
+        put_latex_text(out, json_string_value(json_array_get(span, 0)));
+        cwi_writer_text(out, "}");
+    }
+    cwi_writer_text(out, " \\\\\n");
+    json_array_foreach(spans, index, span)
+    {
+        size_t width = (size_t)json_integer_value(json_array_get(span, 1));
+        snprintf(text, sizeof text, "\\cmidrule(lr){%zu-%zu}\n", at, at + width - 1);
+        if (json_string_value(json_array_get(span, 0))[0]) cwi_writer_text(out, text);
+        at += width;
+    }
+}
+
+static void put_latex_body(cwi_writer *out, const json_t *table)
+{
+    size_t index, next = 0;
+    const json_t *rules = json_object_get(table, "rules");
+    json_t *row;
+    put_latex_spans(out, json_object_get(table, "spans"));
+    put_latex_row(out, json_object_get(table, "columns"));
+    cwi_writer_text(out, "\\midrule\n");
+    json_array_foreach(json_object_get(table, "rows"), index, row)
+    {
+        if (json_number_value(json_array_get(rules, next)) == (double)index &&
+            next < json_array_size(rules)) {
+            cwi_writer_text(out, "\\midrule\n");
+            next++;
+        }
+        put_latex_row(out, row);
+    }
+}
+
+/* Columns of words are set flush left, those of numbers flush right. */
+static void put_latex_columns(cwi_writer *out, const json_t *table)
+{
+    const json_t *rows = json_object_get(table, "rows");
+    for (size_t c = 0; c < json_array_size(json_object_get(table, "columns")); c++)
+        cwi_writer_text(out, cwi_markup_is_numeric(rows, c) ? "r" : "l");
+}
+
+void cwi_plain_latex(cwi_writer *out, const json_t *page)
+{
+    size_t index;
+    json_t *section;
+    cwi_writer_text(out, "% Needs \\usepackage{booktabs}.\n");
+    json_array_foreach(json_object_get(page, "sections"), index, section)
+    {
+        const json_t *table = json_object_get(section, "table");
+        if (!table) continue;
+        cwi_writer_text(out, "\n\\begin{table}\n\\centering\n\\caption{");
+        put_latex_text(out, cwi_markup_get(section, "heading"));
+        cwi_writer_text(out, "}\n\\label{tab:");
+        cwi_writer_text(out, cwi_markup_get(section, "name"));
+        cwi_writer_text(out, "}\n\\begin{tabular}{");
+        put_latex_columns(out, table);
+        cwi_writer_text(out, "}\n\\toprule\n");
+        put_latex_body(out, table);
+        cwi_writer_text(out, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    }
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+/* Has any cell of the column this text beside its value? */
+static bool has_extra(const json_t *table, size_t c, const char *key)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(table, "rows"), index, row)
+    {
+        if (cwi_markup_get(json_array_get(row, c), key)[0]) return true;
+    }
+    return false;
+}
+
+static const char *const extras[] = {"spread", "stars"};
+static const char *const extra_titles[] = {"sd", "stars"};
+
+static int add_csv_titles(const json_t *table, size_t c, json_t *cells)
+{
+    char title[CWI_CELL_BYTES], extra[CWI_CELL_BYTES + 16];
+    print_title(table, c, title);
+    int bad = cwi_cell_add(cells, title);
+    for (size_t k = 0; k < 2; k++) {
+        if (!has_extra(table, c, extras[k])) continue;
+        snprintf(extra, sizeof extra, "%s %s", title, extra_titles[k]);
+        bad |= cwi_cell_add(cells, extra);
+    }
+    return bad;
+}
+
+static int add_csv_cells(const json_t *table, const json_t *row, size_t c, json_t *cells)
+{
+    char text[CWI_CELL_BYTES];
+    const json_t *cell = json_array_get(row, c);
+    int bad = cwi_cell_add(cells, text_of_cell(cell, text));
+    for (size_t k = 0; k < 2; k++)
+        if (has_extra(table, c, extras[k]))
+            bad |= cwi_cell_add(cells, cwi_markup_get(cell, extras[k]));
+    return bad;
+}
+
+cw_status cwi_plain_csv(cw_context *ctx, cwi_writer *out, const json_t *table)
+{
+    size_t n = json_array_size(json_object_get(table, "columns"));
+    const json_t *rows = json_object_get(table, "rows");
+    for (size_t r = 0; r <= json_array_size(rows); r++) {
+        json_t *cells = json_array();
+        int bad = cells == NULL;
+        for (size_t c = 0; c < n; c++)
+            bad |= r == 0 ? add_csv_titles(table, c, cells)
+                          : add_csv_cells(table, json_array_get(rows, r - 1), c, cells);
+        if (!bad) cwi_cells_csv(out, cells);
+        json_decref(cells);
+        if (bad) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    }
+    return CW_OK;
+}

@@ -1,0 +1,75 @@
+/* published.c - what the paper printed. */
+#include "report/published.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+
+cw_status cwi_published_read(cw_context *ctx, json_t **out)
+{
+    *out = json_loadb((const char *)cwi_published, cwi_published_bytes, 0, NULL);
+    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+const char *cwi_published_dataset(const json_t *published, json_int_t users, json_int_t items)
+{
+    size_t index;
+    json_t *set;
+    json_array_foreach(json_object_get(published, "datasets"), index, set)
+    {
+        if (json_integer_value(json_object_get(set, "users")) == users &&
+            json_integer_value(json_object_get(set, "items")) == items)
+            return json_string_value(json_object_get(set, "name"));
+    }
+    return NULL;
+}
+
+const char *cwi_published_title(const json_t *published, const char *name)
+{
+    const char *title =
+        json_string_value(json_object_get(json_object_get(published, "titles"), name));
+    return title ? title : name;
+}
+
+static bool is_text(const json_t *value, const char *text)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
+}
+
+/* A training set by its theta or by the file that `crosswise skew` writes for it. */
+static bool is_train_set(const json_t *published, const json_t *given)
+{
+    const char *name = json_string_value(published), *text = json_string_value(given);
+    char file[64];
+    if (json_equal(published, given)) return true;
+    if (!name || !text || strncmp(name, "theta ", 6) != 0) return false;
+    snprintf(file, sizeof file, "train_%.20s.csv", name + 6);
+    return strcmp(file, text) == 0;
+}
+
+/* Is this line of numbers about the row of an experiment? */
+static bool is_about(const json_t *line, const char *dataset, const json_t *row)
+{
+    return is_text(json_array_get(line, 0), dataset) &&
+           is_train_set(json_array_get(line, 1), json_object_get(row, "train_set")) &&
+           json_equal(json_array_get(line, 2), json_object_get(row, "backbone")) &&
+           json_equal(json_array_get(line, 3), json_object_get(row, "method")) &&
+           json_object_size(json_object_get(row, "varied")) == 0;
+}
+
+double cwi_published_value(const json_t *published, const char *dataset, const json_t *row,
+                           const char *metric)
+{
+    size_t index;
+    json_t *line;
+    int column = 4 + cwi_word_index("recall|ndcg|arp", metric);
+    if (!dataset) return NAN;
+    json_array_foreach(json_object_get(published, "numbers"), index, line)
+    {
+        const json_t *value = json_array_get(line, (size_t)column);
+        if (is_about(line, dataset, row) && json_is_number(value)) return json_number_value(value);
+    }
+    return NAN;
+}

@@ -1,0 +1,377 @@
+/* svg.c - a chart of a page's description as a drawing for a paper. */
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "experiment/cells.h"
+#include "report/markup.h"
+#include "report/page.h"
+#include "report/scale.h"
+
+enum {
+    WIDTH = 640,
+    LEFT = 72,
+    RIGHT = 624,
+    TOP = 16,
+    BOTTOM = 316,
+    LEGEND = 388,
+    LEGEND_COLUMN = 205,
+    LEGEND_COLUMNS = 3,
+    LEGEND_LINE = 20,
+    N_STYLES = 6
+};
+
+/* The same as in page.js: hues of Okabe and Ito that are dark enough on white. */
+static const char *const hues[N_STYLES] = {"#0072b2", "#d55e00", "#007f5f",
+                                           "#8f4a7d", "#7a6a00", "#444444"};
+static const char *const dashes[N_STYLES] = {"none", "8 4", "2 3", "10 3 2 3", "16 4", "5 2"};
+/* What is drawn over a tile of 8 x 8. */
+static const char *const hatches[N_STYLES] = {"",       "M-2 10L10 -2M-2 2L2 -2M6 10L10 6",
+                                              "M0 4H8", "M-2 -2L10 10M6 -2L10 2M-2 6L2 10",
+                                              "M4 0V8", "M0 4H8M4 0V8"};
+static const char *const points[N_STYLES] = {"M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+                                             "M-3.5 -3.5H3.5V3.5H-3.5Z",
+                                             "M0 -4.5L4.5 3.5H-4.5Z",
+                                             "M0 -5L5 0L0 5L-5 0Z",
+                                             "M-4 -4L4 4M-4 4L4 -4",
+                                             "M0 -5V5M-4 -3L4 3M-4 3L4 -3"};
+
+typedef enum kind { LINE, BAR, SCATTER } kind;
+
+typedef struct figure {
+    cwi_writer *out;
+    const json_t *x, *series;
+    size_t n, n_series;
+    kind kind;
+    bool has_numbers; /* x is an axis of numbers */
+    cwi_scale h, v;
+} figure;
+
+/* How a series looks: a number for all that sets it apart. */
+typedef struct look {
+    size_t hue, pattern;
+    bool is_reference;
+} look;
+
+/* ---- bits --------------------------------------------------------------------------------- */
+
+static void put(const figure *f, const char *text)
+{
+    cwi_writer_text(f->out, text);
+}
+
+/* A place or length, followed by what comes next. */
+static void put_at(const figure *f, double value, const char *after)
+{
+    char text[CWI_CELL_BYTES];
+    put(f, cwi_cell_fixed(value, 1, text));
+    put(f, after);
+}
+
+static void put_label(const figure *f, double x, double y, const char *anchor, const char *text)
+{
+    put(f, "<text x=\"");
+    put_at(f, x, "\" y=\"");
+    put_at(f, y, "\" text-anchor=\"");
+    put(f, anchor);
+    put(f, "\">");
+    cwi_markup_text(f->out, text);
+    put(f, "</text>\n");
+}
+
+static bool is_reference(const figure *f, size_t s)
+{
+    return json_is_true(json_object_get(json_array_get(f->series, s), "reference"));
+}
+
+/* As in page.js: the seventh series differs from the first, too, and references are black. */
+static look look_of(const figure *f, size_t s)
+{
+    size_t before = 0;
+    for (size_t k = 0; k < s; k++) before += is_reference(f, k);
+    if (is_reference(f, s)) return (look){.pattern = (before + 1) % N_STYLES, .is_reference = true};
+    return (look){s % N_STYLES, (s + s / N_STYLES) % N_STYLES, false};
+}
+
+static double value_of(const figure *f, size_t s, size_t k)
+{
+    const json_t *values = json_object_get(json_array_get(f->series, s), "values");
+    const json_t *value = json_array_get(values, k);
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return f->v.is_log && !(number > 0) ? NAN : number;
+}
+
+static double place_x(const figure *f, size_t k)
+{
+    if (f->has_numbers) return cwi_scale_place(&f->h, json_number_value(json_array_get(f->x, k)));
+    return LEFT + ((double)k + 0.5) * (RIGHT - LEFT) / (double)f->n;
+}
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static void measure(figure *f, const char *x_scale, const char *y_scale)
+{
+    f->h = (cwi_scale){
+        .is_log = strcmp(x_scale, "log") == 0, .start = LEFT, .end = RIGHT, .is_empty = true};
+    f->v = (cwi_scale){
+        .is_log = strcmp(y_scale, "log") == 0, .start = BOTTOM, .end = TOP, .is_empty = true};
+    if (!f->v.is_log && strcmp(y_scale, "fit") != 0) cwi_scale_add(&f->v, 0);
+    for (size_t k = 0; k < f->n; k++) {
+        cwi_scale_add(&f->h, json_number_value(json_array_get(f->x, k)));
+        for (size_t s = 0; s < f->n_series; s++) cwi_scale_add(&f->v, value_of(f, s, k));
+    }
+    cwi_scale_finish(&f->h);
+    cwi_scale_finish(&f->v);
+}
+
+static const char *print_mark(double value, int digits, char out[CWI_CELL_BYTES])
+{
+    char number[CWI_NUMBER_BYTES];
+    double rounded = value;
+    cwi_cell_fixed(value, digits >= 0 ? digits : 12, out);
+    if (digits >= 0 || !cwi_parse_real(out, strlen(out), &rounded)) return out;
+    cwi_print_real(rounded, number); /* as short as it can be */
+    cwi_copy_text(out, CWI_CELL_BYTES, number);
+    return out;
+}
+
+static void put_line(const figure *f, double x1, double y1, double x2, double y2)
+{
+    put(f, "M");
+    put_at(f, x1, " ");
+    put_at(f, y1, "L");
+    put_at(f, x2, " ");
+    put_at(f, y2, "");
+}
+
+static void put_y_axis(const figure *f, const char *title)
+{
+    double mark[CWI_MAX_MARKS];
+    char text[CWI_CELL_BYTES];
+    int digits;
+    size_t n = cwi_scale_marks(&f->v, mark, &digits);
+    put(f, "<path stroke=\"#d0d0d0\" d=\"");
+    for (size_t k = 0; k < n; k++) {
+        double y = cwi_scale_place(&f->v, mark[k]);
+        put_line(f, LEFT, y, RIGHT, y);
+    }
+    put(f, "\"/>\n");
+    for (size_t k = 0; k < n; k++)
+        put_label(f, LEFT - 6, cwi_scale_place(&f->v, mark[k]) + 4, "end",
+                  print_mark(mark[k], digits, text));
+    put(f, "<g transform=\"rotate(-90)\">");
+    put_label(f, -(TOP + BOTTOM) / 2.0, 16, "middle", title);
+    put(f, "</g>\n");
+}
+
+/* The words of a label, one under the other as far as they need it. */
+static void put_words(const figure *f, double x, const char *text)
+{
+    size_t room = (size_t)((RIGHT - LEFT) / 7 / (f->n > 0 ? f->n : 1));
+    for (int line = 0; *text && line < 3; line++) {
+        char part[CWI_CELL_BYTES];
+        size_t length = 0, next;
+        while (text[length] &&
+               (length == 0 || length + 1 + strcspn(text + length + 1, " ") <= room)) {
+            next = strcspn(text + length + (length > 0), " ");
+            length += next + (length > 0);
+        }
+        snprintf(part, sizeof part, "%.*s", (int)length, text);
+        put_label(f, x, BOTTOM + 18 + 15 * line, "middle", part);
+        text += length + (text[length] == ' ');
+    }
+}
+
+static void put_x_axis(const figure *f, const char *title)
+{
+    double mark[CWI_MAX_MARKS];
+    char text[CWI_CELL_BYTES];
+    int digits;
+    size_t n = f->has_numbers ? cwi_scale_marks(&f->h, mark, &digits) : f->n;
+    for (size_t k = 0; k < n; k++) {
+        const json_t *word = json_array_get(f->x, k);
+        if (f->has_numbers)
+            put_label(f, cwi_scale_place(&f->h, mark[k]), BOTTOM + 18, "middle",
+                      print_mark(mark[k], digits, text));
+        else if (json_is_string(word))
+            put_words(f, place_x(f, k), json_string_value(word));
+        else
+            put_words(f, place_x(f, k), print_mark(json_number_value(word), -1, text));
+    }
+    put(f, "<path stroke=\"#000\" fill=\"none\" d=\"");
+    put_line(f, LEFT, TOP, LEFT, BOTTOM);
+    put_line(f, LEFT, BOTTOM, RIGHT, BOTTOM);
+    put(f, "\"/>\n");
+    put_label(f, (LEFT + RIGHT) / 2.0, LEGEND - 24, "middle", title);
+}
+
+/* ---- series -------------------------------------------------------------------------------------
+ */
+
+static const char *color_of(look how)
+{
+    return how.is_reference ? "#000" : hues[how.hue];
+}
+
+static void put_point(const figure *f, double x, double y, look how)
+{
+    bool is_open = how.pattern >= 4; /* crosses and stars have no inside */
+    put(f, "<path transform=\"translate(");
+    put_at(f, x, " ");
+    put_at(f, y, ")\" d=\"");
+    put(f, points[how.pattern]);
+    put(f, "\" stroke=\"");
+    put(f, color_of(how));
+    put(f, "\" stroke-width=\"1.5\" fill=\"");
+    put(f, is_open ? "none" : color_of(how));
+    put(f, "\"/>\n");
+}
+
+static void begin_stroke(const figure *f, look how)
+{
+    put(f, "<path fill=\"none\" stroke=\"");
+    put(f, color_of(how));
+    put(f, how.is_reference ? "\" stroke-width=\"2.5\" stroke-dasharray=\""
+                            : "\" stroke-width=\"1.8\" stroke-dasharray=\"");
+    put(f, dashes[how.pattern]);
+    put(f, "\" d=\"");
+}
+
+static void draw_line(const figure *f, size_t s, look how)
+{
+    bool is_begun = false;
+    begin_stroke(f, how);
+    for (size_t k = 0; k < f->n; k++) {
+        double value = value_of(f, s, k);
+        if (isnan(value)) continue; /* a gap is bridged */
+        put(f, is_begun ? "L" : "M");
+        put_at(f, place_x(f, k), " ");
+        put_at(f, cwi_scale_place(&f->v, value), "");
+        is_begun = true;
+    }
+    put(f, is_begun ? "\"/>\n" : "M0 0\"/>\n");
+}
+
+static void draw_points(const figure *f, size_t s, look how)
+{
+    size_t stride = f->n / 20 + 1; /* more would hide the line */
+    for (size_t k = 0; k < f->n; k += f->kind == SCATTER ? 1 : stride) {
+        double value = value_of(f, s, k);
+        if (!isnan(value)) put_point(f, place_x(f, k), cwi_scale_place(&f->v, value), how);
+    }
+}
+
+static void put_box(const figure *f, double x, double y, double width, double height, look how)
+{
+    char fill[64];
+    put(f, "<rect x=\"");
+    put_at(f, x, "\" y=\"");
+    put_at(f, y, "\" width=\"");
+    put_at(f, width, "\" height=\"");
+    put_at(f, height > 0 ? height : 0, "\" stroke=\"");
+    put(f, color_of(how));
+    snprintf(fill, sizeof fill, "\" fill=\"url(#hatch%zu)\"/>\n", how.pattern);
+    put(f, fill);
+}
+
+static void draw_bars(const figure *f, size_t s, look how)
+{
+    double slot = (RIGHT - LEFT) / (double)f->n, width = 0.8 * slot / (double)f->n_series;
+    double base = f->v.is_log ? BOTTOM : cwi_scale_place(&f->v, 0);
+    for (size_t k = 0; k < f->n; k++) {
+        double value = value_of(f, s, k);
+        if (isnan(value)) continue;
+        double top = cwi_scale_place(&f->v, value);
+        put_box(f, place_x(f, k) - 0.4 * slot + (double)s * width, fmin(top, base), 0.95 * width,
+                fabs(base - top), how);
+    }
+}
+
+static void draw_series(const figure *f, size_t s)
+{
+    look how = look_of(f, s);
+    if (f->kind == BAR) draw_bars(f, s, how);
+    if (f->kind == LINE) draw_line(f, s, how);
+    if (f->kind == SCATTER || (f->kind == LINE && !how.is_reference)) draw_points(f, s, how);
+}
+
+/* ---- the whole
+ * -------------------------------------------------------------------------------------- */
+
+static void put_hatches(const figure *f)
+{
+    char head[160];
+    put(f, "<defs>\n");
+    for (size_t k = 0; k < N_STYLES && k < f->n_series; k++) {
+        look how = look_of(f, k);
+        snprintf(
+            head, sizeof head,
+            "<pattern id=\"hatch%zu\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">",
+            how.pattern);
+        put(f, head);
+        snprintf(head, sizeof head,
+                 "<rect width=\"8\" height=\"8\" fill=\"%s\"/><path d=\"%s\" stroke=\"#fff\" "
+                 "stroke-width=\"2\"/></pattern>\n",
+                 color_of(how), hatches[how.pattern]);
+        put(f, head);
+    }
+    put(f, "</defs>\n");
+}
+
+static void put_legend(const figure *f)
+{
+    for (size_t s = 0; s < f->n_series; s++) {
+        look how = look_of(f, s);
+        double x = 16 + (double)(s % LEGEND_COLUMNS) * LEGEND_COLUMN;
+        double y = LEGEND + (double)(s / LEGEND_COLUMNS) * LEGEND_LINE;
+        if (f->kind == BAR) put_box(f, x + 6, y - 6, 20, 12, how);
+        if (f->kind == LINE) {
+            begin_stroke(f, how);
+            put_line(f, x, y, x + 34, y);
+            put(f, "\"/>\n");
+        }
+        if (f->kind == SCATTER || (f->kind == LINE && !how.is_reference))
+            put_point(f, x + 17, y, how);
+        put_label(f, x + 40, y + 4, "start", cwi_markup_get(json_array_get(f->series, s), "name"));
+    }
+}
+
+static void put_head(const figure *f, const json_t *chart, const char *title)
+{
+    char head[256];
+    size_t lines = (f->n_series + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
+    size_t height = LEGEND + LEGEND_LINE * lines;
+    snprintf(head, sizeof head,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" height=\"%zu\" "
+             "viewBox=\"0 0 %d %zu\" font-family=\"Helvetica, Arial, sans-serif\" "
+             "font-size=\"13\">\n<title>",
+             WIDTH, height, WIDTH, height);
+    put(f, head);
+    cwi_markup_text(f->out, title);
+    put(f, "</title>\n<desc>");
+    cwi_markup_label(f->out, chart);
+    put(f, "</desc>\n");
+}
+
+void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
+{
+    const char *name = cwi_markup_get(chart, "kind");
+    figure f = {.out = out,
+                .x = json_object_get(chart, "x"),
+                .series = json_object_get(chart, "series"),
+                .kind = (kind)cwi_word_index("line|bar|scatter", name),
+                .has_numbers = cwi_chart_has_numbers(chart)};
+    f.n = json_array_size(f.x);
+    f.n_series = json_array_size(f.series);
+    measure(&f, cwi_markup_get(chart, "x_scale"), cwi_markup_get(chart, "y_scale"));
+    put_head(&f, chart, title);
+    if (f.kind == BAR) put_hatches(&f);
+    put_y_axis(&f, cwi_markup_get(chart, "y_title"));
+    put_x_axis(&f, cwi_markup_get(chart, "x_title"));
+    for (size_t s = 0; s < f.n_series; s++) draw_series(&f, s);
+    put_legend(&f);
+    put(&f, "</svg>\n");
+}
