@@ -1,5 +1,7 @@
 /* bench_evaluate.c - evaluation after an epoch, on the shapes of MovieLens-1M and -10M, five stars
  * only, with inner products of 128 numbers. */
+#include <string.h>
+
 #include "bench.h"
 #include "core/mem.h"
 #include "core/rng.h"
@@ -43,25 +45,26 @@ static int64_t rank_all(const shape *s, const float *scores)
     return found;
 }
 
-static cw_status time_all(cw_context *ctx, const shape *s, const cwi_ranker *ranker,
-                          const cwi_csr *mask, const cwi_pairs *held, const int64_t *degree,
-                          float *scores)
+static cw_status time_all(bench *b, const shape *s, const cwi_ranker *ranker, const cwi_csr *mask,
+                          const cwi_pairs *held, const int64_t *degree, float *scores)
 {
     cw_status status = CW_OK;
     int64_t found = 0;
-    char name[64];
+    char name[3][64];
     cwi_metrics m;
 
-    printf("shape of %s\n", s->name);
-    BENCH("evaluate/score, one thread", RUNS, s->n_users, "users", score_all(s, ranker, scores));
-    BENCH("evaluate/topk, one thread", RUNS, s->n_users, "users", found += rank_all(s, scores));
-    snprintf(name, sizeof name, "evaluate/all, %d threads", cw_context_threads(ctx));
-    BENCH(name, RUNS, s->n_users, "users",
-          if (status == CW_OK) status = cwi_evaluate(ctx, ranker, mask, held, degree, K, &m));
+    snprintf(name[0], sizeof name[0], "evaluate/%s/score 1 thread", s->name);
+    snprintf(name[1], sizeof name[1], "evaluate/%s/topk 1 thread", s->name);
+    snprintf(name[2], sizeof name[2], "evaluate/%s/all %d threads", s->name,
+             cw_context_threads(b->ctx));
+    BENCH(b, name[0], RUNS, s->n_users, "users", score_all(s, ranker, scores));
+    BENCH(b, name[1], RUNS, s->n_users, "users", found += rank_all(s, scores));
+    BENCH(b, name[2], RUNS, s->n_users, "users",
+          if (status == CW_OK) status = cwi_evaluate(b->ctx, ranker, mask, held, degree, K, &m));
     return found > 0 ? status : CW_BAD_DATA;
 }
 
-static cw_status run(cw_context *ctx, const shape *s)
+static cw_status time_shape(bench *b, const shape *s)
 {
     cw_status status = CW_NO_MEMORY;
     cwi_rng rng;
@@ -69,23 +72,23 @@ static cw_status run(cw_context *ctx, const shape *s)
     cwi_csr mask = {0};
     cwi_pairs seen = {0}, held = {0};
     int64_t rows = (int64_t)s->n_users + s->n_items;
-    float *vectors = cwi_alloc(ctx, (size_t)rows, DIM * sizeof *vectors);
-    float *scores = cwi_alloc(ctx, (size_t)s->n_items, BLOCK * sizeof *scores);
-    int64_t *degree = cwi_alloc(ctx, (size_t)s->n_items, sizeof *degree);
+    float *vectors = cwi_alloc(b->ctx, (size_t)rows, DIM * sizeof *vectors);
+    float *scores = cwi_alloc(b->ctx, (size_t)s->n_items, BLOCK * sizeof *scores);
+    int64_t *degree = cwi_alloc(b->ctx, (size_t)s->n_items, sizeof *degree);
 
     if (!vectors || !degree || !scores) goto done;
     cwi_rng_init(&rng, 1, CWI_RNG_TEST, 0);
     for (int64_t k = 0; k < rows * DIM; k++) vectors[k] = (float)cwi_rng_real(&rng) - 0.5f;
-    CW_TRY(cwi_pairs_create(ctx, s->n_seen, &seen));
-    CW_TRY(cwi_pairs_create(ctx, s->n_held, &held));
+    CW_TRY(cwi_pairs_create(b->ctx, s->n_seen, &seen));
+    CW_TRY(cwi_pairs_create(b->ctx, s->n_held, &held));
     draw_pairs(&rng, s, &seen);
     draw_pairs(&rng, s, &held);
     cwi_degrees(seen.item, seen.count, s->n_items, degree);
-    CW_TRY(cwi_csr_create(ctx, seen.user, seen.item, seen.count, s->n_users, &mask));
+    CW_TRY(cwi_csr_create(b->ctx, seen.user, seen.item, seen.count, s->n_users, &mask));
     cwi_csr_sort(&mask);
     cwi_ranker_dot(vectors, vectors + (int64_t)s->n_users * DIM, s->n_users, s->n_items, DIM,
                    &ranker);
-    CW_TRY(time_all(ctx, s, &ranker, &mask, &held, degree, scores));
+    CW_TRY(time_all(b, s, &ranker, &mask, &held, degree, scores));
 done:
     cwi_ranker_close(&ranker);
     cwi_csr_clear(&mask);
@@ -97,17 +100,18 @@ done:
     return status;
 }
 
-int main(void)
+static cw_status run(bench *b)
 {
-    static const shape shapes[] = {{"MovieLens-1M", 5881, 2705, 158296, 44700},
-                                   {"MovieLens-10M", 61770, 6958, 1073769, 306791}};
-    cw_context *ctx;
-    if (cw_context_create(&ctx) != CW_OK) return 1;
+    static const shape shapes[] = {{"ml1m", 5881, 2705, 158296, 44700},
+                                   {"ml10m", 61770, 6958, 1139104, 306791}};
+    cw_status status = CW_OK;
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-        if (run(ctx, &shapes[s]) != CW_OK) {
-            fprintf(stderr, "bench_evaluate: %s\n", cw_context_error(ctx));
-            return 1;
-        }
-    cw_context_free(ctx);
-    return 0;
+        if (!b->shape || strcmp(b->shape, shapes[s].name) == 0) CW_TRY(time_shape(b, &shapes[s]));
+done:
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return bench_main(argc, argv, run);
 }
