@@ -31,9 +31,11 @@ int bench_main(int argc, char **argv, cw_status (*run)(bench *b));
 
 void bench_row(bench *b, const bench_figure *figure);
 
-/* Measure large copies and matrix products on the threads of the context, print both and keep
- * them in b. */
+/* Measure large copies and matrix products on the threads of the context and keep the best speeds
+ * so far in b: on a machine with other work, measure before and after. */
 cw_status bench_machine(bench *b);
+/* Print both. */
+void bench_machine_rows(bench *b);
 
 /* How close to the roof: the time that bytes and operations need at least, over the time taken. */
 double bench_share(const bench *b, double bytes, double operations, double seconds);

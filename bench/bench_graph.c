@@ -94,6 +94,7 @@ static cw_status run(bench *b)
     cw_status status;
     CW_TRY(bench_dataset(b, b->shape ? b->shape : "gowalla", &data));
     CW_TRY(bench_machine(b));
+    bench_machine_rows(b);
     CW_TRY(time_products(b, data));
     for (int w = 0; w < N_WIDTHS; w++) CW_TRY(time_steps(b, data, widths[w]));
 done:
