@@ -69,16 +69,18 @@ int bench_main(int argc, char **argv, cw_status (*run)(bench *b))
 
 void bench_row(bench *b, const bench_figure *figure)
 {
-    double speed = figure->amount / figure->seconds;
-    const char *note = figure->note ? figure->note : "";
-    char share[16] = "";
+    bool is_timed = figure->seconds > 0;
+    double value = is_timed ? figure->amount / figure->seconds : figure->amount;
+    const char *note = figure->note ? figure->note : "", *per = is_timed ? "/s" : "";
+    char seconds[24] = "", share[16] = "";
+    if (is_timed) snprintf(seconds, sizeof seconds, "%.4f s", figure->seconds);
     if (figure->share > 0) snprintf(share, sizeof share, "%.1f %%", 100 * figure->share);
-    printf("%-34s %10.4f s %12.2f %s/s %9s  %s\n", figure->name, figure->seconds, speed,
-           figure->unit, share, note);
+    printf("%-38s %12s %14.2f %s%-*s %8s  %s\n", figure->name, seconds, value, figure->unit,
+           12 - (int)strlen(figure->unit), per, share, note);
     fflush(stdout);
     if (b->rows)
-        fprintf(b->rows, "%s,%.6g,%.6g,%s/s,%.4g,%s\n", figure->name, figure->seconds, speed,
-                figure->unit, figure->share, note);
+        fprintf(b->rows, "%s,%.6g,%.6g,%s%s,%.4g,%s\n", figure->name, figure->seconds, value,
+                figure->unit, per, figure->share, note);
 }
 
 /* ---- the machine -------------------------------------------------------------------- */
@@ -154,19 +156,111 @@ static void print_speed(bench *b, const char *what, double speed, const char *un
     char name[64];
     int threads = cw_context_threads(b->ctx);
     snprintf(name, sizeof name, "machine/%s %d thread%s", what, threads, threads > 1 ? "s" : "");
-    bench_print(b, name, 1e-9 * speed, unit, 1);
+    bench_print(b, name, 1e-9 * speed, unit, 0);
 }
 
 void bench_machine_rows(bench *b)
 {
-    print_speed(b, "copy", b->copy_speed, "GB");
-    print_speed(b, "sgemm", b->gemm_speed, "GFLOP");
+    print_speed(b, "copy", b->copy_speed, "GB/s");
+    print_speed(b, "sgemm", b->gemm_speed, "GFLOP/s");
 }
 
 double bench_share(const bench *b, double bytes, double operations, double seconds)
 {
     double memory = bytes / b->copy_speed, arithmetic = operations / b->gemm_speed;
     return (memory > arithmetic ? memory : arithmetic) / seconds;
+}
+
+/* ---- training and evaluation -------------------------------------------------------- */
+
+cw_status bench_steps(cwi_trainer *t, double limit_s, int64_t *steps, double *seconds)
+{
+    cw_status status;
+    double start;
+    *steps = 0;
+    CW_TRY(cwi_trainer_step(t)); /* the first one touches memory for the first time */
+    start = bench_now();
+    do {
+        CW_TRY(cwi_trainer_step(t));
+        *seconds = bench_now() - start;
+    } while (++*steps < t->steps_per_epoch && (*steps < 2 || *seconds < limit_s));
+done:
+    return status;
+}
+
+cw_status bench_epoch(cwi_trainer *t, double limit_s, int64_t *steps, double *seconds)
+{
+    cw_status status;
+    CW_TRY(bench_steps(t, limit_s, steps, seconds));
+    *seconds *= (double)t->steps_per_epoch / (double)*steps;
+    double start = bench_now();
+    CW_TRY(cwi_adam_settle(t->ctx, &t->adam, &t->params));
+    *seconds += bench_now() - start;
+done:
+    return status;
+}
+
+/* Users below the limit who have a held-out row; those rows become `some`. */
+static int64_t take_users(const cwi_pairs *held, int32_t limit, cwi_pairs *some, bool *is_there)
+{
+    int64_t users = 0;
+    some->count = 0;
+    for (int64_t k = 0; k < held->count; k++) {
+        if (held->user[k] >= limit) continue;
+        users += !is_there[held->user[k]];
+        is_there[held->user[k]] = true;
+        some->user[some->count] = held->user[k];
+        some->item[some->count++] = held->item[k];
+    }
+    return users;
+}
+
+/* Evaluate the first users, four times as many each time until it takes long enough. */
+static cw_status evaluate_some(const cwi_trainer *t, const cwi_ranker *ranker,
+                               const cwi_pairs *held, double limit_s, int64_t *users, int64_t *all,
+                               double *seconds)
+{
+    enum { FIRST_USERS = 512 };
+    cw_status status = CW_NO_MEMORY;
+    cwi_metrics metrics;
+    cwi_pairs some = {0};
+    int32_t n_users = t->dataset->n_users, limit = FIRST_USERS;
+    bool *is_there = cwi_alloc_zero(t->ctx, (size_t)n_users, sizeof *is_there);
+    if (!is_there) goto done;
+    CW_TRY(cwi_pairs_create(t->ctx, held->count, &some));
+    *all = take_users(held, n_users, &some, is_there);
+    do {
+        if (limit > n_users) limit = n_users;
+        memset(is_there, 0, (size_t)n_users * sizeof *is_there);
+        *users = take_users(held, limit, &some, is_there);
+        double start = bench_now();
+        CW_TRY(cwi_evaluate(t->ctx, ranker, &t->training.by_user, &some, t->training.degree,
+                            t->metric_k, &metrics));
+        *seconds = bench_now() - start;
+        limit *= 4;
+    } while (*users < *all && (*seconds < limit_s || *users == 0));
+    *seconds *= (double)*all / (double)*users;
+done:
+    cwi_pairs_clear(&some);
+    cwi_free(is_there);
+    return status;
+}
+
+cw_status bench_evaluation(const cwi_trainer *t, double limit_s, int64_t *some, int64_t *all,
+                           double *seconds)
+{
+    cw_status status;
+    const cwi_pairs *held = t->dataset->part;
+    cwi_ranker ranker = {0};
+    double start = bench_now();
+    held += held[CW_PART_VALID].count > 0 ? CW_PART_VALID : CW_PART_TEST;
+    CW_TRY(cwi_trainer_rank(t, &t->params, &ranker));
+    double opened = bench_now() - start;
+    CW_TRY(evaluate_some(t, &ranker, held, limit_s, some, all, seconds));
+    *seconds += opened;
+done:
+    cwi_ranker_close(&ranker);
+    return status;
 }
 
 /* ---- datasets ----------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "core/context.h"
+#include "train/train.h"
 
 /* What a benchmark program was asked for, and what it knows of the machine. */
 typedef struct bench {
@@ -21,7 +21,7 @@ typedef struct bench_figure {
     const char *name; /* subject/what, without a comma */
     double amount;
     const char *unit;
-    double seconds;
+    double seconds;   /* 0: the amount is a figure by itself */
     double share;     /* of what the machine could do at best; 0: not known */
     const char *note; /* without a comma; NULL: none */
 } bench_figure;
@@ -39,6 +39,19 @@ void bench_machine_rows(bench *b);
 
 /* How close to the roof: the time that bytes and operations need at least, over the time taken. */
 double bench_share(const bench *b, double bytes, double operations, double seconds);
+
+/* Steps of training after a first one: an epoch of them, or as many as fit into the limit. */
+cw_status bench_steps(cwi_trainer *t, double limit_s, int64_t *steps, double *seconds);
+
+/* The same, scaled up to an epoch.
+ *   steps  how many were made for it */
+cw_status bench_epoch(cwi_trainer *t, double limit_s, int64_t *steps, double *seconds);
+
+/* One evaluation as after an epoch, scaled up from as many users as the limit asks for.
+ *   some  how many were evaluated
+ *   all   how many there are with held-out rows */
+cw_status bench_evaluation(const cwi_trainer *t, double limit_s, int64_t *some, int64_t *all,
+                           double *seconds);
 
 /* The shapes by name: index 0, 1, ...; NULL past the last or when b asks for another. */
 enum { BENCH_SHAPES = 3 };
