@@ -3,7 +3,8 @@
 #   bench/peers/run.sh [ROUNDS]
 # Makes a virtual environment in build/peers and installs torch and implicit there from PyPI,
 # which are several gigabytes; nothing of crosswise needs them.  Each round (2) measures every
-# side once; the best of all rounds is compared.
+# side once; the best of all rounds is compared.  PEERS_PYTHON names another interpreter that has
+# both packages, PEERS_DATA another dataset folder.
 set -eu
 cd "$(dirname "$0")/../.."
 . bench/peers/common.sh
@@ -19,8 +20,12 @@ fi
 make_data
 export OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=$threads
 
+# Threads of OpenMP that wait by spinning are fast on an idle machine and several times slower on a
+# busy one: the better of both ways counts.
 peer() { # SUBJECT
-    "$python" bench/peers/peer.py "$1" $data --threads $threads
+    for policy in active passive; do
+        OMP_WAIT_POLICY=$policy "$python" bench/peers/peer.py "$1" "$data" --threads $threads
+    done | smallest
 }
 
 train() { # FIELD OPTION...

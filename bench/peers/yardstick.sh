@@ -19,7 +19,7 @@ crosswise_epoch() { # THREADS
 
 for round in $(seq "$rounds"); do
     echo "round $round of $rounds, seconds an epoch"
-    keep yardstick "$(build/bench/yardstick $data/train.csv "$epochs" |
+    keep yardstick "$(build/bench/yardstick "$data/train.csv" "$epochs" |
         sed 's/.*"epoch_s": \([0-9.]*\).*/\1/')"
     keep "crosswise, 1 thread" "$(crosswise_epoch 1)"
     keep "crosswise, 2 threads" "$(crosswise_epoch 2)"
