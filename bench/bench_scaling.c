@@ -112,18 +112,33 @@ done:
     return status;
 }
 
-/* Slope of the line through the logarithms by least squares. */
-static double exponent(const double *value, const double *seconds, int n)
+/* Slope of the line through the logarithms by least squares, and its standard error, which tells
+ * growth from noise; a line through two points has none. */
+static double exponent(const double *value, const double *seconds, int n, double *error)
 {
-    double x = 0, y = 0, xx = 0, xy = 0;
+    double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (int k = 0; k < n; k++) {
         double lx = log(value[k]), ly = log(seconds[k]);
-        x += lx;
-        y += ly;
+        x += lx / n;
+        y += ly / n;
+    }
+    for (int k = 0; k < n; k++) {
+        double lx = log(value[k]) - x, ly = log(seconds[k]) - y;
         xx += lx * lx;
         xy += lx * ly;
+        yy += ly * ly;
     }
-    return (n * xy - x * y) / (n * xx - x * x);
+    *error = n > 2 ? sqrt(fmax(0, yy - xy * xy / xx) / (n - 2) / xx) : 0;
+    return xy / xx;
+}
+
+static void print_exponent(bench *b, const series *x, int s)
+{
+    char name[96], note[64] = "two points";
+    double error, slope = exponent(x->value, x->seconds[s], x->n, &error);
+    snprintf(name, sizeof name, "scaling/%s/%s", subjects[s].name, axis_name[x->along]);
+    if (x->n > 2) snprintf(note, sizeof note, "standard error %.2f", error);
+    bench_row(b, &(bench_figure){name, slope, "exponent", 0, 0, note});
 }
 
 static void print_series(bench *b, const series *x)
@@ -135,8 +150,7 @@ static void print_series(bench *b, const series *x)
                      x->value[k]);
             bench_print(b, name, 1, "times", x->seconds[s][k]);
         }
-        snprintf(name, sizeof name, "scaling/%s/%s", subjects[s].name, axis_name[x->along]);
-        if (x->n > 1) bench_print(b, name, exponent(x->value, x->seconds[s], x->n), "exponent", 0);
+        if (x->n > 1) print_exponent(b, x, s);
     }
 }
 
