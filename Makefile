@@ -27,9 +27,12 @@ check: deps-check ## every check and test; ends with a line of counts
 	@tools/check
 
 .PHONY: bench
-bench: release ## run all benchmarks
-	@for program in build/release/bench/bench_*; do \
-	    if [ -x $$program ] && [ -f $$program ]; then $$program || exit 1; fi; done
+bench: release ## run all benchmarks, in minutes; leaves build/bench.json (docs/performance.md)
+	@bench/run.sh
+
+.PHONY: bench-record
+bench-record: release ## the same, and add the figures to bench/results.csv
+	@bench/run.sh --record
 
 .PHONY: fuzz
 fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
@@ -63,7 +66,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps-%:
 	@mkdir -p build

@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "crosswise/crosswise.h"
-
 enum { RUNS = 5 };
 
 /* A small generator of its own, so that the files are the same everywhere. */
@@ -77,18 +75,29 @@ static void write_hashes(FILE *file)
     }
 }
 
-static void read_file(const char *path)
+static cw_status read_file(bench *b, const char *path)
 {
-    cw_context *ctx;
     cw_interactions *rows;
-
-    if (cw_context_create(&ctx) != CW_OK) exit(1);
-    if (cw_import(ctx, &path, 1, NULL, &rows) != CW_OK) {
-        fprintf(stderr, "%s\n", cw_context_error(ctx));
-        exit(1);
-    }
+    cw_status status = cw_import(b->ctx, &path, 1, NULL, &rows);
     cw_interactions_free(rows);
-    cw_context_free(ctx);
+    return status;
+}
+
+/* Core filter and debiased split of what the file holds. */
+static cw_status time_split(bench *b, const char *name, const char *path)
+{
+    cw_interactions *rows;
+    cw_dataset *data = NULL;
+    cw_status status = cw_import(b->ctx, &path, 1, NULL, &rows);
+    if (status != CW_OK) return status;
+    BENCH(
+        b, name, RUNS, cw_interactions_count(rows), "rows", if (status == CW_OK) {
+            cw_dataset_free(data);
+            status = cw_dataset_prepare(b->ctx, rows, NULL, &data);
+        });
+    cw_dataset_free(data);
+    cw_interactions_free(rows);
+    return status;
 }
 
 /* The same text again, compressed, so that MB/s of text can be compared. */
@@ -106,33 +115,55 @@ static void pack(const char *from, const char *to)
     fclose(in);
 }
 
-static void measure(const char *name, void (*generate)(FILE *), int also_packed)
+typedef struct kind {
+    const char *name;
+    void (*generate)(FILE *);
+    bool is_packed; /* read it compressed, too */
+    bool is_split;  /* split what was read, too */
+} kind;
+
+static cw_status measure(bench *b, const kind *k)
 {
-    char path[] = "/tmp/bench_import_XXXXXX", packed[sizeof path + 3], packed_name[64];
+    char path[] = "/tmp/bench_import_XXXXXX", packed[sizeof path + 3], name[64];
+    cw_status status = CW_OK;
     int fd = mkstemp(path);
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
 
     if (!file) exit(1);
-    generate(file);
+    k->generate(file);
     double megabytes = (double)ftell(file) / 1e6;
     if (fclose(file) != 0) exit(1);
-    BENCH(name, RUNS, megabytes, "MB", read_file(path));
-    if (also_packed) {
+    snprintf(name, sizeof name, "import/%s", k->name);
+    BENCH(b, name, RUNS, megabytes, "MB", if (status == CW_OK) status = read_file(b, path));
+    if (k->is_packed && status == CW_OK) {
         snprintf(packed, sizeof packed, "%s.gz", path);
-        snprintf(packed_name, sizeof packed_name, "%s, gzip", name);
+        snprintf(name, sizeof name, "import/%s gzip", k->name);
         pack(path, packed);
-        BENCH(packed_name, RUNS, megabytes, "MB", read_file(packed));
+        BENCH(b, name, RUNS, megabytes, "MB", if (status == CW_OK) status = read_file(b, packed));
         unlink(packed);
     }
+    if (k->is_split && status == CW_OK) {
+        snprintf(name, sizeof name, "split/%s", k->name);
+        status = time_split(b, name, path);
+    }
     unlink(path);
+    return status;
 }
 
-int main(void)
+static cw_status run(bench *b)
 {
-    measure("import ratings.dat", write_dat, 1);
-    measure("import csv, rating and time", write_csv, 0);
-    measure("import csv, pairs", write_pairs, 0);
-    measure("import adjacency lists", write_lists, 1);
-    measure("import ifashion", write_hashes, 0);
-    return 0;
+    static const kind kinds[] = {{"ratings.dat", write_dat, true, true},
+                                 {"csv rating and time", write_csv, false, false},
+                                 {"csv pairs", write_pairs, false, true},
+                                 {"adjacency lists", write_lists, true, false},
+                                 {"ifashion", write_hashes, false, false}};
+    cw_status status = CW_OK;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && status == CW_OK; k++)
+        status = measure(b, &kinds[k]);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return bench_main(argc, argv, run);
 }
