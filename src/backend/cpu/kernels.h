@@ -166,38 +166,50 @@ static void adam(float *theta, float *m, float *v, const float *gradient, int64_
     }
 }
 
-/*
- * A few numbers at a time stay in registers over all gaps; always as many as there is room for, so
- * that compilers use whole vectors: those beyond the end are zero and not written.  The pull of the
- * L2 term goes by theta in the middle of the move.
- */
+/* Some numbers after all gaps; the pull of the L2 term goes by theta in the middle of the move. */
+__attribute__((always_inline)) static inline void miss(const cwi_adam_gap *gaps, int n_gaps,
+                                                       float *restrict t, float *restrict m,
+                                                       float *restrict v, int n)
+{
+    for (int g = 0; g < n_gaps; g++) {
+        const float m_rate = gaps[g].m_rate, pull_rate = gaps[g].pull_rate, eps = gaps[g].epsilon;
+        const float decay = gaps[g].decay, v_middle = gaps[g].v_middle;
+        const float m_left = gaps[g].m_left, v_left = gaps[g].v_left;
+        for (int l = 0; l < n; l++) {
+            float slope = decay * t[l], square = slope * slope;
+            float over = 1.0f / (sqrtf(v_middle * v[l] + (1.0f - v_middle) * square) + eps);
+            float move = m_rate * m[l] * over, pull = pull_rate * over;
+            slope = decay * (t[l] - 0.5f * (move + pull * slope));
+            t[l] -= move + pull * slope;
+            m[l] = m_left * m[l] + (1.0f - m_left) * slope;
+            v[l] = v_left * v[l] + (1.0f - v_left) * square;
+        }
+    }
+}
+
+/* Whole vectors stay in registers over all gaps; what is left over goes one by one. */
 static void adam_missed(const float *theta, const float *m, const float *v, int64_t n,
                         const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
                         float *new_v)
 {
-    enum { AT_ONCE = 32 };
-    for (int64_t first = 0; first < n; first += AT_ONCE) {
-        float t[AT_ONCE] = {0}, mm[AT_ONCE] = {0}, vv[AT_ONCE] = {0};
-        size_t bytes = (size_t)(n - first < AT_ONCE ? n - first : AT_ONCE) * sizeof *t;
-        memcpy(t, theta + first, bytes);
-        memcpy(mm, m + first, bytes);
-        memcpy(vv, v + first, bytes);
-        for (int g = 0; g < n_gaps; g++) {
-            const cwi_adam_gap gap = gaps[g];
-            for (int l = 0; l < AT_ONCE; l++) {
-                float slope = gap.decay * t[l], square = slope * slope;
-                float middle = gap.v_middle * vv[l] + (1.0f - gap.v_middle) * square;
-                float over = 1.0f / (sqrtf(middle) + gap.epsilon);
-                float move = gap.m_rate * mm[l] * over, pull = gap.pull_rate * over;
-                slope = gap.decay * (t[l] - 0.5f * (move + pull * slope));
-                t[l] -= move + pull * slope;
-                mm[l] = gap.m_left * mm[l] + (1.0f - gap.m_left) * slope;
-                vv[l] = gap.v_left * vv[l] + (1.0f - gap.v_left) * square;
-            }
-        }
-        memcpy(new_theta + first, t, bytes);
-        if (new_m) memcpy(new_m + first, mm, bytes);
-        if (new_v) memcpy(new_v + first, vv, bytes);
+    enum { AT_ONCE = 2 * LANES };
+    float t[AT_ONCE], mm[AT_ONCE], vv[AT_ONCE];
+    int64_t j = 0;
+    for (; j + AT_ONCE <= n; j += AT_ONCE) {
+        memcpy(t, theta + j, sizeof t);
+        memcpy(mm, m + j, sizeof mm);
+        memcpy(vv, v + j, sizeof vv);
+        miss(gaps, n_gaps, t, mm, vv, AT_ONCE);
+        memcpy(new_theta + j, t, sizeof t);
+        if (new_m) memcpy(new_m + j, mm, sizeof mm);
+        if (new_v) memcpy(new_v + j, vv, sizeof vv);
+    }
+    for (; j < n; j++) {
+        t[0] = theta[j], mm[0] = m[j], vv[0] = v[j];
+        miss(gaps, n_gaps, t, mm, vv, 1);
+        new_theta[j] = t[0];
+        if (new_m) new_m[j] = mm[0];
+        if (new_v) new_v[j] = vv[0];
     }
 }
 
