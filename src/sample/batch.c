@@ -28,6 +28,13 @@ void cwi_batch_clear(cwi_batch *batch)
     *batch = (cwi_batch){0};
 }
 
+void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows)
+{
+    batch->n_groups = 1;
+    batch->group[0] = (cwi_group){.slots = slots, .rows = rows, .first_slot = 0};
+    batch->n_slots = slots * rows;
+}
+
 int64_t cwi_batch_rows(const cwi_batch *batch)
 {
     int64_t rows = 0;

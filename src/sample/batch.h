@@ -29,6 +29,9 @@ typedef struct cwi_batch {
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out);
 void cwi_batch_clear(cwi_batch *batch); /* a zeroed one is fine */
 
+/* One group of rows with so many slots each, whose slots are filled from the first on. */
+void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows);
+
 /* Number of rows of all groups. */
 int64_t cwi_batch_rows(const cwi_batch *batch);
 

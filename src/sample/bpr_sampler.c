@@ -92,19 +92,11 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     if (status != CW_OK) return status;
     int64_t rows = cwi_batch_gather(batch, 0, 2, ROWS_A_CHUNK, s->kept,
                                     cwi_pool_chunks(s->batch, ROWS_A_CHUNK));
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = 2, .rows = rows, .first_slot = 0};
-    batch->n_slots = 2 * rows;
+    cwi_batch_fill(batch, 2, rows);
     luck->slots[0] = 2;
     luck->attempts[0] += s->batch;
     luck->accepted[0] += rows;
     return CW_OK;
 }
 
-static int64_t keep(const void *opened, const cwi_batch *batch)
-{
-    (void)opened;
-    return cwi_batch_rows(batch);
-}
-
-const cwi_sampler cwi_sampler_bpr = {"bpr", open_state, draw, keep, close_state};
+const cwi_sampler cwi_sampler_bpr = {"bpr", open_state, draw, NULL, close_state};

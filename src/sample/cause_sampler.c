@@ -229,10 +229,4 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return CW_OK;
 }
 
-static int64_t keep(const void *opened, const cwi_batch *batch)
-{
-    (void)opened;
-    return cwi_batch_rows(batch);
-}
-
-const cwi_sampler cwi_sampler_cause = {"cause", open_state, draw, keep, close_state};
+const cwi_sampler cwi_sampler_cause = {"cause", open_state, draw, NULL, close_state};

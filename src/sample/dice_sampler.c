@@ -266,19 +266,11 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     s->step = now->step;
     s->margin_now = s->margin * pow(s->margin_decay, (double)now->epoch);
     s->out = batch;
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = 2, .rows = rows, .first_slot = 0};
-    batch->n_slots = 2 * rows;
+    cwi_batch_fill(batch, 2, rows);
     luck->slots[0] = 2;
     luck->attempts[0] += s->batch * s->negatives;
     luck->accepted[0] += rows;
     return cwi_pool_for(ctx, positives, POSITIVES_A_CHUNK, draw_chunk, s);
 }
 
-static int64_t keep(const void *opened, const cwi_batch *batch)
-{
-    (void)opened;
-    return cwi_batch_rows(batch);
-}
-
-const cwi_sampler cwi_sampler_dice = {"dice", open_state, draw, keep, close_state};
+const cwi_sampler cwi_sampler_dice = {"dice", open_state, draw, NULL, close_state};

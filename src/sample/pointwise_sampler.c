@@ -118,20 +118,12 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
         batch->mark[2 * k] = (float)label_of(s, batch->item[2 * k]);
         batch->mark[2 * k + 1] = 0;
     }
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = 1, .rows = 2 * twos, .first_slot = 0};
-    batch->n_slots = 2 * twos;
+    cwi_batch_fill(batch, 1, 2 * twos);
     luck->slots[0] = 2;
     luck->attempts[0] += s->twos;
     luck->accepted[0] += twos;
     return CW_OK;
 }
 
-static int64_t keep(const void *opened, const cwi_batch *batch)
-{
-    (void)opened;
-    return cwi_batch_rows(batch);
-}
-
-const cwi_sampler cwi_sampler_pointwise = {"pointwise", open_state, draw, keep, close_state};
-const cwi_sampler cwi_sampler_weighted = {"weighted", open_weighted, draw, keep, close_state};
+const cwi_sampler cwi_sampler_pointwise = {"pointwise", open_state, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_weighted = {"weighted", open_weighted, draw, NULL, close_state};

@@ -64,7 +64,7 @@ typedef struct cwi_moment {
  *   open   required: *max_slots is the most a batch will hold
  *   draw   required: fill the batch of this moment: a function of the seed and the moment alone.
  *          luck is added to.
- *   keep   required: how many of the rows drawn a step shall train on
+ *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
  *   close  required: accepts NULL
  */
 typedef struct cwi_sampler {

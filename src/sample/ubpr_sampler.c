@@ -68,19 +68,11 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     state *s = opened;
     s->step = now->step;
     s->out = batch;
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = 2, .rows = s->batch, .first_slot = 0};
-    batch->n_slots = 2 * s->batch;
+    cwi_batch_fill(batch, 2, s->batch);
     luck->slots[0] = 2;
     luck->attempts[0] += s->batch;
     luck->accepted[0] += s->batch;
     return cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
 }
 
-static int64_t keep(const void *opened, const cwi_batch *batch)
-{
-    (void)opened;
-    return cwi_batch_rows(batch);
-}
-
-const cwi_sampler cwi_sampler_ubpr = {"ubpr", open_state, draw, keep, close_state};
+const cwi_sampler cwi_sampler_ubpr = {"ubpr", open_state, draw, NULL, close_state};

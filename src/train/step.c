@@ -19,8 +19,10 @@ static cwi_rows rows_of(const cwi_trainer *t, int g, int64_t first)
 /* Keep the hardest rows of the batch, as many as the sampler says. */
 static void select_rows(cwi_trainer *t)
 {
-    int64_t first = 0, keep = t->method->sampler->keep(t->sampler, &t->batch);
-    if (!t->method->selects || keep == cwi_batch_rows(&t->batch)) return;
+    const cwi_sampler *sampler = t->method->sampler;
+    if (!t->method->selects || !sampler->keep) return;
+    int64_t first = 0, keep = sampler->keep(t->sampler, &t->batch);
+    if (keep == cwi_batch_rows(&t->batch)) return;
     for (int g = 0; g < t->batch.n_groups; g++) {
         cwi_rows rows = rows_of(t, g, first);
         t->method->loss->margin(&rows, t->margin + first);
