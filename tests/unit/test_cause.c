@@ -6,13 +6,8 @@
 #include "model/model.h"
 #include "prepare/npy.h"
 #include "registry/registry.h"
-#include "testing.h"
 #include "train/train.h"
-
-static void near(double got, double expected, double tolerance)
-{
-    if (fabs(got - expected) > tolerance) fail_msg("%.10g is not %.10g", got, expected);
-}
+#include "train_check.h"
 
 /* ---- the case of the specification (9.6) ------------------------------------- */
 
@@ -344,20 +339,6 @@ static void set(fixture *f, const char *name, const char *value)
     assert_int_equal(cw_options_set(f->l.ctx, f->options, name, value), CW_OK);
 }
 
-static cw_dataset *simulate(cw_context *ctx)
-{
-    cw_options *options;
-    cw_dataset *data;
-    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "users", "300"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "items", "100"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "relevant", "0.5"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "popularity", "0.5"), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
-    cw_options_free(options);
-    return data;
-}
-
 static int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
@@ -451,16 +432,6 @@ static void deferred_adam_stays_close_to_dense(void **state)
     assert_true(deferred < 1e-3);
     assert_true(lazy > 1e-2); /* the test can tell them apart */
     for (int m = 0; m < 3; m++) cw_model_free(model[m]);
-}
-
-/* A progress callback that stops after so many calls. */
-static bool count_down(void *user, const char *stage, int64_t done, int64_t total)
-{
-    int *left = user;
-    (void)stage;
-    (void)done;
-    (void)total;
-    return (*left)-- > 0;
 }
 
 static cw_status train_for(fixture *f, int calls, cw_model **out)

@@ -5,12 +5,7 @@
 #include "loss/loss.h"
 #include "model/model.h"
 #include "registry/registry.h"
-#include "testing.h"
-
-static void near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) fail_msg("%.10g is not %.10g", got, expected);
-}
+#include "train_check.h"
 
 /* ---- loss and penalty on matrix factorisation ------------------------------------ */
 
@@ -576,20 +571,6 @@ static void negatives_differ_while_there_are_others(void **state)
 
 /* ---- whole runs ------------------------------------------------------------------ */
 
-static cw_dataset *simulate(cw_context *ctx)
-{
-    cw_options *options;
-    cw_dataset *data;
-    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "users", "300"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "items", "100"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "relevant", "0.5"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "popularity", "0.5"), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
-    cw_options_free(options);
-    return data;
-}
-
 static cw_options *run_options(cw_context *ctx, const char *const *settings)
 {
     cw_options *options;
@@ -606,10 +587,7 @@ static cw_options *run_options(cw_context *ctx, const char *const *settings)
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
 {
     cw_options *options = run_options(ctx, settings);
-    cw_model *model;
-    if (cw_train(ctx, data, options, &model, NULL) != CW_OK) fail_msg("%s", cw_context_error(ctx));
-    cw_options_free(options);
-    return model;
+    return train_with(ctx, data, options);
 }
 
 static void assert_same_table(const cw_model *a, const cw_model *b)

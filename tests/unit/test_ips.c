@@ -6,7 +6,7 @@
 #include "prepare/propensity.h"
 #include "registry/registry.h"
 #include "sample/sampler.h"
-#include "testing.h"
+#include "train_check.h"
 
 enum { N_USERS = 4, N_ITEMS = 5, N_ROWS = 5, BATCH = 2000 };
 
@@ -73,11 +73,6 @@ static void draw(fixture *f, uint64_t step, cwi_luck *luck)
 {
     assert_int_equal(f->sampler->draw(f->l.ctx, f->state, &(cwi_moment){0, step}, &f->batch, luck),
                      CW_OK);
-}
-
-static void near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) fail_msg("%.10g is not %.10g", got, expected);
 }
 
 /* ---- propensities ------------------------------------------------------------ */

@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include "registry/registry.h"
 #include "score/graph.h"
-#include "testing.h"
+#include "train_check.h"
 
 /* Edges (u0,i0), (u0,i1), (u1,i1); nodes u0, u1, i0, i1 (spec 9.7). */
 static int32_t user7[] = {0, 0, 1}, item7[] = {0, 1, 1};
@@ -47,11 +47,6 @@ static void end(small *s)
     cwi_csr_clear(&s->train);
     cw_options_free(s->options);
     listener_clear(&s->l);
-}
-
-static void near(double got, double expected, double tolerance)
-{
-    if (fabs(got - expected) > tolerance) fail_msg("%.10g is not %.10g", got, expected);
 }
 
 /* All four pairs, one slot a row. */
@@ -211,32 +206,10 @@ static void the_batch_term_of_final_vectors_has_its_gradient(void **state)
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
 {
     cw_options *options;
-    cw_model *model;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
     for (; *settings; settings += 2)
         assert_int_equal(cw_options_set(ctx, options, settings[0], settings[1]), CW_OK);
-    if (cw_train(ctx, data, options, &model, NULL) != CW_OK) fail_msg("%s", cw_context_error(ctx));
-    cw_options_free(options);
-    return model;
-}
-
-static cw_dataset *simulate(cw_context *ctx)
-{
-    cw_options *options;
-    cw_dataset *data;
-    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "users", "300"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "items", "100"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "relevant", "0.5"), CW_OK);
-    assert_int_equal(cw_options_set(ctx, options, "popularity", "0.5"), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
-    cw_options_free(options);
-    return data;
-}
-
-static const cwi_params *params_of(const cw_model *model)
-{
-    return &model->params;
+    return train_with(ctx, data, options);
 }
 
 static void without_layers_it_is_matrix_factorisation(void **state)
@@ -252,7 +225,7 @@ static void without_layers_it_is_matrix_factorisation(void **state)
     listener_init(&l);
     cw_dataset *data = simulate(l.ctx);
     cw_model *a = train(l.ctx, data, mf), *b = train(l.ctx, data, gcn);
-    const cwi_tensor *x = &params_of(a)->tensor[0], *y = &params_of(b)->tensor[0];
+    const cwi_tensor *x = &a->params.tensor[0], *y = &b->params.tensor[0];
     assert_int_equal(x->rows, y->rows);
     assert_memory_equal(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof(float));
     cw_model_free(a);
@@ -277,7 +250,7 @@ static void same_bits_on_one_two_and_three_threads(void **state)
             first = model;
             continue;
         }
-        const cwi_tensor *x = &params_of(first)->tensor[0], *y = &params_of(model)->tensor[0];
+        const cwi_tensor *x = &first->params.tensor[0], *y = &model->params.tensor[0];
         assert_memory_equal(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof(float));
         cw_model_free(model);
     }

@@ -6,8 +6,8 @@
 #include "optim/adam.h"
 #include "registry/registry.h"
 #include "sample/select.h"
-#include "testing.h"
 #include "train/train.h"
+#include "train_check.h"
 
 /* Four users and items, d = 2, five interactions (spec 9.1). */
 static const float table9[8][2] = {{0.1f, 0.2f},  {-0.3f, 0.4f}, {0.5f, -0.1f}, {0.2f, 0.3f},
@@ -80,11 +80,6 @@ static void add_candidates(cwi_batch *b)
     add_cpr_row(b, 0, (const int[]){1, 3}, 2);
     add_cpr_row(b, 0, (const int[]){2, 3}, 2);
     add_cpr_row(b, 1, (const int[]){0, 1, 2}, 3);
-}
-
-static void near(double got, double expected, double tolerance)
-{
-    if (fabs(got - expected) > tolerance) fail_msg("%.10g is not %.10g", got, expected);
 }
 
 static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *score, float *slope)

@@ -5,7 +5,7 @@
 #include "loss/loss.h"
 #include "model/model.h"
 #include "registry/registry.h"
-#include "testing.h"
+#include "train_check.h"
 
 enum { USERS = 5, ITEMS = 9, DIM = 4, MAX_SLOTS = 6000 };
 
@@ -50,11 +50,6 @@ static void end(small *s)
     cwi_params_clear(&s->params);
     cw_options_free(s->options);
     listener_clear(&s->l);
-}
-
-static void near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) fail_msg("%.10g is not %.10g", got, expected);
 }
 
 /* So many rows of random pairs. */
@@ -508,20 +503,6 @@ static void layers_that_are_too_wide_are_refused(void **state)
 
 /* ---- whole runs ------------------------------------------------------------------ */
 
-static cw_dataset *simulate(cw_context *ctx)
-{
-    static const char *const settings[][2] = {
-        {"users", "300"}, {"items", "100"}, {"relevant", "0.5"}, {"popularity", "0.5"}};
-    cw_options *options;
-    cw_dataset *data;
-    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    for (size_t k = 0; k < 4; k++)
-        assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
-    cw_options_free(options);
-    return data;
-}
-
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *hidden,
                        const char *adam)
 {
@@ -529,13 +510,10 @@ static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *hidd
                                        {"batch", "64"},       {"epochs", "2"},    {"beta", "2"},
                                        {"eval-every", "1"},   {"adam", adam}};
     cw_options *options;
-    cw_model *model;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
         assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
-    if (cw_train(ctx, data, options, &model, NULL) != CW_OK) fail_msg("%s", cw_context_error(ctx));
-    cw_options_free(options);
-    return model;
+    return train_with(ctx, data, options);
 }
 
 static void assert_same_values(const cw_model *a, const cw_model *b)

@@ -8,7 +8,7 @@
 #include "registry/registry.h"
 #include "score/graph.h"
 #include "score/ngcf_net.h"
-#include "testing.h"
+#include "train_check.h"
 
 /* Edges (u0,i0), (u0,i1), (u1,i1); nodes u0, u1, i0, i1 (spec 9.7). */
 static int32_t user7[] = {0, 0, 1}, item7[] = {0, 1, 1};
@@ -75,11 +75,6 @@ static void end(small *s)
     cwi_csr_clear(&s->train);
     cw_options_free(s->options);
     listener_clear(&s->l);
-}
-
-static void near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) fail_msg("%.10g is not %.10g", got, expected);
 }
 
 static void all_near(const float *got, const double *expected, int n)
@@ -571,25 +566,8 @@ static cw_options *make_options(cw_context *ctx, const char *const *settings)
 
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
 {
-    cw_model *model;
     cw_options *options = make_options(ctx, settings);
-    if (cw_train(ctx, data, options, &model, NULL) != CW_OK) fail_msg("%s", cw_context_error(ctx));
-    cw_options_free(options);
-    return model;
-}
-
-static cw_dataset *simulate(cw_context *ctx)
-{
-    static const char *const settings[][2] = {
-        {"users", "300"}, {"items", "100"}, {"relevant", "0.5"}, {"popularity", "0.5"}};
-    cw_options *options;
-    cw_dataset *data;
-    assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    for (size_t k = 0; k < 4; k++)
-        assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
-    cw_options_free(options);
-    return data;
+    return train_with(ctx, data, options);
 }
 
 static void assert_same_params(const cw_model *a, const cw_model *b)
@@ -651,16 +629,6 @@ static void same_bits_on_one_two_and_three_threads(void **state)
     }
     cw_dataset_free(data);
     listener_clear(&l);
-}
-
-/* A progress callback that stops after so many calls. */
-static bool count_down(void *user, const char *stage, int64_t done, int64_t total)
-{
-    int *left = user;
-    (void)stage;
-    (void)done;
-    (void)total;
-    return (*left)-- > 0;
 }
 
 static void stopped_and_resumed_runs_end_the_same(void **state)

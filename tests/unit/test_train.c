@@ -8,8 +8,8 @@
 #include "model/model.h"
 #include "optim/adam.h"
 #include "prepare/dataset.h"
-#include "testing.h"
 #include "train/train.h"
+#include "train_check.h"
 
 typedef struct fixture {
     listener l;
@@ -138,16 +138,6 @@ static void another_seed_gives_another_model(void **state)
     assert_memory_not_equal(a->params.tensor[0].data, b->params.tensor[0].data, 64);
     cw_model_free(a);
     cw_model_free(b);
-}
-
-/* A progress callback that stops after so many calls. */
-static bool count_down(void *user, const char *stage, int64_t done, int64_t total)
-{
-    int *left = user;
-    (void)stage;
-    (void)done;
-    (void)total;
-    return (*left)-- > 0;
 }
 
 /* Stop after 1, 1 + more, 1 + 2 more, ... steps and go on, again and again, to the same bits. */
