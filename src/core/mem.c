@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, ALIGNED_FROM = 1024, HUGE_PAGE = 1 << 21, HUGE_FROM = 4 * HUGE_PAGE };
+enum { ALIGNMENT = 64, ALIGNED_FROM = 1024, HUGE_PAGE = 1 << 21, HUGE_FROM = HUGE_PAGE };
 
 /* Counts down to the allocation that a test wants to fail. */
 static bool must_fail(cw_context *ctx)

@@ -1,8 +1,8 @@
 /*
- * pool.c - a small thread pool for parallel loops.
+ * pool.c - a small thread pool for parallel loops and one task beside them.
  *
- * Workers sleep until a loop is posted, then take chunks by an atomic counter.  The caller works
- * too, so one thread means no pool at all.
+ * Workers look for work for a moment, then sleep until some is posted; chunks of a loop are taken
+ * by an atomic counter.  The caller works too, so one thread means no pool at all.
  */
 #include "core/pool.h"
 
@@ -10,6 +10,9 @@
 #include <signal.h>
 
 #include "core/mem.h"
+
+/* Loops follow each other within microseconds in training, and waking a thread takes longer. */
+enum { LOOKS = 2000 };
 
 typedef struct loop {
     cwi_chunk_fn fn;
@@ -21,16 +24,30 @@ typedef struct loop {
     cw_status status;
 } loop;
 
+typedef enum task_state { TASK_NONE, TASK_POSTED, TASK_RUNNING, TASK_DONE } task_state;
+
 struct cwi_pool {
-    pthread_mutex_t lock; /* guards everything below */
+    pthread_mutex_t lock; /* guards everything below; what is atomic is also looked at without */
     pthread_cond_t posted, finished;
-    loop *work;
-    uint64_t generation; /* number of loops posted so far */
-    int busy;            /* workers that have not finished the posted loop */
+    atomic_uint_fast64_t posts; /* loops, tasks and the wish to stop, so far */
+    loop *work;                 /* open to workers; NULL: none */
+    uint64_t generation;        /* number of loops posted so far */
+    atomic_int busy;            /* workers in the loop */
+    cwi_task_fn task;
+    void *task_arg;
+    atomic_int task_state;
+    cw_status task_status;
     bool stop;
-    int n_workers;
+    int n_workers, n_named;
     pthread_t worker[CWI_MAX_THREADS];
 };
+
+static _Thread_local int self; /* callers are 0 */
+
+int cwi_pool_self(void)
+{
+    return self;
+}
 
 int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size)
 {
@@ -57,22 +74,65 @@ static void run_chunks(loop *work)
     }
 }
 
+static inline void pause_thread(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Run the posted task; the lock is held before and after. */
+static void run_task(struct cwi_pool *pool)
+{
+    atomic_store(&pool->task_state, TASK_RUNNING);
+    pthread_mutex_unlock(&pool->lock);
+    cw_status status = pool->task(pool->task_arg);
+    pthread_mutex_lock(&pool->lock);
+    pool->task_status = status;
+    atomic_store(&pool->task_state, TASK_DONE);
+    pthread_cond_signal(&pool->finished);
+}
+
+/* Help with the open loop; the lock is held before and after. */
+static void join_loop(struct cwi_pool *pool)
+{
+    loop *work = pool->work;
+    atomic_fetch_add(&pool->busy, 1);
+    pthread_mutex_unlock(&pool->lock);
+    run_chunks(work);
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_sub(&pool->busy, 1);
+    pthread_cond_signal(&pool->finished);
+}
+
+/* Wait for something new, awake at first; the lock is held before and after. */
+static void await_post(struct cwi_pool *pool, uint64_t seen)
+{
+    pthread_mutex_unlock(&pool->lock);
+    for (int look = 0; look < LOOKS && atomic_load(&pool->posts) == seen; look++) pause_thread();
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->posts) == seen) pthread_cond_wait(&pool->posted, &pool->lock);
+}
+
 static void *worker_main(void *arg)
 {
     struct cwi_pool *pool = arg;
-    uint64_t seen = 0;
+    uint64_t joined = 0;
 
     pthread_mutex_lock(&pool->lock);
-    for (;;) {
-        while (!pool->stop && pool->generation == seen)
-            pthread_cond_wait(&pool->posted, &pool->lock);
-        if (pool->stop) break;
-        seen = pool->generation;
-        loop *work = pool->work;
-        pthread_mutex_unlock(&pool->lock);
-        run_chunks(work);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->busy == 0) pthread_cond_signal(&pool->finished);
+    self = ++pool->n_named;
+    while (!pool->stop) {
+        uint64_t seen = atomic_load(&pool->posts);
+        if (atomic_load(&pool->task_state) == TASK_POSTED) {
+            run_task(pool);
+        } else if (pool->work && pool->generation != joined) {
+            joined = pool->generation;
+            join_loop(pool);
+        } else {
+            await_post(pool, seen);
+        }
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -107,6 +167,7 @@ void cwi_pool_free(struct cwi_pool *pool)
     if (!pool) return;
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
+    atomic_fetch_add(&pool->posts, 1);
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
     for (int w = 0; w < pool->n_workers; w++) pthread_join(pool->worker[w], NULL);
@@ -116,18 +177,34 @@ void cwi_pool_free(struct cwi_pool *pool)
     cwi_free(pool);
 }
 
+/* Wait until a number of the pool is what it should be, awake at first; the lock is not held. */
+static void await_number(struct cwi_pool *pool, atomic_int *number, int wanted)
+{
+    for (int look = 0; look < LOOKS && atomic_load(number) != wanted; look++) pause_thread();
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(number) != wanted) pthread_cond_wait(&pool->finished, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void run_with_workers(struct cwi_pool *pool, loop *work)
 {
     pthread_mutex_lock(&pool->lock);
     pool->work = work;
-    pool->busy = pool->n_workers;
     pool->generation++;
+    atomic_fetch_add(&pool->posts, 1);
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
     run_chunks(work);
     pthread_mutex_lock(&pool->lock);
-    while (pool->busy > 0) pthread_cond_wait(&pool->finished, &pool->lock);
+    pool->work = NULL;
     pthread_mutex_unlock(&pool->lock);
+    await_number(pool, &pool->busy, 0);
+}
+
+static cw_status open_pool(cw_context *ctx)
+{
+    if (!ctx->pool) ctx->pool = pool_create(ctx, cw_context_threads(ctx) - 1);
+    return ctx->pool ? CW_OK : CW_NO_MEMORY;
 }
 
 cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_chunk_fn fn,
@@ -147,12 +224,36 @@ cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_c
     if (threads == 1 || work.n_chunks == 1) {
         run_chunks(&work);
     } else {
-        if (!ctx->pool) ctx->pool = pool_create(ctx, threads - 1);
-        if (ctx->pool)
-            run_with_workers(ctx->pool, &work);
-        else
-            work.status = CW_NO_MEMORY;
+        work.status = open_pool(ctx);
+        if (work.status == CW_OK) run_with_workers(ctx->pool, &work);
     }
     pthread_mutex_destroy(&work.lock);
     return work.status;
+}
+
+cw_status cwi_pool_post(cw_context *ctx, cwi_task_fn task, void *arg)
+{
+    cw_status status = open_pool(ctx);
+    if (status != CW_OK) return status;
+    struct cwi_pool *pool = ctx->pool;
+    pthread_mutex_lock(&pool->lock);
+    pool->task = task;
+    pool->task_arg = arg;
+    atomic_store(&pool->task_state, TASK_POSTED);
+    atomic_fetch_add(&pool->posts, 1);
+    pthread_cond_broadcast(&pool->posted);
+    pthread_mutex_unlock(&pool->lock);
+    return CW_OK;
+}
+
+cw_status cwi_pool_wait(cw_context *ctx)
+{
+    struct cwi_pool *pool = ctx->pool;
+    if (!pool || atomic_load(&pool->task_state) == TASK_NONE) return CW_OK;
+    pthread_mutex_lock(&pool->lock);
+    if (atomic_load(&pool->task_state) == TASK_POSTED) run_task(pool); /* no worker had time */
+    pthread_mutex_unlock(&pool->lock);
+    await_number(pool, &pool->task_state, TASK_DONE);
+    atomic_store(&pool->task_state, TASK_NONE);
+    return pool->task_status;
 }

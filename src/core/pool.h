@@ -20,8 +20,22 @@ typedef cw_status (*cwi_chunk_fn)(void *arg, int64_t chunk, int64_t begin, int64
 cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_chunk_fn fn,
                        void *arg);
 
+/* The number of the thread that runs a chunk, from 0 to the threads of the context less one: for
+ * scratch memory.  Results must not depend on it. */
+int cwi_pool_self(void);
+
 /* Number of chunks that cwi_pool_for makes. */
 int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size);
+
+/*
+ * Let a worker run `task` beside what the caller does next; one at a time.  Parallel loops go on
+ * meanwhile with the threads that are left.  The task may touch nothing that the caller touches,
+ * and not use the context.  cwi_pool_wait returns its status, CW_OK when there is none; on a single
+ * thread it is what runs the task.
+ */
+typedef cw_status (*cwi_task_fn)(void *arg);
+cw_status cwi_pool_post(cw_context *ctx, cwi_task_fn task, void *arg);
+cw_status cwi_pool_wait(cw_context *ctx);
 
 void cwi_pool_free(struct cwi_pool *pool); /* NULL is fine */
 
