@@ -71,10 +71,10 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
         int32_t negative;
         cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
         int64_t row = draw_positive(s, &rng);
-        int32_t user = s->training->user[row];
+        int32_t user = s->training->pair[row].user;
         if (!cwi_training_unseen(s->training, user, &rng, &negative)) continue;
         s->out->user[2 * kept] = s->out->user[2 * kept + 1] = user;
-        s->out->item[2 * kept] = s->training->item[row];
+        s->out->item[2 * kept] = s->training->pair[row].item;
         s->out->item[2 * kept + 1] = negative;
         kept++;
     }

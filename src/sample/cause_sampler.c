@@ -47,7 +47,7 @@ cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const c
     double *weight = cwi_alloc(ctx, (size_t)training->count, sizeof *weight);
     if (!weight) return CW_NO_MEMORY;
     for (int64_t k = 0; k < training->count; k++)
-        weight[k] = fmin(1 / (double)training->degree[training->item[k]], cap);
+        weight[k] = fmin(1 / (double)training->degree[training->pair[k].item], cap);
     cw_status status =
         cwi_draw(ctx, weight, training->count, wanted > 0 ? wanted : 1,
                  (uint64_t)cwi_options_integer(options, "seed"), CWI_RNG_TREATMENT, treated);
@@ -65,8 +65,8 @@ static cw_status take_side(cw_context *ctx, const cwi_training *training, const 
     pairs.count = 0;
     for (int64_t k = 0; k < training->count; k++) {
         if (treated[k] != side) continue;
-        pairs.user[pairs.count] = training->user[k];
-        pairs.item[pairs.count++] = training->item[k];
+        pairs.user[pairs.count] = training->pair[k].user;
+        pairs.item[pairs.count++] = training->pair[k].item;
     }
     status = cwi_training_create(ctx, training->n_users, training->n_items, &pairs, out);
     cwi_pairs_clear(&pairs);
@@ -159,12 +159,12 @@ static int64_t draw_sample(const job *j, cwi_rng *rng, int64_t row)
 {
     const cwi_training *set = j->set;
     int64_t liked = (int64_t)cwi_rng_below(rng, (uint64_t)set->count);
-    int32_t user = set->user[liked], item;
+    int32_t user = set->pair[liked].user, item;
     int64_t others = set->n_items - (set->by_user.start[user + 1] - set->by_user.start[user]);
     int32_t wanted = others < j->state->negatives ? (int32_t)others : j->state->negatives;
 
     if (wanted <= 0) return 0;
-    put_row(j, row, user, set->item[liked], 1);
+    put_row(j, row, user, set->pair[liked].item, 1);
     for (int32_t k = 0; k < wanted; k++) {
         do item = (int32_t)cwi_rng_below(rng, (uint64_t)set->n_items);
         while (cwi_training_has(set, user, item) || is_in_rows(j, row + 1, k, item));

@@ -12,7 +12,7 @@
 #include "core/pool.h"
 #include "sample/sampler.h"
 
-enum { MAX_ATTEMPTS = 64, CANDIDATES_A_CHUNK = 256 };
+enum { MAX_ATTEMPTS = 64, CANDIDATES_A_CHUNK = 256, SECOND_LEVEL = 2 /* cache to fetch to */ };
 
 typedef struct state {
     const cwi_training *training;
@@ -120,8 +120,7 @@ static void draw_rows(const state *s, draft *d)
     const cwi_training *t = s->training;
     for (int32_t j = 0; j < s->k; j++) {
         d->row[j] = (int64_t)cwi_rng_below(&d->rng, (uint64_t)t->count);
-        __builtin_prefetch(t->user + d->row[j]);
-        __builtin_prefetch(t->item + d->row[j]);
+        __builtin_prefetch(t->pair + d->row[j], 0, SECOND_LEVEL);
     }
 }
 
@@ -130,10 +129,41 @@ static void fill_slots(const state *s, const draft *d, int32_t *user, int32_t *i
     const cwi_training *t = s->training;
     int32_t k = s->k;
     for (int32_t j = 0; j < k; j++) {
-        user[j] = user[k + j] = t->user[d->row[j]];
-        item[j] = item[k + (j + k - 1) % k] = t->item[d->row[j]];
-        __builtin_prefetch(t->filter + user[j]);
+        cwi_pair pair = t->pair[d->row[j]];
+        user[j] = user[k + j] = pair.user;
+        item[j] = item[k + (j == 0 ? k - 1 : j - 1)] = pair.item;
     }
+}
+
+__attribute__((always_inline)) static inline void fetch_bits(const state *s, const int32_t *user,
+                                                             const int32_t *item)
+{
+    for (int32_t j = 0; j < s->k; j++)
+        __builtin_prefetch(cwi_training_trace(s->training, user[j], item[s->k + j]).word, 0,
+                           SECOND_LEVEL);
+}
+
+/* Might a crossed pair be observed?  The user's list, which tells, is asked for in two parts: where
+ * it lies, then what is on it. */
+static bool is_doubtful(const state *s, const int32_t *user, const int32_t *item)
+{
+    bool doubt = false;
+    for (int32_t j = 0; j < s->k; j++) {
+        cwi_trace trace = cwi_training_trace(s->training, user[j], item[s->k + j]);
+        if ((*trace.word & trace.bits) != trace.bits) continue;
+        __builtin_prefetch(s->training->by_user.start + user[j]);
+        doubt = true;
+    }
+    return doubt || s->all_distinct;
+}
+
+__attribute__((always_inline)) static inline void fetch_lists(const state *s, const int32_t *user)
+{
+    enum { LINE = 16, LINES = 4 };
+    const cwi_csr *lists = &s->training->by_user;
+    for (int32_t j = 0; j < s->k; j++)
+        for (int line = 0; line < LINES; line++)
+            __builtin_prefetch(lists->value + lists->start[user[j]] + line * LINE);
 }
 
 /* Is no crossed pair observed? */
@@ -145,23 +175,40 @@ static bool is_valid(const state *s, const int32_t *user, const int32_t *item)
     return !s->all_distinct || (!has_repeat(user, k) && !has_repeat(item, k));
 }
 
-/* Test the candidates drawn, draw again those that fail, and close the holes of those that fail
- * for good.  Returns how many are kept. */
-static int64_t settle_drafts(const state *s, draft *drafts, int64_t n, int32_t *user, int32_t *item,
-                             int64_t *tried)
+/* Try the candidates on the list once, and leave on it those that fail.  Returns how many. */
+static int64_t try_drafts(const state *s, draft *drafts, int32_t *list, int64_t n, int32_t *user,
+                          int32_t *item)
 {
-    int64_t slots = 2 * s->k, kept = 0;
+    int64_t slots = 2 * s->k, doubtful = 0, failed = 0;
+    for (int64_t c = 0; c < n; c++) draw_rows(s, &drafts[list[c]]);
+    for (int64_t c = 0; c < n; c++)
+        fill_slots(s, &drafts[list[c]], user + list[c] * slots, item + list[c] * slots);
+    for (int64_t c = 0; c < n; c++) fetch_bits(s, user + list[c] * slots, item + list[c] * slots);
+    for (int64_t c = 0; c < n; c++)
+        if (is_doubtful(s, user + list[c] * slots, item + list[c] * slots))
+            list[doubtful++] = list[c];
+    for (int64_t c = 0; c < doubtful; c++) fetch_lists(s, user + list[c] * slots);
+    for (int64_t c = 0; c < doubtful; c++)
+        if (!is_valid(s, user + list[c] * slots, item + list[c] * slots)) list[failed++] = list[c];
+    return failed;
+}
+
+/* Close the holes of the candidates on the list, which ascends.  Returns how many are kept. */
+static int64_t close_holes(const state *s, const int32_t *list, int64_t n_list, int64_t n,
+                           int32_t *user, int32_t *item)
+{
+    size_t slots = 2 * (size_t)s->k;
+    int64_t kept = 0, hole = 0;
     for (int64_t c = 0; c < n; c++) {
-        int32_t *to_user = user + kept * slots, *to_item = item + kept * slots;
-        if (kept < c) fill_slots(s, &drafts[c], to_user, to_item);
-        bool valid = is_valid(s, to_user, to_item);
-        (*tried)++;
-        for (int attempt = 1; attempt < MAX_ATTEMPTS && !valid; attempt++, (*tried)++) {
-            draw_rows(s, &drafts[c]);
-            fill_slots(s, &drafts[c], to_user, to_item);
-            valid = is_valid(s, to_user, to_item);
+        if (hole < n_list && list[hole] == c) {
+            hole++;
+            continue;
         }
-        kept += valid;
+        if (kept < c) {
+            memcpy(user + kept * (int64_t)slots, user + c * (int64_t)slots, slots * sizeof *user);
+            memcpy(item + kept * (int64_t)slots, item + c * (int64_t)slots, slots * sizeof *item);
+        }
+        kept++;
     }
     return kept;
 }
@@ -169,21 +216,24 @@ static int64_t settle_drafts(const state *s, draft *drafts, int64_t n, int32_t *
 /* Accepted rows of a chunk are written from its begin on without holes. */
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    enum { AT_ONCE = 32 };
+    enum { AT_ONCE = 128 };
     const state *s = arg;
     int64_t slots = 2 * s->k, kept = begin, tried = 0;
     draft drafts[AT_ONCE];
+    int32_t list[AT_ONCE];
     for (int64_t first = begin; first < end; first += AT_ONCE) {
-        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
+        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE, left = n;
         int32_t *user = s->user + kept * slots, *item = s->item + kept * slots;
-        for (int64_t c = 0; c < n; c++) {
+        for (int32_t c = 0; c < n; c++) {
+            list[c] = c;
             cwi_rng_init(&drafts[c].rng, s->seed, CWI_RNG_SAMPLE,
                          s->step << 24 | (uint64_t)(s->first_candidate + first + c));
-            draw_rows(s, &drafts[c]);
         }
-        for (int64_t c = 0; c < n; c++)
-            fill_slots(s, &drafts[c], user + c * slots, item + c * slots);
-        kept += settle_drafts(s, drafts, n, user, item, &tried);
+        for (int attempt = 0; attempt < MAX_ATTEMPTS && left > 0; attempt++) {
+            tried += left;
+            left = try_drafts(s, drafts, list, left, user, item);
+        }
+        kept += left > 0 ? close_holes(s, list, left, n, user, item) : n;
     }
     s->kept[chunk] = kept - begin;
     s->tried[chunk] = tried;

@@ -87,11 +87,15 @@ static cw_status list_holes(cw_context *ctx, const cwi_training *training, const
 {
     int32_t *place = cwi_alloc(ctx, (size_t)training->n_items, sizeof *place);
     int32_t *hole = cwi_alloc(ctx, (size_t)training->count, sizeof *hole);
-    cw_status status = place && hole ? CW_OK : CW_NO_MEMORY;
+    int32_t *user = cwi_alloc(ctx, (size_t)training->count, sizeof *user);
+    cw_status status = place && hole && user ? CW_OK : CW_NO_MEMORY;
     if (status == CW_OK) {
         for (int32_t p = 0; p < training->n_items; p++) place[by_degree->value[p]] = p;
-        for (int64_t e = 0; e < training->count; e++) hole[e] = place[training->item[e]];
-        status = cwi_csr_create(ctx, training->user, hole, training->count, training->n_users, out);
+        for (int64_t e = 0; e < training->count; e++) {
+            user[e] = training->pair[e].user;
+            hole[e] = place[training->pair[e].item];
+        }
+        status = cwi_csr_create(ctx, user, hole, training->count, training->n_users, out);
     }
     if (status == CW_OK) {
         cwi_csr_sort(out);
@@ -99,6 +103,7 @@ static cw_status list_holes(cw_context *ctx, const cwi_training *training, const
     }
     cwi_free(place);
     cwi_free(hole);
+    cwi_free(user);
     return status;
 }
 
@@ -130,7 +135,7 @@ static cw_status open_state(cw_context *ctx, const cwi_training *training,
     CW_TRY(list_holes(ctx, training, &s->by_degree, &s->holes));
     s->is_hopeless = true;
     for (int64_t e = 0; e < training->count && s->is_hopeless; e++)
-        s->is_hopeless = has_all(s, training->user[e]);
+        s->is_hopeless = has_all(s, training->pair[e].user);
     *max_slots = 2 * s->batch * s->negatives;
     *out = s;
 done:
@@ -252,8 +257,9 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
         int64_t pair;
         cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
         do pair = (int64_t)cwi_rng_below(&rng, (uint64_t)s->training->count);
-        while (has_all(s, s->training->user[pair]));
-        fill_rows(s, s->training->user[pair], s->training->item[pair], r * s->negatives, &rng);
+        while (has_all(s, s->training->pair[pair].user));
+        fill_rows(s, s->training->pair[pair].user, s->training->pair[pair].item, r * s->negatives,
+                  &rng);
     }
     return CW_OK;
 }

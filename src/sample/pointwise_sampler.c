@@ -76,8 +76,8 @@ static bool draw_two(const state *s, cwi_rng *rng, int32_t *user, int32_t *item)
 {
     const cwi_training *t = s->training;
     int64_t row = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
-    user[0] = user[1] = t->user[row];
-    item[0] = t->item[row];
+    user[0] = user[1] = t->pair[row].user;
+    item[0] = t->pair[row].item;
     return s->of_user ? cwi_training_unseen(t, user[1], rng, &item[1])
                       : draw_pair(t, rng, &user[1], &item[1]);
 }

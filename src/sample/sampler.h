@@ -8,43 +8,54 @@
 #include "prepare/dataset.h"
 #include "sample/batch.h"
 
-/* Which items a user had, by the low bits of their numbers: a clear bit is certain, a set one only
- * where the mask has room for every item. */
-typedef struct cwi_filter {
-    uint32_t start; /* of the user's words */
-    uint32_t mask;  /* number of his bits, less one */
-} cwi_filter;
+/* An interaction; both ends lie together, because samplers read them in any order. */
+typedef struct cwi_pair {
+    int32_t user, item;
+} cwi_pair;
 
 /* The training interactions as samplers see them: ordered by user, file order within a user. */
 typedef struct cwi_training {
     int32_t n_users, n_items;
     int64_t count;
-    int32_t *user, *item; /* [count] */
-    cwi_csr by_user;      /* items ascending */
-    int64_t *degree;      /* [n_items] */
-    cwi_pairs treatment;  /* interactions free of bias that came with the data; may be empty */
-    double *propensity;   /* [n_items] how likely an item is to be seen; NULL until it is set */
-    cwi_filter *filter;   /* [n_users] */
-    uint64_t *bits;       /* words of all users: about 1.5 bytes an interaction */
+    cwi_pair *pair;      /* [count] */
+    cwi_csr by_user;     /* items ascending */
+    int64_t *degree;     /* [n_items] */
+    cwi_pairs treatment; /* interactions free of bias that came with the data; may be empty */
+    double *propensity;  /* [n_items] how likely an item is to be seen; NULL until it is set */
+    uint64_t *bits;      /* [1 << log_words] two bits of a word for every interaction: where one is
+                            clear there was none; at least 8 bits an interaction */
+    int log_words;
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
                               const cwi_pairs *train, cwi_training *out);
 void cwi_training_clear(cwi_training *training); /* a zeroed one is fine */
 
+/* Where the bits of an interaction are. */
+typedef struct cwi_trace {
+    uint64_t *word, bits;
+} cwi_trace;
+
+static inline cwi_trace cwi_training_trace(const cwi_training *training, int32_t user, int32_t item)
+{
+    uint64_t mixed = ((uint64_t)(uint32_t)user << 32 | (uint32_t)item) * 0x9e3779b97f4a7c15u;
+    mixed ^= mixed >> 32;
+    mixed *= 0x9e3779b97f4a7c15u;
+    return (cwi_trace){training->bits + (mixed >> (64 - training->log_words)),
+                       1ull << (mixed >> 20 & 63) | 1ull << (mixed >> 26 & 63)};
+}
+
 /* Did the user have the item? */
 static inline bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
 {
-    cwi_filter f = training->filter[user];
-    uint32_t at = (uint32_t)item & f.mask;
-    if (!(training->bits[f.start + at / 64] >> at % 64 & 1)) return false;
-    return f.mask >= (uint32_t)training->n_items - 1 || cwi_csr_has(&training->by_user, user, item);
+    cwi_trace trace = cwi_training_trace(training, user, item);
+    return (*trace.word & trace.bits) == trace.bits && cwi_csr_has(&training->by_user, user, item);
 }
 
 /* An item that the user did not have, uniformly; false when he had them all. */
 bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item);
 
-enum { CWI_MAX_K = 16 };
+enum { CWI_MAX_K = CWI_MAX_SLOTS / 2 };
 
 /* What a sampler tells about its luck, per group of the batch. */
 typedef struct cwi_luck {
@@ -52,6 +63,8 @@ typedef struct cwi_luck {
     int64_t attempts[CWI_MAX_GROUPS];
     int64_t accepted[CWI_MAX_GROUPS];
 } cwi_luck;
+
+void cwi_luck_add(cwi_luck *luck, const cwi_luck *more);
 
 /* Where training stands. */
 typedef struct cwi_moment {

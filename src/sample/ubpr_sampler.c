@@ -54,8 +54,8 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
         int32_t *user = s->out->user + 2 * r, *item = s->out->item + 2 * r;
         cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
         int64_t row = (int64_t)cwi_rng_below(&rng, (uint64_t)t->count);
-        user[0] = user[1] = t->user[row];
-        item[0] = t->item[row];
+        user[0] = user[1] = t->pair[row].user;
+        item[0] = t->pair[row].item;
         item[1] = (int32_t)cwi_rng_below(&rng, (uint64_t)t->n_items);
         s->out->mark[r] = (float)weigh(t, user[0], item[0], item[1]);
     }

@@ -182,7 +182,7 @@ static void the_debiased_part_follows_the_weights(void **state)
         assert_int_equal(cwi_cause_split(l.ctx, &training, options, treated), CW_OK);
         for (int k = 0; k < 14; k++) {
             n += treated[k];
-            drawn[training.item[k]] += treated[k];
+            drawn[training.pair[k].item] += treated[k];
         }
         assert_int_equal(n, 2);
     }
@@ -235,8 +235,8 @@ static void draw_begin(drawing *d, const char *batch, const char *negatives)
         pairs.count = 0;
         for (int64_t k = 0; k < all; k++) {
             if (treated[k] != side) continue;
-            user[pairs.count] = d->training.user[k];
-            item[pairs.count++] = d->training.item[k];
+            user[pairs.count] = d->training.pair[k].user;
+            item[pairs.count++] = d->training.pair[k].item;
         }
         assert_int_equal(cwi_training_create(d->l.ctx, 30, 20, &pairs, &d->set[side]), CW_OK);
     }

@@ -429,7 +429,8 @@ static double chances(const cwi_training *t, int32_t user, int32_t item)
 {
     double unused[MOST_ITEMS], times = 0;
     if (!expect(t, user, item, 0, 1, unused)) return 0;
-    for (int64_t e = 0; e < t->count; e++) times += t->user[e] == user && t->item[e] == item;
+    for (int64_t e = 0; e < t->count; e++)
+        times += t->pair[e].user == user && t->pair[e].item == item;
     return times;
 }
 
