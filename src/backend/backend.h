@@ -25,6 +25,7 @@ typedef struct cwi_product {
     const float *add; /* one row for every row of A, may be `to`; NULL adds nothing */
     float scale;
     float *to;
+    int32_t stride; /* floats from row to row in all tables; 0: d */
 } cwi_product;
 
 /* What is kept of an entry of a sum of two leaky ReLUs, for the way back. */
@@ -33,6 +34,11 @@ enum {
     CWI_MARK_B = 2,   /* the second one is */
     CWI_MARK_DROP = 4 /* the entry is left out */
 };
+
+/* The deferred mode keeps m as the direction in which a row drifts, m / (sqrt(v) + epsilon), in
+ * whole units: it never exceeds 7.3 (Cauchy-Schwarz on the two averages), and half the bytes are
+ * half the time where memory is what limits. */
+enum { CWI_DRIFT_UNITS = 4096 };
 
 /* A few steps without a gradient that a row has missed, added up (see optim/gap.c). */
 typedef struct cwi_adam_gap {
@@ -43,6 +49,21 @@ typedef struct cwi_adam_gap {
     float v_left;    /* of v */
     float epsilon, decay;
 } cwi_adam_gap;
+
+/* All steps that a row has missed at once, where the L2 term moves it little. */
+typedef struct cwi_adam_pause {
+    float drift_rate; /* what the row moves for a drift of one */
+    float pull_rate;  /* what it moves for a slope of the L2 term of one over a denominator */
+    float m_left, v_left;
+    float epsilon; /* before them */
+} cwi_adam_pause;
+
+/* A row of the deferred mode. */
+typedef struct cwi_adam_row {
+    float *theta;
+    int16_t *drift;
+    float *root; /* sqrt(v) */
+} cwi_adam_row;
 
 /* A multiple of the users that any table scores together. */
 enum { CWI_SCORE_USERS = 48 };
@@ -83,11 +104,19 @@ typedef struct cwi_ops {
     void (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
                  const cwi_adam_step *step);
 
-    /* theta, m and v after n_gaps gaps, one after the other, which may be written over what they
-     * were; new_m and new_v may be NULL */
-    void (*adam_missed)(const float *theta, const float *m, const float *v, int64_t n,
-                        const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
-                        float *new_v);
+    /* out = keep * theta - rate * drift */
+    void (*adam_peek)(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
+                      float *out);
+
+    /* one Adam step on a row after the steps that it missed; returns one over the mean of root +
+     * epsilon afterwards, each number counting by its square, or 0 for a row of zeros */
+    float (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
+                       const cwi_adam_pause *pause, const cwi_adam_step *step);
+
+    /* a row after n_gaps >= 1 gaps, one after the other, written to `to`, which may be the same;
+     * drift and root of `to` may be NULL.  epsilon is that of before.  Returns as adam_late. */
+    float (*adam_missed)(const cwi_adam_row *from, int64_t n, float epsilon,
+                         const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to);
 
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d].  The
      * bits are the same in any block; best in blocks of CWI_SCORE_USERS. */

@@ -14,8 +14,8 @@
 
 enum { MAX_HEADER_BYTES = 100000000 }; /* what other readers allow, too */
 
-const char *const cwi_dtype_names[] = {"F32", "F64", "I32", "I64", "U8", "U64", NULL};
-const size_t cwi_dtype_bytes[] = {4, 8, 4, 8, 1, 8};
+const char *const cwi_dtype_names[] = {"F32", "F64", "I32", "I64", "U8", "U64", "I16", NULL};
+const size_t cwi_dtype_bytes[] = {4, 8, 4, 8, 1, 8, 2};
 
 /* The file being read. */
 typedef struct reader {

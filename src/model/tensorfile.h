@@ -16,7 +16,8 @@ typedef enum cwi_dtype {
     CWI_I32 = 2,
     CWI_I64 = 3,
     CWI_U8 = 4,
-    CWI_U64 = 5
+    CWI_U64 = 5,
+    CWI_I16 = 6
 } cwi_dtype;
 
 enum { CWI_ARRAY_MAX_RANK = 2, CWI_TENSORFILE_MAX_ARRAYS = 4096 };

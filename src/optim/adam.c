@@ -3,7 +3,7 @@
  *
  * A row outside the batch has no data gradient: what happens to it depends on the row alone.  The
  * deferred mode therefore leaves such rows until they are next read, and then adds up the steps
- * that they missed (gap.c).  The current values of a batch's rows lie beside the table, packed;
+ * that they missed (gap.c).  The current values of what a batch reads lie beside the table, packed;
  * only rows that get a gradient are written back.
  */
 #include "optim/adam.h"
@@ -15,9 +15,22 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15 };
+enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, ROWS_AT_ONCE = 32 };
 
 static const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+/* Work on a tensor. */
+typedef struct cwi_adam_job {
+    const cwi_ops *ops;
+    cwi_adam *adam;
+    float *theta, *m, *v; /* of tensor 0, or of the tensor being stepped */
+    int64_t d;
+    const cwi_batch *batch;
+    int32_t n_users;
+    const cwi_gradient *gradient;
+    const float *whole; /* gradient of the tensor being stepped */
+    cwi_adam_step step;
+} job;
 
 /* ---- make and free ---------------------------------------------------------- */
 
@@ -26,7 +39,8 @@ static cw_status create_moments(cw_context *ctx, const cwi_params *params, cwi_a
     cw_status status = CW_OK;
     for (int t = 0; t < params->count && status == CW_OK; t++) {
         const cwi_tensor *like = &params->tensor[t];
-        status = cwi_params_add(ctx, &adam->m, like->name, like->rows, like->columns, NULL);
+        int64_t rows = t == 0 && adam->mode == CWI_ADAM_DEFERRED ? 0 : like->rows;
+        status = cwi_params_add(ctx, &adam->m, like->name, rows, like->columns, NULL);
         if (status == CW_OK)
             status = cwi_params_add(ctx, &adam->v, like->name, like->rows, like->columns, NULL);
     }
@@ -45,12 +59,31 @@ static size_t count_chunks(const cwi_params *params)
     return (size_t)most;
 }
 
+static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_adam_room room,
+                                 cwi_adam *out)
+{
+    size_t rows = (size_t)table->rows, width = (size_t)table->columns;
+    out->mark = cwi_alloc(ctx, rows, sizeof *out->mark);
+    out->drift = cwi_alloc_zero(ctx, rows * width, sizeof *out->drift);
+    out->reading = cwi_alloc(ctx, 1, sizeof *out->reading);
+    out->made =
+        cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * ROWS_AT_ONCE, width * sizeof *out->made);
+    if (!out->made || !out->mark || !out->drift || !out->reading) return CW_NO_MEMORY;
+    for (size_t r = 0; r < rows; r++)
+        out->mark[r] = (cwi_adam_mark){0, table->decay / (float)cwi_adam_epsilon(&out->clock, 1)};
+    if (room.users > 0) {
+        out->user_now = cwi_alloc(ctx, (size_t)room.users, width * sizeof *out->user_now);
+        out->item_now = cwi_alloc(ctx, (size_t)room.items, width * sizeof *out->item_now);
+        if (!out->user_now || !out->item_now) return CW_NO_MEMORY;
+    }
+    return cwi_adam_restore(ctx, out);
+}
+
 cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
-                          int64_t max_fresh, cwi_adam *out)
+                          cwi_adam_room room, cwi_adam *out)
 {
     cw_status status;
-    const cwi_tensor *table = &params->tensor[0];
-    size_t rows = (size_t)table->rows;
+    size_t rows = (size_t)params->tensor[0].rows;
 
     *out = (cwi_adam){.mode = (cwi_adam_mode)cwi_options_choice(options, "adam"),
                       .clock = {.lr = cwi_options_real(options, "lr"),
@@ -59,20 +92,12 @@ cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_op
                                 .epsilon = epsilon,
                                 .torch_epsilon = cwi_options_choice(options, "adam-eps") == 1}};
     CW_TRY(create_moments(ctx, params, out));
-    out->last = cwi_alloc_zero(ctx, rows, sizeof *out->last);
     out->place = cwi_alloc(ctx, rows, sizeof *out->place);
-    out->row = cwi_alloc(ctx, rows, sizeof *out->row);
     out->partial = cwi_alloc(ctx, count_chunks(params), sizeof *out->partial);
-    status = out->last && out->place && out->row && out->partial ? CW_OK : CW_NO_MEMORY;
+    status = out->place && out->partial ? CW_OK : CW_NO_MEMORY;
     if (status != CW_OK) goto done;
-    if (out->mode == CWI_ADAM_DEFERRED && max_fresh > 0) {
-        size_t most = (size_t)max_fresh < rows ? (size_t)max_fresh : rows;
-        out->fresh = cwi_alloc(ctx, most, (size_t)table->columns * sizeof *out->fresh);
-        if (!out->fresh) status = CW_NO_MEMORY;
-        if (status != CW_OK) goto done;
-    }
     for (size_t r = 0; r < rows; r++) out->place[r] = -1;
-    CW_TRY(cwi_adam_restore(ctx, out));
+    if (out->mode == CWI_ADAM_DEFERRED) CW_TRY(create_deferred(ctx, &params->tensor[0], room, out));
 done:
     if (status != CW_OK) cwi_adam_clear(out);
     return status;
@@ -83,10 +108,13 @@ void cwi_adam_clear(cwi_adam *adam)
     cwi_params_clear(&adam->m);
     cwi_params_clear(&adam->v);
     cwi_gaps_clear(&adam->gaps);
-    cwi_free(adam->last);
+    cwi_free(adam->mark);
+    cwi_free(adam->drift);
+    cwi_free(adam->reading);
+    cwi_free(adam->made);
     cwi_free(adam->place);
-    cwi_free(adam->row);
-    cwi_free(adam->fresh);
+    cwi_free(adam->user_now);
+    cwi_free(adam->item_now);
     cwi_free(adam->partial);
     *adam = (cwi_adam){0};
 }
@@ -104,17 +132,6 @@ cw_status cwi_adam_restore(cw_context *ctx, cwi_adam *adam)
 
 /* ---- missed steps ----------------------------------------------------------- */
 
-typedef struct job {
-    const cwi_ops *ops;
-    cwi_adam *adam;
-    float *theta, *m, *v; /* of tensor 0, or of the tensor being stepped */
-    int64_t d;
-    const int32_t *rows; /* rows to work on; NULL for all */
-    const cwi_gradient *gradient;
-    const float *whole; /* gradient of the tensor being stepped */
-    cwi_adam_step step;
-} job;
-
 static job table_job(cwi_adam *adam, cwi_params *params)
 {
     return (job){
@@ -127,78 +144,124 @@ static job table_job(cwi_adam *adam, cwi_params *params)
         .step = {.beta1 = (float)beta1, .beta2 = (float)beta2, .decay = params->tensor[0].decay}};
 }
 
-/* Ask for a row that is read soon. */
-static inline void fetch(const float *row, int64_t d)
+static cwi_adam_row row_at(const job *j, int64_t row)
 {
-    for (int64_t j = 0; j < d; j += 16) __builtin_prefetch(row + j);
+    int64_t at = row * j->d;
+    return (cwi_adam_row){j->theta + at, j->adam->drift + at, j->v + at};
 }
 
-/* A row after the steps that it missed. */
-static void miss_steps(const job *j, int64_t row, float *theta, float *m, float *v)
+/* Ask for memory that is read soon: into the second level, which can wait for more of it at a time
+ * than the first.  A call that is not inlined has no effect that gcc sees, and vanishes. */
+__attribute__((always_inline)) static inline void fetch(const void *from, int64_t bytes)
+{
+    enum { LINE = 64, SECOND_LEVEL = 2 };
+    for (int64_t b = 0; b < bytes; b += LINE)
+        __builtin_prefetch((const char *)from + b, 0, SECOND_LEVEL);
+}
+
+__attribute__((always_inline)) static inline void fetch_row(const job *j, int64_t row)
+{
+    fetch(j->theta + row * j->d, j->d * (int64_t)sizeof *j->theta);
+    fetch(j->adam->drift + row * j->d, j->d * (int64_t)sizeof *j->adam->drift);
+}
+
+/* Does the L2 term move a row so little that its missed steps may be taken at once?  It is then
+ * small beside the root of v, and what is left out is of second order. */
+static bool is_light(float pull, const cwi_adam_pause *pause, float most)
+{
+    return pull <= 1.0f && pull * pause->pull_rate <= most;
+}
+
+/* A row after the steps that it missed, one or more, with care. */
+static float miss_steps(const job *j, int64_t row, const cwi_adam_row *to)
 {
     cwi_adam_gap gaps[CWI_GAP_PIECES];
-    int64_t at = row * j->d;
-    int n = cwi_gaps_find(&j->adam->gaps, j->adam->last[row], j->step.decay, gaps);
-    j->ops->adam_missed(j->theta + at, j->m + at, j->v + at, j->d, gaps, n, theta, m, v);
+    const cwi_adam *adam = j->adam;
+    cwi_adam_row from = row_at(j, row);
+    int64_t last = adam->gaps.step - cwi_adam_missed(adam, row);
+    int n = cwi_gaps_find(&adam->gaps, last, j->step.decay, gaps);
+    float before = (float)adam->gaps.time[last].epsilon;
+    return j->step.decay * j->ops->adam_missed(&from, j->d, before, gaps, n, to);
 }
 
-/* Bring rows of the table up to date. */
-static cw_status catch_up(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static void catch_up(const job *j, int64_t row)
 {
-    const job *j = arg;
+    cwi_adam *adam = j->adam;
+    if (cwi_adam_missed(adam, row) == 0) return;
+    cwi_adam_row to = row_at(j, row);
+    float pull = miss_steps(j, row, &to);
+    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, pull};
+}
+
+static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
     (void)chunk;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t row = j->rows ? j->rows[k] : k, at = row * j->d;
-        if (j->adam->last[row] == j->adam->step) continue;
-        miss_steps(j, row, j->theta + at, j->m + at, j->v + at);
-        j->adam->last[row] = j->adam->step;
-    }
+    for (int64_t row = begin; row < end; row++) catch_up(arg, row);
     return CW_OK;
+}
+
+/* The row of the table at a place, users first. */
+static int64_t row_of_place(const job *j, int64_t place)
+{
+    const cwi_batch *batch = j->batch;
+    return place < batch->n_users ? batch->users[place]
+                                  : j->n_users + batch->items[place - batch->n_users];
+}
+
+static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    (void)chunk;
+    for (int64_t place = begin; place < end; place++) catch_up(arg, row_of_place(arg, place));
+    return CW_OK;
+}
+
+/* The current values of a row.  The pull goes by a mean of the row here, and not into the table. */
+static void peek(const job *j, int64_t row, float *out)
+{
+    const float most = 5e-3f;
+    const cwi_adam *adam = j->adam;
+    float pull = adam->mark[row].pull;
+    cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, cwi_adam_missed(adam, row));
+    if (is_light(pull, &pause, most) || pause.m_left == 1.0f) {
+        j->ops->adam_peek(j->theta + row * j->d, adam->drift + row * j->d, j->d,
+                          1.0f - pull * pause.pull_rate, pause.drift_rate / CWI_DRIFT_UNITS, out);
+    } else {
+        miss_steps(j, row, &(cwi_adam_row){.theta = out});
+    }
 }
 
 /* Copy rows of the table as they would be if they were up to date. */
-static cw_status peek_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static void peek_rows(const job *j, const int32_t *rows, int64_t first_row, int64_t n, float *out)
 {
-    enum { AHEAD = 3 };
-    const job *j = arg;
-    const cwi_adam *adam = j->adam;
-    (void)chunk;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t row = adam->row[k], at = row * j->d;
-        if (k + AHEAD < end) {
-            int64_t next = adam->row[k + AHEAD] * j->d;
-            fetch(j->theta + next, j->d);
-            fetch(j->m + next, j->d);
-            fetch(j->v + next, j->d);
-        }
-        float *out = adam->fresh + k * j->d;
-        if (adam->last[row] == adam->step) {
-            memcpy(out, j->theta + at, (size_t)j->d * sizeof *out);
-            continue;
-        }
-        miss_steps(j, row, out, NULL, NULL);
+    enum { AHEAD = 12, FAR = 32 };
+    for (int64_t k = 0; k < FAR && k < n; k++)
+        __builtin_prefetch(j->adam->mark + first_row + rows[k]);
+    for (int64_t k = 0; k < AHEAD && k < n; k++) fetch_row(j, first_row + rows[k]);
+    for (int64_t k = 0; k < n; k++) {
+        if (k + FAR < n) __builtin_prefetch(j->adam->mark + first_row + rows[k + FAR]);
+        if (k + AHEAD < n) fetch_row(j, first_row + rows[k + AHEAD]);
+        peek(j, first_row + rows[k], out + k * j->d);
     }
+}
+
+static cw_status peek_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    peek_rows(j, j->batch->items + begin, j->n_users, end - begin,
+              j->adam->item_now + begin * j->d);
     return CW_OK;
 }
 
-static int32_t number_row(cwi_adam *adam, int32_t row)
+static void read_rows(const void *state, const int32_t *rows, int64_t n, float *out)
 {
-    if (adam->place[row] < 0) {
-        adam->place[row] = (int32_t)adam->n_rows;
-        adam->row[adam->n_rows++] = row;
-    }
-    return adam->place[row];
+    peek_rows(state, rows, 0, n, out);
 }
 
-/* The rows of the batch, each once, in order of appearance. */
-static void list_rows(cwi_adam *adam, cwi_batch *batch, int32_t n_users)
+void cwi_adam_number(cwi_adam *adam, cwi_batch *batch, int32_t n_users)
 {
-    for (int64_t k = 0; k < adam->n_rows; k++) adam->place[adam->row[k]] = -1;
-    adam->n_rows = 0;
-    for (int64_t s = 0; s < batch->n_slots; s++) {
-        batch->user_row[s] = number_row(adam, batch->user[s]);
-        batch->item_row[s] = number_row(adam, n_users + batch->item[s]);
-    }
+    if (adam->mode != CWI_ADAM_DEFERRED) return;
+    cwi_batch_number(batch, adam->user_now ? NULL : adam->place, adam->place + n_users);
 }
 
 cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, cwi_batch *batch,
@@ -206,33 +269,73 @@ cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, cwi
 {
     if (adam->mode != CWI_ADAM_DEFERRED) return CW_OK;
     job j = table_job(adam, params);
-    j.rows = adam->row;
-    list_rows(adam, batch, n_users);
-    batch->fresh = adam->fresh;
-    batch->row = adam->row;
-    return cwi_pool_for(ctx, adam->n_rows, ROWS_A_CHUNK, adam->fresh ? peek_rows : catch_up, &j);
+    j.batch = batch;
+    j.n_users = n_users;
+    if (!adam->user_now)
+        return cwi_pool_for(ctx, batch->n_users + batch->n_items, ROWS_A_CHUNK, catch_up_batch, &j);
+    *adam->reading = j;
+    batch->user_now = adam->user_now;
+    batch->item_now = adam->item_now;
+    batch->reader = (cwi_reader){read_rows, adam->reading};
+    return cwi_pool_for(ctx, batch->n_items, ROWS_A_CHUNK, peek_items, &j);
 }
 
 cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params)
 {
     if (adam->mode != CWI_ADAM_DEFERRED) return CW_OK;
     job j = table_job(adam, params);
-    return cwi_pool_for(ctx, params->tensor[0].rows, ROWS_A_CHUNK, catch_up, &j);
+    return cwi_pool_for(ctx, params->tensor[0].rows, ROWS_A_CHUNK, catch_up_all, &j);
 }
 
 /* ---- steps ------------------------------------------------------------------ */
+
+/* A row that is stepped now, after the steps that it missed. */
+static void step_late(const job *j, int64_t row, const float *gradient)
+{
+    const float most = 1e-2f;
+    cwi_adam *adam = j->adam;
+    cwi_adam_row at = row_at(j, row);
+    int64_t missed = cwi_adam_missed(adam, row);
+    cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, missed);
+    if (missed > 0 && !is_light(adam->mark[row].pull, &pause, most)) {
+        miss_steps(j, row, &at);
+        pause = cwi_gaps_pause(&adam->gaps, 0);
+    }
+    float pull = j->step.decay * j->ops->adam_late(&at, gradient, j->d, &pause, &j->step);
+    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->step, pull};
+}
+
+/* Gradients are made some rows at a time, so that they are still near when they are used. */
+static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    enum { AHEAD = 6 };
+    const job *j = arg;
+    const cwi_gradient *g = j->gradient;
+    float *made = j->adam->made + (int64_t)cwi_pool_self() * ROWS_AT_ONCE * j->d;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t in = (k - begin) % ROWS_AT_ONCE;
+        if (!g->rows && in == 0)
+            g->make(g->state, k, end - k < ROWS_AT_ONCE ? end : k + ROWS_AT_ONCE, made);
+        if (k + AHEAD < end) {
+            int64_t next = g->touched[k + AHEAD];
+            __builtin_prefetch(j->adam->mark + next);
+            fetch_row(j, next);
+            fetch(j->v + next * j->d, j->d * (int64_t)sizeof *j->v);
+        }
+        step_late(j, g->touched[k], g->rows ? g->rows + k * j->d : made + in * j->d);
+    }
+    return CW_OK;
+}
 
 static cw_status step_touched(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
-        int64_t row = j->gradient->touched[k], at = row * j->d;
-        if (j->adam->fresh && j->adam->last[row] < j->adam->step - 1)
-            miss_steps(j, row, j->theta + at, j->m + at, j->v + at);
+        int64_t at = j->gradient->touched[k] * j->d;
         j->ops->adam(j->theta + at, j->m + at, j->v + at, j->gradient->rows + k * j->d, j->d,
                      &j->step);
-        j->adam->last[row] = j->adam->step;
     }
     return CW_OK;
 }
@@ -265,7 +368,8 @@ static cw_status step_table(cw_context *ctx, cwi_adam *adam, job *j, int64_t row
     const cwi_gradient *gradient = j->gradient;
     if (adam->mode != CWI_ADAM_DENSE) {
         *squares = NAN;
-        return cwi_pool_for(ctx, gradient->n_touched, ROWS_A_CHUNK, step_touched, j);
+        return cwi_pool_for(ctx, gradient->n_touched, ROWS_A_CHUNK,
+                            adam->mode == CWI_ADAM_LAZY ? step_touched : step_touched_late, j);
     }
     for (int64_t k = 0; k < gradient->n_touched; k++)
         adam->place[gradient->touched[k]] = (int32_t)k;

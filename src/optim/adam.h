@@ -13,29 +13,54 @@ typedef enum cwi_adam_mode {
     CWI_ADAM_LAZY      /* rows outside the batch stand still: another optimizer */
 } cwi_adam_mode;
 
+/* How far a row of the deferred mode is. */
+typedef struct cwi_adam_mark {
+    uint32_t last; /* step up to which it is current, its low bits: gaps are shorter than those */
+    float pull;    /* how fast the L2 term shrinks it: share for a learning rate of one */
+} cwi_adam_mark;
+
 typedef struct cwi_adam {
     cwi_adam_mode mode;
     cwi_adam_clock clock;
     int64_t step;    /* steps made */
-    cwi_params m, v; /* moments, shaped like the parameters */
-    int64_t *last;   /* [rows of tensor 0] step up to which a row is current; deferred only */
-    int32_t *place;  /* [rows of tensor 0] place in `row`, -1 outside the batch */
-    int64_t n_rows;
-    int32_t *row;    /* [rows of tensor 0] the rows of the batch */
-    float *fresh;    /* [most rows of a batch][columns] their current values, or NULL */
-    cwi_gaps gaps;   /* deferred only */
+    cwi_params m, v; /* moments, shaped like the parameters; tensor 0 of the deferred mode is kept
+                        in another form: m is empty, v holds its root */
+    int32_t *place;  /* [rows of tensor 0] scratch, -1 everywhere */
     double *partial; /* scratch for sums */
+
+    /* deferred only: rows of tensor 0 */
+    cwi_adam_mark *mark;
+    int16_t *drift;             /* [rows][columns] m over its denominator (backend.h) */
+    float *user_now, *item_now; /* current values of rows of a batch, or NULL */
+    cwi_gaps gaps;
+    float *made;                  /* [threads][some rows][columns] gradients under way */
+    struct cwi_adam_job *reading; /* what the reader of the last batch works with */
 } cwi_adam;
 
-/* max_fresh: rows of a batch at most, when the deferred mode may hand out their current values
- * beside the table; 0 when it has to bring the table itself up to date. */
+/* How many users are kept and items drawn at most in a batch whose values are read beside a table
+ * that is behind; 0 when a backbone reads the table itself. */
+typedef struct cwi_adam_room {
+    int64_t users, items;
+} cwi_adam_room;
+
 cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
-                          int64_t max_fresh, cwi_adam *out);
+                          cwi_adam_room room, cwi_adam *out);
 void cwi_adam_clear(cwi_adam *adam); /* a zeroed one is fine */
 
-/* Before the rows of a batch are read: bring them up to date, in the table or in batch->fresh. */
+/* A batch that was just drawn: number what it reads, as far as cwi_adam_read needs it.  May run
+ * beside anything but itself. */
+void cwi_adam_number(cwi_adam *adam, cwi_batch *batch, int32_t n_users);
+
+/* Before the rows of a batch are read: bring them up to date in the table, or hand out values
+ * beside it: those of the items, and a reader for the users that works until the next call. */
 cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, cwi_batch *batch,
                         int32_t n_users);
+
+/* How many steps a row has missed. */
+static inline int64_t cwi_adam_missed(const cwi_adam *adam, int64_t row)
+{
+    return (int64_t)((uint32_t)adam->gaps.step - adam->mark[row].last);
+}
 
 /* One step on the gradient and the decay of every tensor.  *reg is the value of the L2 terms before
  * it, or NaN in the modes that do not pass over the whole table. */

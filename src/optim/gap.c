@@ -37,8 +37,11 @@ static cwi_gap_shape make_shape(const cwi_adam_clock *clock, int64_t g)
     double ratio = clock->beta1 / (1 - clock->beta1), sum = ratio * (1 - left);
     double middle = (steps + 1) / 2;
     if (g > 0 && g <= FIRST_PIECE) middle = (sum / (1 - clock->beta1) - ratio * steps * left) / sum;
-    return (cwi_gap_shape){
-        .m_left = left, .v_left = (float)exp(fade * steps), .v_middle = (float)exp(fade * middle)};
+    return (cwi_gap_shape){.m_left = left,
+                           .drift_left = left * exp(-fade / 2 * steps),
+                           .v_left = (float)exp(fade * steps),
+                           .v_middle = (float)exp(fade * middle),
+                           .root_middle = (float)exp(fade / 2 * middle)};
 }
 
 void cwi_gaps_init(const cwi_adam_clock *clock, cwi_gaps *out)
@@ -49,41 +52,45 @@ void cwi_gaps_init(const cwi_adam_clock *clock, cwi_gaps *out)
 
 void cwi_gaps_clear(cwi_gaps *gaps)
 {
-    cwi_free(gaps->rate_sum);
-    cwi_free(gaps->m_rate);
+    cwi_free(gaps->time);
     *gaps = (cwi_gaps){0};
 }
 
 cw_status cwi_gaps_step(cw_context *ctx, cwi_gaps *gaps)
 {
     int64_t t = gaps->step + 1;
-    size_t need = (size_t)t + 1;
-    cw_status status =
-        cwi_grow(ctx, &gaps->rate_sum, &gaps->rate_room, need, sizeof *gaps->rate_sum);
-    if (status == CW_OK)
-        status = cwi_grow(ctx, &gaps->m_rate, &gaps->m_room, need, sizeof *gaps->m_rate);
+    cw_status status = cwi_grow(ctx, &gaps->time, &gaps->room, (size_t)t + 1, sizeof *gaps->time);
     if (status != CW_OK) return status;
     double rate = t > 0 ? cwi_adam_rate(&gaps->clock, t) : 0;
-    gaps->rate_sum[t] = rate + (t > 0 ? gaps->rate_sum[t - 1] : 0);
-    gaps->m_rate[t] = 0;
-    for (int64_t g = 1; g <= HORIZON && g <= t; g++)
-        gaps->m_rate[t - g] += gaps->shape[g].m_left * rate;
-    gaps->epsilon = cwi_adam_epsilon(&gaps->clock, t > 0 ? t : 1);
+    gaps->time[t] = (cwi_gap_time){.rate_sum = rate + (t > 0 ? gaps->time[t - 1].rate_sum : 0),
+                                   .epsilon = cwi_adam_epsilon(&gaps->clock, t > 0 ? t : 1)};
+    for (int64_t g = 1; g <= HORIZON && g <= t; g++) {
+        gaps->time[t - g].m_rate += gaps->shape[g].m_left * rate;
+        gaps->time[t - g].drift_rate += gaps->shape[g].drift_left * rate;
+    }
     gaps->step = t;
+    for (int64_t g = 0; g < CWI_GAP_SHAPES && g <= t; g++)
+        gaps->pause[g] = cwi_gaps_compute(gaps, g);
     return CW_OK;
+}
+
+static cwi_gap_shape find_shape(const cwi_gaps *gaps, int64_t g)
+{
+    return g < CWI_GAP_SHAPES ? gaps->shape[g] : make_shape(&gaps->clock, g);
 }
 
 static cwi_adam_gap make_gap(const cwi_gaps *gaps, int64_t from, int64_t g, float decay)
 {
-    cwi_gap_shape shape = g < CWI_GAP_SHAPES ? gaps->shape[g] : make_shape(&gaps->clock, g);
-    double m_rate = gaps->m_rate[from] - shape.m_left * gaps->m_rate[from + g];
-    double rates = gaps->rate_sum[from + g] - gaps->rate_sum[from];
+    cwi_gap_shape shape = find_shape(gaps, g);
+    const cwi_gap_time *first = &gaps->time[from], *last = first + g;
+    double m_rate = first->m_rate - shape.m_left * last->m_rate;
+    double rates = last->rate_sum - first->rate_sum;
     return (cwi_adam_gap){.m_rate = (float)m_rate,
                           .pull_rate = (float)(rates - m_rate),
                           .v_middle = shape.v_middle,
                           .m_left = (float)shape.m_left,
                           .v_left = shape.v_left,
-                          .epsilon = (float)gaps->epsilon,
+                          .epsilon = (float)gaps->time[gaps->step].epsilon,
                           .decay = decay};
 }
 
@@ -98,4 +105,20 @@ int cwi_gaps_find(const cwi_gaps *gaps, int64_t from, float decay, cwi_adam_gap 
         from += g;
     }
     return n;
+}
+
+/* m / sqrt(v) loses the same share at every step, whatever v is, so that no denominator has to be
+ * found anew; the pull goes by the one in the middle. */
+cwi_adam_pause cwi_gaps_compute(const cwi_gaps *gaps, int64_t g)
+{
+    cwi_gap_shape shape = find_shape(gaps, g);
+    const cwi_gap_time *last = &gaps->time[gaps->step], *first = last - g;
+    double m_rate = first->m_rate - shape.m_left * last->m_rate;
+    double rates = last->rate_sum - first->rate_sum;
+    double drift_rate = first->drift_rate - shape.drift_left * last->drift_rate;
+    return (cwi_adam_pause){.drift_rate = (float)drift_rate,
+                            .pull_rate = (float)(rates - m_rate) / shape.root_middle,
+                            .m_left = (float)shape.m_left,
+                            .v_left = shape.v_left,
+                            .epsilon = (float)first->epsilon};
 }

@@ -20,10 +20,9 @@ static void keep_rows(cwi_batch *batch, int g, float *score, const double *margi
         if (!cwi_limit_take(until, margin[r])) continue;
         memmove(batch->user + to, batch->user + from, slots * sizeof *batch->user);
         memmove(batch->item + to, batch->item + from, slots * sizeof *batch->item);
-        if (batch->fresh) {
-            memmove(batch->user_row + to, batch->user_row + from, slots * sizeof *batch->user_row);
-            memmove(batch->item_row + to, batch->item_row + from, slots * sizeof *batch->item_row);
-        }
+        if (batch->item_now)
+            memmove(batch->item_place + to, batch->item_place + from,
+                    slots * sizeof *batch->item_place);
         memmove(score + to, score + from, slots * sizeof *score);
         to += group->slots;
         group->rows++;

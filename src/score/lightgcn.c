@@ -123,7 +123,8 @@ static float mean_factor(const layers *l)
 /* The last layer is only ever seen in the mean: it goes straight there, for the rows asked for. */
 static cw_status add_last_layer(cw_context *ctx, const layers *l, const sweep *s, int64_t n)
 {
-    const cwi_product p = {s->from, l->d, l->final, mean_factor(l), l->final};
+    const cwi_product p = {
+        .from = s->from, .d = l->d, .add = l->final, .scale = mean_factor(l), .to = l->final};
     return s->rows ? cwi_graph_multiply_rows(ctx, &l->graph, &p, s->rows, n)
                    : cwi_graph_multiply(ctx, &l->graph, &p);
 }
@@ -174,7 +175,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_TRY(create_layers(ctx, shape, options, params, &s->l));
-    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
+    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads, NULL};
     int64_t rows = s->l.table->rows;
     if (regularises_final(options))
         s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
@@ -273,7 +274,11 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
     CW_TRY(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
     for (int64_t k = 0; k < l->count; k++) {
         bool is_last = k + 1 == l->count;
-        const cwi_product p = {x, l->d, l->final, is_last ? mean_factor(l) : 1, l->work[k % 2]};
+        const cwi_product p = {.from = x,
+                               .d = l->d,
+                               .add = l->final,
+                               .scale = is_last ? mean_factor(l) : 1,
+                               .to = l->work[k % 2]};
         CW_TRY(k == 0 && s->final_decay == 0
                    ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
                    : cwi_graph_multiply(ctx, &l->graph, &p));

@@ -6,7 +6,8 @@
 typedef struct state {
     cwi_table table;
     cwi_table_plan plan;
-    float *gradient; /* [touched][d] */
+    float *gradient;        /* [touched][d] */
+    const cwi_batch *batch; /* the one whose gradient is being made */
 } state;
 
 static void close_state(void *opened)
@@ -15,6 +16,7 @@ static void close_state(void *opened)
     if (!s) return;
     cwi_table_plan_clear(&s->plan);
     cwi_free(s->gradient);
+    cwi_free(s->table.scratch);
     cwi_free(s);
 }
 
@@ -27,11 +29,16 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
-    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
+    s->table = (cwi_table){.data = tensor->data,
+                           .n_users = shape->n_users,
+                           .d = (int32_t)tensor->columns,
+                           .heads = shape->heads};
     CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
     s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
-    status = s->gradient ? CW_OK : CW_NO_MEMORY;
+    s->table.scratch = cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * CWI_TABLE_SLOTS,
+                                 (size_t)s->table.d * sizeof *s->table.scratch);
+    status = s->gradient && s->table.scratch ? CW_OK : CW_NO_MEMORY;
 done:
     if (status == CW_OK)
         *out = s;
@@ -46,17 +53,31 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
     return cwi_table_score(ctx, &s->table, batch, out);
 }
 
+static void make_rows(const void *opened, int64_t begin, int64_t end, float *out)
+{
+    const state *s = opened;
+    cwi_table_sum(&s->plan, &s->table, s->batch, begin, end, out);
+}
+
+/* Where values lie beside the table nobody looks at the gradients but the optimizer, row by row. */
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
     state *s = opened;
-    double penalty;
-    cw_status status =
-        cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient, &penalty);
-    *out = (cwi_gradient){.n_touched = s->plan.n_touched,
-                          .touched = s->plan.touched,
-                          .rows = s->gradient,
-                          .penalty = penalty};
+    cw_status status = CW_OK;
+    *out = (cwi_gradient){.touched = s->plan.touched, .rows = s->gradient};
+    if (batch->item_now) {
+        s->batch = batch;
+        cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
+        status = cwi_table_read(ctx, &s->plan, &s->table, batch);
+        out->rows = NULL;
+        out->make = make_rows;
+        out->state = s;
+    } else {
+        status = cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient,
+                                    &out->penalty);
+    }
+    out->n_touched = s->plan.n_touched;
     return status;
 }
 
@@ -80,5 +101,5 @@ const cwi_backbone cwi_backbone_mf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
-    .reads_fresh = true,
+    .reads_places = true,
 };

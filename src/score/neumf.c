@@ -121,7 +121,8 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
-    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
+    s->table =
+        (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads, NULL};
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
     CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->roster));
@@ -277,15 +278,16 @@ done:
 static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const float *slope)
 {
     cw_status status;
-    cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope);
+    cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
     float *kept = s->kept;
     CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.touched, s->plan.n_touched,
                       s->roster.place, kept));
     s->kept = s->first;
     s->first = kept;
     cwi_roster_fill(&s->roster, batch, s->table.n_users);
+    int64_t of_users = s->plan.start[s->plan.n_users]; /* their other side is an item */
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
-        s->other[k] = s->roster.place[s->plan.other[k]];
+        s->other[k] = s->roster.place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
     CW_TRY(gather_vectors(ctx, s));
 done:
     return status;

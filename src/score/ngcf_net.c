@@ -296,7 +296,7 @@ cw_status cwi_ngcf_forward(cw_context *ctx, cwi_ngcf *net)
     CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, copy_table, &x));
     for (int32_t l = 0; l < net->layers; l++) {
         x.layer = l;
-        const cwi_product p = {net->e[l], net->d, NULL, 1, net->p[l]};
+        const cwi_product p = {.from = net->e[l], .d = net->d, .scale = 1, .to = net->p[l]};
         CW_TRY(cwi_graph_multiply(ctx, &net->used, &p));
         CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, &x));
         CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, false, net->p[l], net->e[l + 1]));
@@ -401,7 +401,7 @@ static cw_status layer_back(cw_context *ctx, passage *x, const cwi_graph *transp
     CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, true, work[0], work[3]));
     CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W2, true, work[2], work[1]));
     CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_back, x));
-    const cwi_product p = {work[3], net->d, work[1], 1, work[0]};
+    const cwi_product p = {.from = work[3], .d = net->d, .add = work[1], .scale = 1, .to = work[0]};
     CW_TRY(cwi_graph_multiply(ctx, transposed, &p));
 done:
     return status;

@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024 };
+enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128 };
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
@@ -33,20 +33,66 @@ typedef struct scoring {
     float *score;
 } scoring;
 
+/* Scores of n slots from rows of two tables. */
+static void score_slots(const scoring *s, const float *users, const int32_t *user,
+                        const float *items, const int32_t *item, int64_t n, float *score)
+{
+    int32_t d = s->table->d, heads = s->table->heads, width = d / heads;
+    for (int32_t h = 0; h < heads; h++)
+        s->ops->dot_pairs(users + h * width, user, items + h * width, item, n, width, d, score + h,
+                          heads);
+}
+
 static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const scoring *s = arg;
     const cwi_table *table = s->table;
     const cwi_batch *batch = s->batch;
-    const float *users = batch->fresh ? batch->fresh : table->data;
-    const float *items = batch->fresh ? users : users + (int64_t)table->n_users * table->d;
-    const int32_t *user = batch->fresh ? batch->user_row : batch->user;
-    const int32_t *item = batch->fresh ? batch->item_row : batch->item;
-    int32_t heads = table->heads, width = table->d / heads;
     (void)chunk;
-    for (int32_t h = 0; h < heads; h++)
-        s->ops->dot_pairs(users + h * width, user + begin, items + h * width, item + begin,
-                          end - begin, width, table->d, s->score + begin * heads + h, heads);
+    score_slots(s, table->data, batch->user + begin,
+                table->data + (int64_t)table->n_users * table->d, batch->item + begin, end - begin,
+                s->score + begin * table->heads);
+    return CW_OK;
+}
+
+/* The users of some slots, each once for every row of slots, and the place of every slot's user.
+ * Returns how many. */
+static int64_t list_users(const cwi_batch *batch, int64_t begin, int64_t end, int32_t *users,
+                          int32_t *place)
+{
+    int64_t n = 0;
+    for (int g = 0; g < batch->n_groups; g++) {
+        const cwi_group *group = &batch->group[g];
+        int64_t row = group->first_slot, last = row + group->rows * group->slots;
+        if (row < begin) row = begin;
+        if (last > end) last = end;
+        for (; row < last; row += group->slots)
+            for (int64_t slot = row; slot < row + group->slots; slot++) {
+                int64_t same = row;
+                while (batch->user[same] != batch->user[slot]) same++;
+                if (same == slot) users[n++] = batch->user[slot];
+                place[slot - begin] = same == slot ? (int32_t)n - 1 : place[same - begin];
+            }
+    }
+    return n;
+}
+
+/* Where the table is behind, values of users are made just before they are read, so that they are
+ * still near. */
+static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const scoring *s = arg;
+    const cwi_table *table = s->table;
+    const cwi_batch *batch = s->batch;
+    int32_t users[CWI_TABLE_SLOTS], place[CWI_TABLE_SLOTS];
+    float *now = table->scratch + (int64_t)cwi_pool_self() * CWI_TABLE_SLOTS * table->d;
+    (void)chunk;
+    begin = cwi_batch_row_start(batch, begin);
+    end = cwi_batch_row_start(batch, end);
+    int64_t n = list_users(batch, begin, end, users, place);
+    batch->reader.read(batch->reader.state, users, n, now);
+    score_slots(s, now, place, batch->item_now, batch->item_place + begin, end - begin,
+                s->score + begin * table->heads);
     return CW_OK;
 }
 
@@ -54,7 +100,8 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
                           float *score)
 {
     scoring s = {cwi_ops_best(), table, batch, score};
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &s);
+    if (!batch->item_now) return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &s);
+    return cwi_pool_for(ctx, batch->n_slots, CWI_TABLE_SLOTS - CWI_MAX_SLOTS, score_chunk_now, &s);
 }
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
@@ -63,11 +110,13 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
     size_t ends = 2 * (size_t)max_slots;
     *out = (cwi_table_plan){.n_rows = n_rows, .heads = heads, .max_slots = max_slots};
     out->place = cwi_alloc(ctx, (size_t)n_rows, sizeof *out->place);
+    out->of_slot = cwi_alloc(ctx, ends, sizeof *out->of_slot);
     out->touched = cwi_alloc(ctx, ends, sizeof *out->touched);
     out->start = cwi_alloc(ctx, ends + 2, sizeof *out->start);
     out->other = cwi_alloc(ctx, ends, sizeof *out->other);
     out->weight = cwi_alloc(ctx, ends, (size_t)heads * sizeof *out->weight);
-    if (!out->place || !out->touched || !out->start || !out->other || !out->weight) {
+    if (!out->place || !out->of_slot || !out->touched || !out->start || !out->other ||
+        !out->weight) {
         cwi_table_plan_clear(out);
         return CW_NO_MEMORY;
     }
@@ -78,6 +127,7 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
 void cwi_table_plan_clear(cwi_table_plan *plan)
 {
     cwi_free(plan->place);
+    cwi_free(plan->of_slot);
     cwi_free(plan->touched);
     cwi_free(plan->start);
     cwi_free(plan->other);
@@ -85,78 +135,112 @@ void cwi_table_plan_clear(cwi_table_plan *plan)
     *plan = (cwi_table_plan){0};
 }
 
-/* Count one more contribution of a row; counts stand two places up, as in a counting sort. */
-static void touch(cwi_table_plan *plan, int32_t row)
+/* Count one more contribution of a row; counts stand two places up, as in a counting sort.
+ * Returns the row's number. */
+static int32_t touch(cwi_table_plan *plan, int32_t row)
 {
-    if (plan->place[row] < 0) {
-        plan->place[row] = (int32_t)plan->n_touched;
-        plan->touched[plan->n_touched] = row;
-        plan->start[plan->n_touched + 2] = 0;
+    int32_t t = plan->place[row];
+    if (t < 0) {
+        t = plan->place[row] = (int32_t)plan->n_touched;
+        plan->touched[t] = row;
+        plan->start[t + 2] = 0;
         plan->n_touched++;
     }
-    plan->start[plan->place[row] + 2]++;
+    plan->start[t + 2]++;
+    return t;
 }
 
-static void put(cwi_table_plan *plan, int32_t row, int32_t other, const float *slope)
+static void put(cwi_table_plan *plan, int32_t t, int32_t other, const float *slope)
 {
-    int64_t at = plan->start[plan->place[row] + 1]++;
+    int64_t at = plan->start[t + 1]++;
     plan->other[at] = other;
     for (int32_t h = 0; h < plan->heads; h++) plan->weight[2 * plan->max_slots * h + at] = slope[h];
 }
 
-void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
+void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
                          const float *slope)
 {
-    const int32_t *users = batch->fresh ? batch->user_row : batch->user;
-    const int32_t *items = batch->fresh ? batch->item_row : batch->item;
-    int32_t first_item = batch->fresh ? 0 : n_users;
+    int64_t slots = batch->n_slots;
+    int32_t *user_t = plan->of_slot, *item_t = user_t + slots;
+    const int32_t *items = batch->item_now ? batch->item_place : batch->item;
+    const int32_t *users = batch->item_now ? user_t : batch->user;
 
     plan->n_touched = 0;
     plan->start[0] = plan->start[1] = 0;
-    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, users[s]);
-    for (int64_t s = 0; s < batch->n_slots; s++) touch(plan, first_item + items[s]);
+    for (int64_t s = 0; s < slots; s++) user_t[s] = touch(plan, batch->user[s]);
+    plan->n_users = plan->n_touched;
+    for (int64_t s = 0; s < slots; s++) item_t[s] = touch(plan, table->n_users + batch->item[s]);
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
-    for (int64_t s = 0; s < batch->n_slots; s++) {
-        int32_t user = users[s], item = first_item + items[s];
-        put(plan, user, item, slope + s * plan->heads);
-        put(plan, item, user, slope + s * plan->heads);
+    for (int64_t s = 0; s < slots; s++) {
+        put(plan, user_t[s], items[s], slope + s * plan->heads);
+        put(plan, item_t[s], users[s], slope + s * plan->heads);
     }
-    for (int64_t t = 0; t < plan->n_touched; t++) {
-        int32_t *row = &plan->touched[t];
-        plan->place[*row] = -1;
-        if (batch->fresh) *row = batch->row[*row];
+    for (int64_t t = 0; t < plan->n_touched; t++) plan->place[plan->touched[t]] = -1;
+}
+
+/* Rows of one side from the vectors of the other. */
+static void sum_side(const cwi_table_plan *plan, const float *from, int32_t d, int64_t begin,
+                     int64_t end, float *out)
+{
+    int32_t width = d / plan->heads;
+    if (begin >= end) return;
+    for (int32_t h = 0; h < plan->heads; h++) {
+        const cwi_sparse a = {plan->start + begin, plan->other,
+                              plan->weight + 2 * plan->max_slots * h};
+        const cwi_product p = {
+            .from = from + h * width, .d = width, .scale = 1, .to = out + h * width, .stride = d};
+        cwi_ops_best()->sparse_rows(&a, &p, 0, end - begin);
     }
+}
+
+void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
+                   int64_t begin, int64_t end, float *out)
+{
+    const float *users = batch->item_now ? batch->user_now : table->data;
+    const float *items =
+        batch->item_now ? batch->item_now : table->data + (int64_t)table->n_users * table->d;
+    int64_t users_end = end < plan->n_users ? end : plan->n_users;
+    int64_t items_begin = begin > plan->n_users ? begin : plan->n_users;
+    sum_side(plan, items, table->d, begin, users_end, out);
+    sum_side(plan, users, table->d, items_begin, end, out + (items_begin - begin) * table->d);
 }
 
 typedef struct job {
     const cwi_table_plan *plan;
-    const cwi_ops *ops;
     const cwi_table *table;
-    const float *data; /* the rows that contributions name */
+    const cwi_batch *batch;
     float *rows;
 } job;
 
-static cw_status sum_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    const cwi_table_plan *plan = j->plan;
-    int32_t d = j->table->d, width = d / plan->heads;
     (void)chunk;
-    for (int64_t t = begin; t < end; t++) {
-        int64_t first = plan->start[t], count = plan->start[t + 1] - first;
-        for (int32_t h = 0; h < plan->heads; h++)
-            j->ops->weighted_sum(j->data + h * width, width, d, plan->other + first,
-                                 plan->weight + 2 * plan->max_slots * h + first, count,
-                                 j->rows + t * d + h * width);
-    }
+    cwi_table_sum(j->plan, j->table, j->batch, begin, end, j->rows + begin * j->table->d);
     return CW_OK;
+}
+
+static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    j->batch->reader.read(j->batch->reader.state, j->plan->touched + begin, end - begin,
+                          j->batch->user_now + begin * j->table->d);
+    return CW_OK;
+}
+
+cw_status cwi_table_read(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                         const cwi_batch *batch)
+{
+    job j = {plan, table, batch, NULL};
+    return cwi_pool_for(ctx, plan->n_users, ROWS_A_CHUNK, read_chunk, &j);
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
                              const cwi_batch *batch, float *rows)
 {
-    job j = {plan, cwi_ops_best(), table, batch->fresh ? batch->fresh : table->data, rows};
-    return cwi_pool_for(ctx, plan->n_touched, 128, sum_rows, &j);
+    job j = {plan, table, batch, rows};
+    return cwi_pool_for(ctx, plan->n_touched, ROWS_A_CHUNK, sum_chunk, &j);
 }
 
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
@@ -164,7 +248,7 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
                              float *rows, double *penalty)
 {
     *penalty = 0;
-    cwi_table_plan_fill(plan, batch, table->n_users, slope);
+    cwi_table_plan_fill(plan, table, batch, slope);
     cw_status status = cwi_table_gradient(ctx, plan, table, batch, rows);
     if (status != CW_OK) return status;
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);

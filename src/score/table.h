@@ -9,7 +9,10 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
+    float *scratch; /* [threads][CWI_TABLE_SLOTS][d], for batches whose table is behind; or NULL */
 } cwi_table;
+
+enum { CWI_TABLE_SLOTS = 544 }; /* scored by one thread at a time */
 
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -36,12 +39,14 @@ typedef struct cwi_table_plan {
     int32_t n_rows; /* of the table */
     int32_t heads;
     int64_t max_slots;
-    int32_t *place; /* [n_rows] scratch: number of a touched row, -1 else */
+    int32_t *place;   /* [n_rows] scratch: number of a touched row, -1 else */
+    int32_t *of_slot; /* [2 * max_slots] scratch: numbers of the rows of users, then items */
+    int64_t n_users;  /* touched rows of users, which come first */
     int64_t n_touched;
-    int32_t *touched; /* [2 * max_slots] users first, each side by first slots */
-    int64_t *start;   /* [2 * max_slots + 1] contributions of touched row t */
-    int32_t *other;   /* [2 * max_slots] the row on the other side of the slot, or its place in
-                         batch->fresh */
+    int32_t *touched; /* [2 * max_slots] each side by first slots */
+    int64_t *start;   /* [2 * max_slots + 2] contributions of touched row t */
+    int32_t *other;   /* [2 * max_slots] the item or user on the other side of the slot; where the
+                         table is behind, its place in the batch's item_now or user_now */
     float *weight;    /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
@@ -50,11 +55,20 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
 void cwi_table_plan_clear(cwi_table_plan *plan);
 
 /* List contributions of a batch. */
-void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
+void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
                          const float *slope);
 
-/* Gradients of the vectors that a planned batch touches: for row t of the plan the sum of slope *
- * vector of the other side over its slots, head by head; parallel. */
+/* Gradients of vectors that a planned batch touches: for rows begin .. end - 1 of the plan the sum
+ * of slope * vector of the other side over its slots, head by head, to out[0], out[1], ... */
+void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
+                   int64_t begin, int64_t end, float *out);
+
+/* Values of the users of a planned batch whose table is behind, in the order of the plan, to its
+ * user_now; parallel. */
+cw_status cwi_table_read(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                         const cwi_batch *batch);
+
+/* That of all rows; parallel. */
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
                              const cwi_batch *batch, float *rows);
 

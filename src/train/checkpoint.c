@@ -14,7 +14,7 @@
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 2, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum { VERSION = 3, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -120,8 +120,11 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
     add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
     add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.luck);
-    if (t->adam.mode == CWI_ADAM_DEFERRED)
-        add(c, "", "last", CWI_I64, t->params.tensor[0].rows, 0, t->adam.last);
+    if (t->adam.mode == CWI_ADAM_DEFERRED) {
+        const cwi_tensor *table = &t->params.tensor[0];
+        add(c, "", "mark", CWI_U64, table->rows, 0, t->adam.mark);
+        add(c, "", "drift", CWI_I16, table->rows, table->columns, t->adam.drift);
+    }
     add_params(c, "param.", &t->params);
     add_params(c, "best.", &t->best);
     add_params(c, "m.", &t->adam.m);
@@ -157,6 +160,19 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
         status = take(t, file, path, prefix, tensor->name, CWI_F32, tensor->rows * tensor->columns,
                       tensor->data);
     }
+    return status;
+}
+
+static cw_status take_deferred(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    cw_status status;
+    int64_t rows = t->params.tensor[0].rows, numbers = rows * t->params.tensor[0].columns;
+    CW_TRY(take(t, file, path, "", "mark", CWI_U64, rows, t->adam.mark));
+    CW_TRY(take(t, file, path, "", "drift", CWI_I16, numbers, t->adam.drift));
+    for (int64_t r = 0; r < rows && status == CW_OK; r++)
+        if (cwi_adam_missed(&t->adam, r) > t->adam.step)
+            status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'mark' is damaged", path);
+done:
     return status;
 }
 
@@ -229,8 +245,8 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     list_sums(t, sum);
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
     for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
-    if (t->adam.mode == CWI_ADAM_DEFERRED)
-        CW_TRY(take(t, file, path, "", "last", CWI_I64, t->params.tensor[0].rows, t->adam.last));
+    CW_TRY(cwi_adam_restore(t->ctx, &t->adam));
+    if (t->adam.mode == CWI_ADAM_DEFERRED) CW_TRY(take_deferred(t, file, path));
     CW_TRY(take_params(t, file, path, "param.", &t->params));
     CW_TRY(take_params(t, file, path, "m.", &t->adam.m));
     CW_TRY(take_params(t, file, path, "v.", &t->adam.v));
@@ -242,7 +258,6 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     t->epochs = epochs ? json_loads(epochs, 0, NULL) : NULL;
     if (!json_is_array(t->epochs))
         status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: the list of epochs is damaged", path);
-    if (status == CW_OK) status = cwi_adam_restore(t->ctx, &t->adam);
 done:
     return status;
 }

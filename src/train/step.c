@@ -1,7 +1,9 @@
 /* step.c - one optimisation step: read it as the list of folders under src/. */
 #include <math.h>
+#include <string.h>
 
 #include "backend/backend.h"
+#include "core/pool.h"
 #include "sample/select.h"
 #include "train/train.h"
 
@@ -100,14 +102,59 @@ static cw_status check_loss(const cwi_trainer *t, double loss)
                     (long long)t->epoch + 1, (long long)t->tally.steps, t->adam.clock.lr);
 }
 
+static cw_status draw_ahead(void *arg)
+{
+    cwi_trainer *t = arg;
+    cwi_ahead *ahead = &t->ahead;
+    cwi_begin(&ahead->context);
+    memset(&ahead->luck, 0, sizeof ahead->luck);
+    cw_status status = t->method->sampler->draw(&ahead->context, t->sampler, &ahead->moment,
+                                                &ahead->batch, &ahead->luck);
+    ahead->batch.step = ahead->moment.step;
+    if (status == CW_OK) cwi_adam_number(&t->adam, &ahead->batch, t->shape.n_users);
+    return status;
+}
+
+/* Start to draw the batch of a moment. */
+static cw_status post_draw(cwi_trainer *t, const cwi_moment *moment)
+{
+    t->ahead.moment = *moment;
+    cw_status status = cwi_pool_post(t->ctx, draw_ahead, t);
+    t->ahead.is_drawn = status == CW_OK;
+    return status;
+}
+
+cw_status cwi_trainer_await(cwi_trainer *t)
+{
+    if (!t->ahead.is_drawn) return CW_OK;
+    t->ahead.is_drawn = false;
+    cw_status status = cwi_pool_wait(t->ctx);
+    return status == CW_OK ? status : cwi_fail(t->ctx, status, "%s", t->ahead.context.error);
+}
+
+/* The batch of this moment, and a start on that of the next step of the epoch. */
+static cw_status take_batch(cwi_trainer *t, const cwi_moment *now)
+{
+    cw_status status;
+    if (!t->ahead.is_drawn) CW_TRY(post_draw(t, now));
+    CW_TRY(cwi_trainer_await(t));
+    cwi_batch drawn = t->ahead.batch;
+    t->ahead.batch = t->batch;
+    t->batch = drawn;
+    cwi_luck_add(&t->tally.luck, &t->ahead.luck);
+    if (t->tally.steps < t->steps_per_epoch)
+        CW_TRY(post_draw(t, &(cwi_moment){now->epoch, now->step + 1}));
+done:
+    return status;
+}
+
 /* Sample, score, select, loss, gradient; *drawn is false when the sampler found nothing. */
 static cw_status take_slots(cwi_trainer *t, const cwi_moment *now, bool *drawn, double *loss,
                             cwi_gradient *gradient)
 {
     cw_status status;
-    CW_TRY(t->method->sampler->draw(t->ctx, t->sampler, now, &t->batch, &t->tally.luck));
+    CW_TRY(take_batch(t, now));
     *drawn = t->batch.n_slots > 0;
-    t->batch.step = now->step;
     if (!*drawn) goto done;
     CW_TRY(cwi_adam_read(t->ctx, &t->adam, &t->params, &t->batch, t->shape.n_users));
     CW_TRY(t->backbone->score(t->ctx, t->scorer, &t->batch, t->score));

@@ -37,6 +37,15 @@ typedef struct cwi_stopper {
     int64_t worse;      /* evaluations since */
 } cwi_stopper;
 
+/* The batch of the next step, drawn beside the current one. */
+typedef struct cwi_ahead {
+    bool is_drawn; /* or being drawn */
+    cwi_moment moment;
+    cwi_batch batch;
+    cwi_luck luck;
+    cw_context context; /* of the thread that draws: its messages */
+} cwi_ahead;
+
 typedef struct cwi_trainer {
     cw_context *ctx;
     const cw_dataset *dataset;
@@ -51,6 +60,7 @@ typedef struct cwi_trainer {
     cwi_shape shape;
     void *sampler, *scorer; /* states */
     cwi_batch batch;
+    cwi_ahead ahead;
     cwi_extra extra;       /* the method's penalty, then batch_l2 if it is of final vectors */
     cwi_extra batch_l2;    /* none unless --reg-kind batch */
     float *score, *slope;  /* [max_slots][heads] */
@@ -91,6 +101,8 @@ void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *par
 
 /* step.c: one optimisation step. */
 cw_status cwi_trainer_step(cwi_trainer *t);
+/* Wait for the batch that is being drawn, if any. */
+cw_status cwi_trainer_await(cwi_trainer *t);
 /* Value of the L2 terms of all tensors. */
 double cwi_trainer_reg(const cwi_trainer *t);
 

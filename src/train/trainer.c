@@ -51,7 +51,7 @@ done:
 }
 
 /* What training on rows of slots needs. */
-static cw_status open_slots(cwi_trainer *t, int64_t *max_fresh)
+static cw_status open_slots(cwi_trainer *t, cwi_adam_room *room)
 {
     cw_status status;
     int64_t max_slots;
@@ -61,13 +61,16 @@ static cw_status open_slots(cwi_trainer *t, int64_t *max_fresh)
     CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
     CW_TRY(open_penalties(t, max_slots));
     CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
+    CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->ahead.batch));
+    t->ahead.context.threads = 1;
     t->score = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->score);
     t->slope = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->slope);
     t->margin = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->margin);
     t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
     if (!t->score || !t->slope || !t->margin || !t->work) status = CW_NO_MEMORY;
-    if (t->backbone->reads_fresh && !t->extra.penalty && !t->batch_l2.penalty)
-        *max_fresh = 2 * max_slots;
+    if (t->backbone->reads_places && !t->extra.penalty && !t->batch_l2.penalty)
+        *room = (cwi_adam_room){max_slots < t->shape.n_users ? max_slots : t->shape.n_users,
+                                max_slots < t->shape.n_items ? max_slots : t->shape.n_items};
 done:
     return status;
 }
@@ -77,12 +80,13 @@ done:
 static cw_status open_parts(cwi_trainer *t)
 {
     cw_status status;
-    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users, max_fresh = 0;
+    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users;
+    cwi_adam_room room = {0};
     if (t->method->sampler)
-        CW_TRY(open_slots(t, &max_fresh));
+        CW_TRY(open_slots(t, &room));
     else
         CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, 0, &t->scorer));
-    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, max_fresh, &t->adam));
+    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, room, &t->adam));
     t->steps_per_epoch = examples / cwi_options_integer(t->options, "batch");
     if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
 done:
@@ -172,11 +176,13 @@ done:
 void cwi_trainer_free(cwi_trainer *t)
 {
     if (!t) return;
+    (void)cwi_trainer_await(t); /* it draws into what is freed here */
     if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
     if (t->extra.penalty) t->extra.penalty->close(t->extra.state);
     if (t->batch_l2.penalty) t->batch_l2.penalty->close(t->batch_l2.state);
     if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);
     cwi_batch_clear(&t->batch);
+    cwi_batch_clear(&t->ahead.batch);
     cwi_free(t->score);
     cwi_free(t->slope);
     cwi_free(t->margin);

@@ -173,7 +173,8 @@ static void check_sparse(const cwi_ops *ops, const cwi_ops *ref, int d, bool in_
         for (int j = 0; j < d; j++) row[j] = 0.3f * (row[j] + add[r * d + j]);
     }
     memcpy(got, add, sizeof got);
-    const cwi_product p = {from, d, in_place ? got : add, 0.3f, got};
+    const cwi_product p = {
+        .from = from, .d = d, .add = in_place ? got : add, .scale = 0.3f, .to = got};
     ops->sparse_rows(&a, &p, 0, 4);
     ops->sparse_rows(&a, &p, 4, N);
     assert_memory_equal(got, expected, (size_t)(N * d) * sizeof *got);
@@ -234,8 +235,6 @@ static void relus_are_right(void **state)
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
     const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
-    const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
-                                {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
     float x[2][3][MAX_D];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
@@ -244,9 +243,37 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
         for (int j = 0; j < MAX_D; j++) x[t][2][j] = other[2][j] * other[2][j];
         tables[t]->adam(x[t][0], x[t][1], x[t][2], other[3], d, &step);
         tables[t]->adam(x[t][0], x[t][1], x[t][2], NULL, d, &step);
-        tables[t]->adam_missed(x[t][0], x[t][1], x[t][2], d, gap, 2, x[t][0], x[t][1], x[t][2]);
     }
     assert_memory_equal(x[0], x[1], sizeof x[0]);
+}
+
+/* A row of the deferred Adam through all its operations. */
+static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
+{
+    const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
+    const cwi_adam_pause pause = {4e-3f, 2e-3f, 0.5f, 0.98f, 1e-8f};
+    const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
+                                {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
+    const cwi_ops *tables[] = {ops, ref};
+    float theta[2][MAX_D], root[2][MAX_D], seen[2][2][MAX_D] = {0}, pull[2][2];
+    int16_t drift[2][MAX_D];
+    for (int t = 0; t < 2; t++) {
+        cwi_adam_row row = {theta[t], drift[t], root[t]}, peek = {.theta = seen[t][1]};
+        memcpy(theta[t], table[0], sizeof theta[t]);
+        for (int j = 0; j < MAX_D; j++) {
+            root[t][j] = fabsf(other[2][j]);
+            drift[t][j] = (int16_t)(1000 * CWI_DRIFT_UNITS * other[1][j]);
+        }
+        tables[t]->adam_peek(theta[t], drift[t], d, 0.99f, 1e-6f, seen[t][0]);
+        (void)tables[t]->adam_missed(&row, d, 1e-8f, gap, 2, &peek);
+        pull[t][0] = tables[t]->adam_late(&row, other[3], d, &pause, &step);
+        pull[t][1] = tables[t]->adam_missed(&row, d, 1e-8f, gap, 2, &row);
+    }
+    assert_memory_equal(theta[0], theta[1], sizeof theta[0]);
+    assert_memory_equal(drift[0], drift[1], sizeof drift[0]);
+    assert_memory_equal(root[0], root[1], sizeof root[0]);
+    assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+    assert_memory_equal(pull[0], pull[1], sizeof pull[0]);
 }
 
 /* Marks of all kinds, and vectors of length 0 and above. */
@@ -273,6 +300,43 @@ static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
     assert_true(factor[0] == factor[1]);
 }
 
+/* Nothing was missed: a late step is a step, but for the units of the drift. */
+static void a_late_step_that_missed_nothing_is_a_step(void **state)
+{
+    (void)state;
+    enum { D = 40, STEPS = 60 };
+    const float eps = 1e-8f;
+    const cwi_adam_pause none = {0, 0, 1, 1, eps};
+    const cwi_ops *ref = cwi_ops_find("ref");
+    float theta[D], m[D] = {0}, v[D] = {0}, late[D], root[D] = {0}, gradient[D], pull = 0, want = 0;
+    int16_t drift[D] = {0};
+    const cwi_adam_row row = {late, drift, root};
+    fill();
+    memcpy(theta, table[0], sizeof theta);
+    memcpy(late, table[0], sizeof late);
+    for (int t = 1; t <= STEPS; t++) {
+        float rate = 1e-3f * sqrtf(1 - powf(0.999f, (float)t)) / (1 - powf(0.9f, (float)t));
+        const cwi_adam_step step = {rate, 0.9f, 0.999f, eps, 1e-3f};
+        for (int j = 0; j < D; j++) gradient[j] = other[t % ROWS][j] * 1e-3f;
+        ref->adam(theta, m, v, gradient, D, &step);
+        pull = ref->adam_late(&row, gradient, D, &none, &step);
+    }
+    float square = 0;
+    for (int j = 0; j < D; j++) {
+        assert_true(fabsf(late[j] - theta[j]) < 3e-6f);
+        assert_true(fabsf(root[j] - sqrtf(v[j])) < 1e-5f * root[j]);
+        assert_true(fabsf((float)drift[j] - CWI_DRIFT_UNITS * m[j] / (sqrtf(v[j]) + eps)) < 4);
+        want += theta[j] * theta[j] * sqrtf(v[j]);
+        square += theta[j] * theta[j];
+    }
+    assert_true(fabsf(pull * (want / square + eps) - 1) < 1e-4f);
+    memset(late, 0, sizeof late);
+    memset(gradient, 0, sizeof gradient);
+    memset(drift, 0, sizeof drift);
+    const cwi_adam_step still = {1e-3f, 0.9f, 0.999f, eps, 0};
+    assert_true(ref->adam_late(&row, gradient, D, &none, &still) == 0); /* zeros are not pulled */
+}
+
 static void all_tables_agree_bit_for_bit(void **state)
 {
     (void)state;
@@ -288,6 +352,7 @@ static void all_tables_agree_bit_for_bit(void **state)
             check_sparse(ops, ref, widths[w], true);
             check_relus(ops, ref, widths[w]);
             check_adam(ops, ref, widths[w]);
+            check_deferred(ops, ref, widths[w]);
             check_layers(ops, ref, widths[w]);
         }
     }
@@ -449,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_tables_agree_bit_for_bit),
+        cmocka_unit_test(a_late_step_that_missed_nothing_is_a_step),
         cmocka_unit_test(scores_are_fused_sums_in_any_block),
         cmocka_unit_test(fused_steps_are_rounded_once),
         cmocka_unit_test(the_first_score_above_a_bound_is_found),

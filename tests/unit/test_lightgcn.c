@@ -103,13 +103,13 @@ static void products_with_the_graph_are_exact(void **state)
     float x[2][4][2];
     begin(&s, "3");
     assert_int_equal(cwi_graph_create(s.l.ctx, &s.train, 2, 2, &graph), CW_OK);
-    multiply(&s, &graph, (cwi_product){table7[0], 2, NULL, 1, x[0][0]});
+    multiply(&s, &graph, (cwi_product){table7[0], 2, NULL, 1, x[0][0], 0});
     for (int r = 0; r < 4; r++)
         for (int c = 0; c < 2; c++) near((double)x[0][r][c], layer1[r][c], 1e-6);
     memcpy(x[1], g, sizeof g);
     for (int k = 0; k < 3; k++)
         multiply(&s, &graph,
-                 (cwi_product){x[(k + 1) % 2][0], 2, g[0], k == 2 ? 0.25f : 1, x[k % 2][0]});
+                 (cwi_product){x[(k + 1) % 2][0], 2, g[0], k == 2 ? 0.25f : 1, x[k % 2][0], 0});
     for (int r = 0; r < 4; r++)
         for (int c = 0; c < 2; c++) near((double)x[0][r][c], back[r][c], 1e-6);
     cwi_graph_clear(&graph);
@@ -271,7 +271,7 @@ static void lonely_nodes_and_a_single_edge_work(void **state)
     begin(&s, "1");
     assert_int_equal(cwi_csr_create(s.l.ctx, user, item, 1, 3, &one), CW_OK);
     assert_int_equal(cwi_graph_create(s.l.ctx, &one, 3, 3, &graph), CW_OK);
-    multiply(&s, &graph, (cwi_product){from[0], 1, NULL, 1, to[0]});
+    multiply(&s, &graph, (cwi_product){from[0], 1, NULL, 1, to[0], 0});
     static const float expected[] = {0, 6, 0, 0, 0, 2};
     assert_memory_equal(to, expected, sizeof expected);
     cwi_graph_clear(&graph);
@@ -326,8 +326,8 @@ static void listed_rows_are_those_of_the_whole_product(void **state)
     for (int r = 0; r < MANY_NODES; r++)
         for (int j = 0; j < 3; j++) from[r][j] = sinf((float)(3 * r + j));
     for (int k = 0; k < MANY_NODES / 7; k++) rows[k] = MANY_NODES - 1 - 7 * k;
-    multiply(&s, &graph, (cwi_product){from[0], 3, from[0], 0.5f, all[0]});
-    const cwi_product p = {from[0], 3, from[0], 0.5f, some[0]};
+    multiply(&s, &graph, (cwi_product){from[0], 3, from[0], 0.5f, all[0], 0});
+    const cwi_product p = {from[0], 3, from[0], 0.5f, some[0], 0};
     assert_int_equal(cwi_graph_multiply_rows(s.l.ctx, &graph, &p, rows, MANY_NODES / 7), CW_OK);
     for (int32_t r = 0; r < MANY_NODES; r++) {
         static const float nothing[3];
@@ -357,10 +357,10 @@ static void rows_of_zeros_need_not_be_read(void **state)
                 add[r][j] = cosf((float)(3 * r + j));
             }
         }
-        multiply(&s, &graph, (cwi_product){from[0], 3, add[0], 0.5f, all[0]});
+        multiply(&s, &graph, (cwi_product){from[0], 3, add[0], 0.5f, all[0], 0});
         for (int r = 0; r < MANY_NODES; r++)
             if (!is_live[r]) from[r][c] = NAN;
-        const cwi_product p = {from[0], 3, add[0], 0.5f, live[0]};
+        const cwi_product p = {from[0], 3, add[0], 0.5f, live[0], 0};
         assert_int_equal(cwi_graph_multiply_live(s.l.ctx, &graph, &p, is_live), CW_OK);
         assert_memory_equal(live, all, sizeof all);
     }

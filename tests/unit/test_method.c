@@ -147,7 +147,8 @@ static void cpr_selection_gradient_and_step(void **state)
             near((double)gradient.rows[2 * k + c], gradient9[gradient.touched[k]][c], 1e-7);
     /* lambda 0.01: reg 0.0020625; the step includes its gradient */
     s->params.tensor[0].decay = 2 * 0.01f / 8;
-    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, 0, &adam), CW_OK);
+    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, (cwi_adam_room){0}, &adam),
+                     CW_OK);
     assert_int_equal(cwi_adam_update(s->l.ctx, &adam, &s->params, &gradient, &reg), CW_OK);
     near(reg, 0.0020625, 1e-9);
     const float *theta = s->params.tensor[0].data;

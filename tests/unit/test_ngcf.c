@@ -328,11 +328,11 @@ static void the_mean_graph_and_its_transpose_are_exact(void **state)
     begin(&s, "1", "2", 1);
     open_net(&s, user7, item7, 3);
     assert_int_equal(cwi_graph_create_mean(s.l.ctx, &s.train, 2, 2, &graph), CW_OK);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, &(cwi_product){from, 1, NULL, 1, to}),
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &graph, &(cwi_product){from, 1, NULL, 1, to, 0}),
                      CW_OK);
     assert_memory_equal(to, by_rows, sizeof to);
     back = cwi_graph_transpose(&graph);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &back, &(cwi_product){from, 1, NULL, 1, to}),
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &back, &(cwi_product){from, 1, NULL, 1, to, 0}),
                      CW_OK);
     assert_memory_equal(to, by_columns, sizeof to);
     cwi_graph_clear(&graph);
@@ -367,8 +367,10 @@ static void a_thinned_graph_has_the_transpose_of_itself(void **state)
     thin.turned = calloc((size_t)entries, sizeof(float));
     assert_int_equal(cwi_graph_thin(s.l.ctx, &graph, 0.25, 1, 2, next, &thin), CW_OK);
     back = cwi_graph_transpose(&thin);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &thin, &(cwi_product){y, 1, NULL, 1, ay}), CW_OK);
-    assert_int_equal(cwi_graph_multiply(s.l.ctx, &back, &(cwi_product){x, 1, NULL, 1, ax}), CW_OK);
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &thin, &(cwi_product){y, 1, NULL, 1, ay, 0}),
+                     CW_OK);
+    assert_int_equal(cwi_graph_multiply(s.l.ctx, &back, &(cwi_product){x, 1, NULL, 1, ax, 0}),
+                     CW_OK);
     for (int r = 0; r < NODES; r++) {
         left += (double)x[r] * (double)ay[r];
         right += (double)y[r] * (double)ax[r];

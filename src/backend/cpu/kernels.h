@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/score.h"
 
-enum { LANES = 16, ITEMS_AT_ONCE = 4 };
+enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
  * called from memory.  Wide blocks read more of a row at a time, which counts more than that all
@@ -20,29 +20,61 @@ enum { LANES = 16, ITEMS_AT_ONCE = 4 };
  * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
 enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
 
-/* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
-static inline float fold(float *sum)
+/* Numbers side by side, and halves of them. */
+typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float lanes8 __attribute__((vector_size(32)));
+typedef float lanes4 __attribute__((vector_size(16)));
+
+static inline const lanes *load(const float *from)
 {
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) sum[l] += sum[l + half];
-    return sum[0];
+    return (const lanes *)from;
 }
 
-static inline float dot(const float *restrict a, const float *restrict b, int32_t d)
+/* The last n < LANES numbers, zeros behind them. */
+static inline void load_some(const float *from, int64_t n, lanes *out)
 {
-    float sum[LANES] = {0};
+    *out = (lanes){0};
+    memcpy(out, from, (size_t)n * sizeof *from);
+}
+
+/* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
+__attribute__((always_inline)) static inline float fold(const lanes *sum)
+{
+    lanes x = *sum;
+    lanes8 a = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
+               __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+    lanes4 b =
+        __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    lanes4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
+    return c[0] + c[1];
+}
+
+static inline float fold_array(const float *sum)
+{
+    return fold(load(sum));
+}
+
+static inline float dot(const float *a, const float *b, int32_t d)
+{
+    lanes sum = {0}, x, y;
     int32_t j = 0;
-    for (; j + LANES <= d; j += LANES)
-        for (int l = 0; l < LANES; l++) sum[l] += a[j + l] * b[j + l];
-    for (int l = 0; j < d; j++, l++) sum[l] += a[j] * b[j];
-    return fold(sum);
+    for (; j + LANES <= d; j += LANES) sum += *load(a + j) * *load(b + j);
+    if (j < d) {
+        load_some(a + j, d - j, &x);
+        load_some(b + j, d - j, &y);
+        sum += x * y;
+    }
+    return fold(&sum);
 }
 
 static void dot_pairs(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
                       int64_t n, int32_t d, int32_t stride, float *out, int32_t step)
 {
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
+        const float *ahead = b + (int64_t)ib[k + PAIRS_AHEAD < n ? k + PAIRS_AHEAD : k] * stride;
+        for (int32_t j = 0; j < d; j += LANES) __builtin_prefetch(ahead + j);
         out[k * step] = dot(a + (int64_t)ia[k] * stride, b + (int64_t)ib[k] * stride, d);
+    }
 }
 
 static void weighted_sum(const float *table, int32_t d, int32_t stride, const int32_t *row,
@@ -66,30 +98,32 @@ __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a
     float sum[WIDE];
     for (int32_t l = 0; l < width; l++) sum[l] = 0;
     for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
-        const float *restrict from = p->from + (int64_t)a->column[e] * p->d + j;
+        const float *restrict from = p->from + (int64_t)a->column[e] * p->stride + j;
         int64_t later = e + ENTRIES_AHEAD < last ? e + ENTRIES_AHEAD : last;
-        const float *ahead = p->from + (int64_t)a->column[later] * p->d + j;
+        const float *ahead = p->from + (int64_t)a->column[later] * p->stride + j;
         float w = a->weight[e];
         for (int32_t l = 0; l < width; l += LANES) __builtin_prefetch(ahead + l);
         for (int32_t l = 0; l < width; l++) sum[l] += w * from[l];
     }
-    int64_t at = r * p->d + j;
+    int64_t at = r * p->stride + j;
     if (p->add)
         for (int32_t l = 0; l < width; l++) sum[l] += p->add[at + l];
     for (int32_t l = 0; l < width; l++) p->to[at + l] = p->scale * sum[l];
 }
 
-static void sparse_rows(const cwi_sparse *a, const cwi_product *p, int64_t begin, int64_t end)
+static void sparse_rows(const cwi_sparse *a, const cwi_product *product, int64_t begin, int64_t end)
 {
+    cwi_product p = *product;
     int64_t last = a->start[end] - 1;
     int32_t j = 0;
-    for (; j + WIDE <= p->d; j += WIDE)
-        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, WIDE);
-    for (; j + MEDIUM <= p->d; j += MEDIUM)
-        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, MEDIUM);
-    for (; j + NARROW <= p->d; j += NARROW)
-        for (int64_t r = begin; r < end; r++) sparse_row(a, p, r, last, j, NARROW);
-    for (int64_t r = begin; r < end && j < p->d; r++) sparse_row(a, p, r, last, j, p->d - j);
+    if (p.stride == 0) p.stride = p.d;
+    for (; j + WIDE <= p.d; j += WIDE)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, WIDE);
+    for (; j + MEDIUM <= p.d; j += MEDIUM)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, MEDIUM);
+    for (; j + NARROW <= p.d; j += NARROW)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, NARROW);
+    for (int64_t r = begin; r < end && j < p.d; r++) sparse_row(a, &p, r, last, j, p.d - j);
 }
 
 /* What is not a number stays so. */
@@ -106,7 +140,7 @@ static inline float relu_sum(const float *restrict w, const float *restrict a,
     for (; j + LANES <= d; j += LANES)
         for (int l = 0; l < LANES; l++) sum[l] += w[j + l] * relu(a[j + l] + b[j + l]);
     for (int l = 0; j < d; j++, l++) sum[l] += w[j] * relu(a[j] + b[j]);
-    return fold(sum);
+    return fold_array(sum);
 }
 
 static void relu_pairs(const float *weight, const float *table, const int32_t *ia,
@@ -166,6 +200,80 @@ static void adam(float *theta, float *m, float *v, const float *gradient, int64_
     }
 }
 
+/* ---- rows of the deferred Adam ------------------------------------------------------ */
+
+/* To the nearest unit.  Added to 1.5 * 2^23 a number leaves its whole part in the low bits; what is
+ * no number gives any units, but no undefined step. */
+static inline int16_t whole_units(float drift)
+{
+    const float shift = 12582912.0f;
+    float x = drift * CWI_DRIFT_UNITS + shift;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int16_t)(uint16_t)bits;
+}
+
+/* One over the mean of root + epsilon, each number of the row counting by its square. */
+static float mean_pull(const float *theta, const float *root, int64_t n, float epsilon)
+{
+    lanes square = {0}, weighed = {0}, x, y;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        x = *load(theta + j);
+        square += x * x;
+        weighed += x * x * *load(root + j);
+    }
+    if (j < n) {
+        load_some(theta + j, n - j, &x);
+        load_some(root + j, n - j, &y);
+        square += x * x;
+        weighed += x * x * y;
+    }
+    float all = fold(&square);
+    return all > 0 ? 1.0f / (fold(&weighed) / all + epsilon) : 0; /* zeros are not pulled */
+}
+
+static void adam_peek(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
+                      float *out)
+{
+    const float *restrict t = theta;
+    const int16_t *restrict q = drift;
+    float *restrict to = out;
+    for (int64_t j = 0; j < n; j++) to[j] = keep * t[j] - rate * (float)q[j];
+}
+
+/* The two denominators, before and after, share one division.  The pull of the L2 term is small
+ * here, so that its slope may be taken before the row drifted. */
+static float adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
+                       const cwi_adam_pause *pause, const cwi_adam_step *step)
+{
+    float *restrict theta = row->theta, *restrict root = row->root;
+    int16_t *restrict drift = row->drift;
+    const float *restrict g = gradient;
+    const float b1 = step->beta1, b2 = step->beta2, decay = step->decay, rate = step->rate;
+    const float c1 = 1.0f - b1, c2 = 1.0f - b2, eps = step->epsilon, old_eps = pause->epsilon;
+    const float m_left = pause->m_left, v_left = pause->v_left, pull_rate = pause->pull_rate;
+    const float m_pull = 1.0f - m_left, v_pull = 1.0f - v_left, drift_rate = pause->drift_rate;
+    for (int64_t j = 0; j < n; j++) {
+        float unit = (float)drift[j] * (1.0f / CWI_DRIFT_UNITS);
+        float before = root[j] + old_eps, calm = decay * theta[j];
+        float t = theta[j] - drift_rate * unit;
+        float m = m_left * (unit * before) + m_pull * calm;
+        float v = v_left * (root[j] * root[j]) + v_pull * (calm * calm);
+        float slope = g[j] + decay * t;
+        m = b1 * m + c1 * slope;
+        v = b2 * v + c2 * slope * slope;
+        float now = sqrtf(v), after = now + eps, over = 1.0f / (before * after);
+        unit = m * (before * over);
+        theta[j] = t - (pull_rate * calm * (after * over) + rate * unit);
+        root[j] = now;
+        drift[j] = whole_units(unit);
+    }
+    return mean_pull(theta, root, n, eps);
+}
+
+enum { AT_ONCE = 2 * LANES };
+
 /* Some numbers after all gaps; the pull of the L2 term goes by theta in the middle of the move. */
 __attribute__((always_inline)) static inline void miss(const cwi_adam_gap *gaps, int n_gaps,
                                                        float *restrict t, float *restrict m,
@@ -187,30 +295,34 @@ __attribute__((always_inline)) static inline void miss(const cwi_adam_gap *gaps,
     }
 }
 
-/* Whole vectors stay in registers over all gaps; what is left over goes one by one. */
-static void adam_missed(const float *theta, const float *m, const float *v, int64_t n,
-                        const cwi_adam_gap *gaps, int n_gaps, float *new_theta, float *new_m,
-                        float *new_v)
+/* Numbers j .. j + n - 1 of a row; where n is constant they stay in registers over all gaps. */
+__attribute__((always_inline)) static inline void miss_some(const cwi_adam_row *from, int64_t j,
+                                                            int n, float epsilon,
+                                                            const cwi_adam_gap *gaps, int n_gaps,
+                                                            const cwi_adam_row *to)
 {
-    enum { AT_ONCE = 2 * LANES };
-    float t[AT_ONCE], mm[AT_ONCE], vv[AT_ONCE];
+    float t[AT_ONCE], m[AT_ONCE], v[AT_ONCE];
+    const float eps = gaps[n_gaps - 1].epsilon;
+    for (int l = 0; l < n; l++) t[l] = from->theta[j + l];
+    for (int l = 0; l < n; l++) v[l] = from->root[j + l];
+    for (int l = 0; l < n; l++)
+        m[l] = (float)from->drift[j + l] * (1.0f / CWI_DRIFT_UNITS) * (v[l] + epsilon);
+    for (int l = 0; l < n; l++) v[l] *= v[l];
+    miss(gaps, n_gaps, t, m, v, n);
+    for (int l = 0; l < n; l++) to->theta[j + l] = t[l];
+    if (!to->drift) return;
+    for (int l = 0; l < n; l++) v[l] = sqrtf(v[l]);
+    for (int l = 0; l < n; l++) to->drift[j + l] = whole_units(m[l] / (v[l] + eps));
+    for (int l = 0; l < n; l++) to->root[j + l] = v[l];
+}
+
+static float adam_missed(const cwi_adam_row *from, int64_t n, float epsilon,
+                         const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to)
+{
     int64_t j = 0;
-    for (; j + AT_ONCE <= n; j += AT_ONCE) {
-        memcpy(t, theta + j, sizeof t);
-        memcpy(mm, m + j, sizeof mm);
-        memcpy(vv, v + j, sizeof vv);
-        miss(gaps, n_gaps, t, mm, vv, AT_ONCE);
-        memcpy(new_theta + j, t, sizeof t);
-        if (new_m) memcpy(new_m + j, mm, sizeof mm);
-        if (new_v) memcpy(new_v + j, vv, sizeof vv);
-    }
-    for (; j < n; j++) {
-        t[0] = theta[j], mm[0] = m[j], vv[0] = v[j];
-        miss(gaps, n_gaps, t, mm, vv, 1);
-        new_theta[j] = t[0];
-        if (new_m) new_m[j] = mm[0];
-        if (new_v) new_v[j] = vv[0];
-    }
+    for (; j + AT_ONCE <= n; j += AT_ONCE) miss_some(from, j, AT_ONCE, epsilon, gaps, n_gaps, to);
+    miss_some(from, j, (int)(n - j), epsilon, gaps, n_gaps, to);
+    return to->root ? mean_pull(to->theta, to->root, n, gaps[n_gaps - 1].epsilon) : 0;
 }
 
 static int32_t first_above(const float *score, int32_t begin, int32_t end, float bound)
@@ -321,16 +433,16 @@ static void max_user(const float *restrict w, const float *constant, const float
             s2[l] += w[j] * larger(user[j], v2[j]);
             s3[l] += w[j] * larger(user[j], v3[j]);
         }
-        out[i] += constant[i] + fold(s0);
-        out[i + 1] += constant[i + 1] + fold(s1);
-        out[i + 2] += constant[i + 2] + fold(s2);
-        out[i + 3] += constant[i + 3] + fold(s3);
+        out[i] += constant[i] + fold_array(s0);
+        out[i + 1] += constant[i + 1] + fold_array(s1);
+        out[i + 2] += constant[i + 2] + fold_array(s2);
+        out[i + 3] += constant[i + 3] + fold_array(s3);
     }
     for (; i < n_items; i++) {
         const float *restrict v = items + (int64_t)i * d;
         float sum[LANES] = {0};
         for (int32_t j = 0; j < d; j++) sum[j % LANES] += w[j] * larger(user[j], v[j]);
-        out[i] += constant[i] + fold(sum);
+        out[i] += constant[i] + fold_array(sum);
     }
 }
 
@@ -363,6 +475,8 @@ const cwi_ops OPS_TABLE = {
     .relu_pairs = relu_pairs,
     .gated_sum = gated_sum,
     .adam = adam,
+    .adam_peek = adam_peek,
+    .adam_late = adam_late,
     .adam_missed = adam_missed,
     .score_block = score_block,
     .max_block = max_block,
