@@ -6,12 +6,11 @@
 #include "backend/cpu/tables.h"
 #include "crosswise/crosswise.h"
 
-/* From the slowest to the fastest; a CPU that has one has those before it. */
+/* From the slowest to the fastest. */
 static const cwi_ops *const tables[] = {
     &cwi_ops_ref,
-#if defined(__x86_64__)
-    &cwi_ops_avx2,
-    &cwi_ops_avx512,
+#if defined(CWI_FASTER_TABLES)
+    CWI_FASTER_TABLES,
 #endif
 };
 
