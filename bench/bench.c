@@ -16,8 +16,8 @@
 static int complain(const char *program)
 {
     fprintf(stderr,
-            "usage: %s [--full] [--threads N] [--shape NAME] [--method NAME] [--backbone NAME] "
-            "[--rows FILE]\n",
+            "usage: %s [--full] [--threads N] [--isa NAME] [--shape NAME] [--method NAME] "
+            "[--backbone NAME] [--rows FILE]\n",
             program);
     return 2;
 }
@@ -34,6 +34,7 @@ static bool take_argument(bench *b, const char *name, const char *value)
             return true;
         }
     if (strcmp(name, "--threads") == 0) return cw_context_set_threads(b->ctx, atoi(value)) == CW_OK;
+    if (strcmp(name, "--isa") == 0) return cw_use_isa(b->ctx, value) == CW_OK;
     if (strcmp(name, "--rows") == 0) return (b->rows = fopen(value, "a")) != NULL;
     return false;
 }

@@ -27,6 +27,9 @@ void cli_common_flags(cli_call *call, cli_flag out[CLI_N_COMMON])
     const cli_flag flags[CLI_N_COMMON] = {
         {"threads", "N", &call->threads, NULL,
          "threads to use, all cores by default; results never depend on it"},
+        {"isa", "NAME", &call->isa, NULL,
+         "instruction set to use: ref, avx2, avx512, neon, or auto for the best of this CPU, the "
+         "default; only results of ngcf, neumf and mult-vae depend on it, in the last digits"},
         {"json", NULL, NULL, &call->json, "print the result as JSON"},
         {"quiet", NULL, NULL, &call->quiet, "no progress and no remarks, only warnings and errors"},
         {0},
@@ -183,6 +186,12 @@ static int set_threads(cli_call *call)
                       call->threads);
 }
 
+static int set_isa(cli_call *call)
+{
+    if (!call->isa || cw_use_isa(call->ctx, call->isa) == CW_OK) return -1;
+    return cli_misuse(call->command, "%s", cw_context_error(call->ctx));
+}
+
 int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
               const cli_flag *flags)
 {
@@ -202,6 +211,7 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
     }
     int code = read_words(call, flags, argc, argv);
     if (code < 0) code = set_threads(call);
+    if (code < 0) code = set_isa(call);
     if (code < 0) cli_watch(call);
     return code;
 }

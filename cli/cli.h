@@ -42,6 +42,7 @@ typedef struct cli_call {
     bool json, quiet;
     char note[96];       /* what the live line shows beside its bar */
     const char *threads; /* as typed, NULL when not given */
+    const char *isa;     /* the same */
     /* Every flag of the command itself that came with a value, in order, [n_given]. */
     struct {
         const char *name, *value;
@@ -50,7 +51,7 @@ typedef struct cli_call {
 } cli_call;
 
 /* The flags that every command takes, ending with a row of zeros. */
-enum { CLI_N_COMMON = 4 };
+enum { CLI_N_COMMON = 5 };
 void cli_common_flags(cli_call *call, cli_flag out[CLI_N_COMMON]);
 
 /*

@@ -9,7 +9,8 @@
  *    pointers, which are set to NULL or 0 on failure.
  *  - The reason of a failure is one sentence in the context.
  *  - Who creates frees; every free function accepts NULL.
- *  - The library never prints, exits or changes global state.
+ *  - The library never prints, exits or changes global state; cw_use_isa is the one
+ *    setting that all contexts share.
  *  - One context per thread.  Interactions and datasets do not change once made
  *    and may be read by many threads.
  */
@@ -102,6 +103,16 @@ CW_API int cw_context_threads(const cw_context *ctx);
 /* The best instruction set of this CPU that crosswise knows: "avx512", "avx2",
  * "neon" or "ref". */
 CW_API const char *cw_cpu_isa(void);
+
+/*
+ * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
+ * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time
+ * from any thread; work that is going on may finish with what it began with.  Results do not depend
+ * on it, but for the matrix products of the backbones ngcf and neumf and of mult-vae, which come
+ * from a BLAS library or, with "ref", from a plain and slow loop.
+ * CW_BAD_ARG names those that this CPU and build have.
+ */
+CW_API CW_MUST_CHECK cw_status cw_use_isa(cw_context *ctx, const char *name);
 
 /* ---- options ------------------------------------------------------------ */
 

@@ -165,8 +165,8 @@ typedef struct cwi_ops {
     double (*sum_squares)(const float *x, int64_t n);
 } cwi_ops;
 
-/* The best table for this CPU, or the one of that name ("ref", "avx2", "avx512"); NULL when this
- * build or CPU does not have it. */
+/* The best table for this CPU unless cw_use_isa chose another, or the one of that name ("ref",
+ * "avx2", "avx512", "neon"); NULL when this build or CPU does not have it. */
 const cwi_ops *cwi_ops_best(void);
 const cwi_ops *cwi_ops_find(const char *name);
 

@@ -87,14 +87,14 @@ static json_t *report_curve(const json_t *record)
 
 static json_t *report_time(const json_t *record)
 {
-    static const char *const keys[] = {"train_s", "threads", "peak_bytes"};
+    static const char *const keys[] = {"train_s", "threads", "isa", "peak_bytes"};
     double eval_s = 0;
     size_t index;
     json_t *epoch, *out = json_object();
     int bad = 0;
     json_array_foreach(json_object_get(record, "epochs"), index, epoch) eval_s +=
         json_number_value(json_object_get(epoch, "eval_s"));
-    for (size_t k = 0; k < 3; k++) bad |= copy(record, keys[k], out);
+    for (size_t k = 0; k < 4; k++) bad |= copy(record, keys[k], out);
     bad |= put(out, "eval_s", json_real(eval_s));
     if (!bad) return out;
     json_decref(out);

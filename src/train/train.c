@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "backend/backend.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/text.h"
@@ -80,6 +81,7 @@ static cw_status describe_run(cwi_trainer *t, json_t *about, char **run)
     json_object_set(record, "epochs", t->epochs);
     json_object_set_new(record, "train_s", json_real(train_s));
     json_object_set_new(record, "threads", json_integer(cw_context_threads(t->ctx)));
+    json_object_set_new(record, "isa", json_string(cwi_ops_best()->name));
     json_object_set_new(record, "peak_bytes", json_integer((json_int_t)usage.ru_maxrss * 1024));
     json_object_set_new(record, "crosswise", json_string(cw_version()));
     return cwi_report_text(t->ctx, record, run);

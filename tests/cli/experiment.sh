@@ -18,7 +18,8 @@ END
 crosswise experiment plan.json set --out one --quiet
 cat one/tables.md
 ls one
-crosswise experiment plan.json set --out two --jobs 2 --threads 1 --quiet
+crosswise experiment plan.json set --out two --jobs 2 --threads 1 --isa ref --quiet
+grep -o '"isa": *"[a-z]*"' two/results.json | sort -u
 cmp one/tables.md two/tables.md
 cmp one/results.csv two/results.csv
 cut -d , -f 1-5,7-9 one/results.csv

@@ -378,6 +378,36 @@ static void the_reference_is_right(void **state)
     assert_non_null(cwi_ops_best());
 }
 
+static void a_table_can_be_chosen_where_there_is_one(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"abacus", "", "AVX2", "ref "};
+    char expected[256], names[64] = "auto";
+    const cwi_ops *ops, *best = cwi_ops_find(cw_cpu_isa());
+    listener l;
+    size_t at = 0;
+    listener_init(&l);
+    assert_non_null(best);
+    assert_ptr_equal(cwi_ops_best(), best);
+    while ((ops = next_table(&at)) != NULL) {
+        assert_int_equal(cw_use_isa(l.ctx, ops->name), CW_OK);
+        assert_ptr_equal(cwi_ops_best(), ops);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "|%s", ops->name);
+    }
+    assert_int_equal(cw_use_isa(l.ctx, "ref"), CW_OK);
+    for (size_t k = 0; k < 4; k++) {
+        assert_int_equal(cw_use_isa(l.ctx, others[k]), CW_BAD_ARG);
+        snprintf(expected, sizeof expected, "--isa is '%s'; on this machine it must be one of %s",
+                 others[k], names);
+        assert_string_equal(cw_context_error(l.ctx), expected);
+        assert_string_equal(cwi_ops_best()->name, "ref"); /* as it was */
+    }
+    assert_int_equal(cw_use_isa(l.ctx, "auto"), CW_OK);
+    assert_string_equal(cw_context_error(l.ctx), "");
+    assert_ptr_equal(cwi_ops_best(), best);
+    listener_clear(&l);
+}
+
 /* By hand: a bend at zero belongs to the slope 0.2, an entry that is left out has neither value nor
  * slope, and a vector shorter than 1e-6 is only scaled. */
 static void layers_of_the_reference_are_right(void **state)
@@ -519,6 +549,7 @@ int main(void)
         cmocka_unit_test(fused_steps_are_rounded_once),
         cmocka_unit_test(the_first_score_above_a_bound_is_found),
         cmocka_unit_test(the_reference_is_right),
+        cmocka_unit_test(a_table_can_be_chosen_where_there_is_one),
         cmocka_unit_test(layers_of_the_reference_are_right),
         cmocka_unit_test(relus_are_right),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "backend/cpu/gemm.h"
-#include "backend/cpu/score_one.h"
+#include "backend/cpu/score_one_avx.h"
 #include "backend/cpu/tables.h"
 
 typedef __m512 vec;

@@ -33,7 +33,7 @@ static inline unsigned vec_above(const float *x, float bound)
 #define TILE_ITEMS 4
 #define OPS_TABLE  cwi_ops_ref
 #define OPS_NAME   "ref"
-#if defined(__x86_64__)
+#if defined(CWI_FASTER_TABLES)
 #define OPS_GEMM cwi_gemm_plain
 #else
 #define OPS_GEMM cwi_gemm_blas /* the only table there is */

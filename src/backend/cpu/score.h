@@ -14,8 +14,8 @@ enum {
     TILE_VECS = 3,
     VEC_LANES = (int)(sizeof(vec) / sizeof(float)),
     TILE_USERS = TILE_VECS * VEC_LANES,
-    FEW_USERS = 4, /* so many are faster one by one */
-    DEPTH = 256    /* columns packed at once: what stays near the core */
+    FEW_USERS = VEC_LANES < 8 ? 2 : 4, /* so many are faster one by one */
+    DEPTH = 256                        /* columns packed at once: what stays near the core */
 };
 
 /* Some columns of a few users, to be multiplied with all items. */

@@ -1,31 +1,19 @@
 /*
- * score_one.h - inner products of one user with all items, for CPUs with 8 lanes and fused steps.
+ * score_one.h - inner products of one user with all items, for CPUs with fused steps.
  *
  * A block of one user would leave most lanes of score.h idle, so here a vector holds neighbouring
  * items: rows are turned into columns on the way, four columns at a time.  The sums are the same.
+ * Include it after defining `one_vec`, one_fma(), and turn(), which makes four vectors of numbers
+ * 0 .. 3 of as many rows as a vector has lanes.
  */
-#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
-enum { ONE_LANES = 8, ONE_GROUPS = 4 }; /* groups enough to hide the time of a step */
-
-/* Numbers 0 .. 3 of eight rows as four vectors of eight. */
-static inline void turn(const float *row, int64_t d, __m256 out[4])
-{
-    __m256 both[4];
-    for (int r = 0; r < 4; r++)
-        both[r] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row + r * d)),
-                                       _mm_loadu_ps(row + (r + 4) * d), 1);
-    __m256 low01 = _mm256_unpacklo_ps(both[0], both[1]),
-           high01 = _mm256_unpackhi_ps(both[0], both[1]);
-    __m256 low23 = _mm256_unpacklo_ps(both[2], both[3]),
-           high23 = _mm256_unpackhi_ps(both[2], both[3]);
-    out[0] = _mm256_shuffle_ps(low01, low23, 0x44);
-    out[1] = _mm256_shuffle_ps(low01, low23, 0xee);
-    out[2] = _mm256_shuffle_ps(high01, high23, 0x44);
-    out[3] = _mm256_shuffle_ps(high01, high23, 0xee);
-}
+enum {
+    ONE_LANES = (int)(sizeof(one_vec) / sizeof(float)),
+    ONE_GROUPS = 4 /* enough to hide the time of a step */
+};
 
 /* Columns from `first` on, after a sum of those before. */
 static inline float add_columns(const float *user, const float *item, int32_t first, int32_t d,
@@ -38,17 +26,15 @@ static inline float add_columns(const float *user, const float *item, int32_t fi
 __attribute__((always_inline)) static inline void
 score_groups(const float *user, const float *items, int32_t d, int groups, float *out)
 {
-    __m256 sum[ONE_GROUPS], column[4];
+    one_vec sum[ONE_GROUPS] = {0}, column[4];
     int32_t whole = d - d % 4;
-    for (int g = 0; g < groups; g++) sum[g] = _mm256_setzero_ps();
     for (int32_t j = 0; j < whole; j += 4)
 #pragma GCC unroll 4
         for (int g = 0; g < groups; g++) {
             turn(items + (int64_t)g * ONE_LANES * d + j, d, column);
-            for (int c = 0; c < 4; c++)
-                sum[g] = _mm256_fmadd_ps(column[c], _mm256_set1_ps(user[j + c]), sum[g]);
+            for (int c = 0; c < 4; c++) sum[g] = one_fma(user[j + c], column[c], sum[g]);
         }
-    for (int g = 0; g < groups; g++) _mm256_storeu_ps(out + g * ONE_LANES, sum[g]);
+    for (int g = 0; g < groups; g++) memcpy(out + g * ONE_LANES, &sum[g], sizeof sum[g]);
     for (int32_t i = 0; i < groups * ONE_LANES && whole < d; i++)
         out[i] = add_columns(user, items + (int64_t)i * d, whole, d, out[i]);
 }
