@@ -57,10 +57,13 @@ const cli_command cmd_report = {
     .details =
         "Takes the folder that experiment made and writes another: report.html, a page with all\n"
         "tables and charts that needs no network; tables.md and tables.tex; each table and the\n"
-        "numbers of each chart as .csv, and each chart as .svg.  Tables look as in the paper: the\n"
-        "best bold, the best baseline underlined, stars by p value, gains over the best baseline,\n"
-        "and beside them the paper's own numbers where the data are MovieLens-10M, Netflix or\n"
-        "iFashion.\n"
+        "numbers of each chart as .csv, and each chart as .svg and .png.  Tables look as in the\n"
+        "paper: the best bold, the best baseline underlined, stars by p value, gains over the "
+        "best\n"
+        "baseline, and beside them the paper's own numbers where the data are MovieLens-10M, "
+        "Netflix\n"
+        "or iFashion.  The .png files need librsvg, 300 dots per inch; without it they are left "
+        "out.\n"
         "\n"
         "  crosswise experiment quick ml --out lab\n"
         "  crosswise report lab",

@@ -422,10 +422,11 @@ CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json,
 
 /*
  * The report of an experiment in a new folder (docs/reports.md): report.html as above, tables.md
- * and tables.tex, and for every section its tables as .csv and its charts as .svg. experiment  a
- * folder that cw_experiment_run has finished folder      refused when it exists, unless replace is
- * true and it is empty or holds a report CW_BAD_DATA when experiment is something else or is
- * damaged.
+ * and tables.tex, and for every section its tables as .csv and its charts as .svg and .png.  Where
+ * librsvg is missing there are no .png files, and a remark in the log says so.
+ *   experiment  a folder that cw_experiment_run has finished
+ *   folder      refused when it exists, unless replace is true and it is empty or holds a report
+ * CW_BAD_DATA when experiment is something else or is damaged.
  */
 CW_API CW_MUST_CHECK cw_status cw_report_experiment(cw_context *ctx, const char *experiment,
                                                     const char *folder, bool replace);

@@ -44,15 +44,39 @@ typedef struct worker {
 
 /* ---- what the caller is told ------------------------------------------------------ */
 
-/* Leave a message for the calling thread; the lock is held. */
-static void leave(cwi_experiment *e, json_t *message)
+/* The caller's log with a memory: what many runs have to say is said once. */
+typedef struct herald {
+    cw_log_fn log;
+    void *user;
+    json_t *said; /* an object whose keys are the texts */
+} herald;
+
+/* Is it new?  Without memory everything is.  Called on the calling thread alone. */
+static bool is_news(json_t *said, const char *text)
 {
-    (void)json_array_append_new(e->messages, message); /* lost when there is no memory */
+    if (json_object_get(said, text)) return false;
+    (void)json_object_set_new(said, text, json_true());
+    return true;
 }
 
-static void leave_line(cwi_experiment *e, cw_log_level level, const char *run, const char *text)
+static void say_once(void *user, cw_log_level level, const char *text)
 {
-    leave(e, json_pack("{s:i, s:o, s:o}", "level", (int)level, "run", cwi_report_string(run),
+    const herald *h = user;
+    if (h->log && is_news(h->said, text)) h->log(h->user, level, text);
+}
+
+/* Leave a message for the calling thread, with or without the lock. */
+static void leave(cwi_experiment *e, json_t *message)
+{
+    pthread_mutex_lock(&e->mail);
+    (void)json_array_append_new(e->messages, message); /* lost when there is no memory */
+    pthread_mutex_unlock(&e->mail);
+}
+
+/* A failure is told of every run, a warning only of the first that has it. */
+static void leave_warning(cwi_experiment *e, bool is_failure, const char *run, const char *text)
+{
+    leave(e, json_pack("{s:b, s:o, s:o}", "failure", is_failure, "run", cwi_report_string(run),
                        "text", cwi_report_string(text)));
 }
 
@@ -92,20 +116,20 @@ static void pass_on(worker *w)
     cwi_experiment *e = w->experiment;
     json_t *messages, *message, *empty = json_array();
     size_t index;
-    pthread_mutex_lock(&e->lock);
+    pthread_mutex_lock(&e->mail);
     messages = e->messages;
     e->messages = empty;
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_unlock(&e->mail);
     json_array_foreach(messages, index, message)
     {
         const char *text = json_string_value(json_object_get(message, "text"));
+        bool is_failure = json_is_true(json_object_get(message, "failure"));
         if (text && w->caller.log) {
             char line[1024];
+            if (!is_failure && !is_news(e->said, text)) continue;
             snprintf(line, sizeof line, "%s: %s",
                      json_string_value(json_object_get(message, "run")), text);
-            w->caller.log(w->caller.log_user,
-                          (cw_log_level)json_integer_value(json_object_get(message, "level")),
-                          line);
+            w->caller.log(w->caller.log_user, CW_LOG_WARNING, line);
         } else if (!text && w->caller.event) {
             char *json = json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(10));
             if (json) w->caller.event(w->caller.event_user, json);
@@ -174,9 +198,7 @@ static void on_log(void *user, cw_log_level level, const char *text)
 {
     worker *w = user;
     if (level == CW_LOG_INFO) return;
-    pthread_mutex_lock(&w->experiment->lock);
-    leave_line(w->experiment, level, w->run ? w->run->name : "experiment", text);
-    pthread_mutex_unlock(&w->experiment->lock);
+    leave_warning(w->experiment, false, w->run ? w->run->name : "experiment", text);
 }
 
 /* ---- work -------------------------------------------------------------------------------- */
@@ -205,7 +227,7 @@ static void take_in(worker *w, cwi_run *run, cw_status status, json_t *record)
         const char *error = json_string_value(json_object_get(record, "error"));
         run->record = record;
         run->state = error ? CWI_RUN_FAILED : CWI_RUN_DONE;
-        if (error) leave_line(e, CW_LOG_WARNING, run->name, error);
+        if (error) leave_warning(e, true, run->name, error);
         status = advance_all(w->ctx, e);
         leave_event(e, run);
     } else if (status == CW_CANCELLED && e->must_stop) {
@@ -370,12 +392,14 @@ static cw_status run_all(cw_context *ctx, cwi_experiment *e, int64_t jobs)
 {
     pthread_condattr_t monotonic;
     pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->mail, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&e->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     cw_status status = work_together(ctx, e, jobs);
     pthread_cond_destroy(&e->changed);
+    pthread_mutex_destroy(&e->mail);
     pthread_mutex_destroy(&e->lock);
     if (status != CW_OK) return status;
     cwi_begin(ctx);
@@ -416,7 +440,7 @@ static void experiment_clear(cwi_experiment *e)
 }
 
 static cw_status carry_out(cw_context *ctx, const cwi_plan *plan, const cw_options *options,
-                           const char *folder, char **json)
+                           const char *folder, json_t *said, char **json)
 {
     cw_status status;
     char *text = NULL;
@@ -424,7 +448,8 @@ static cw_status carry_out(cw_context *ctx, const cwi_plan *plan, const cw_optio
     cwi_experiment e = {.plan = plan,
                         .keeps_models = cwi_options_flag(options, "keep-models"),
                         .retries = cwi_options_flag(options, "retry"),
-                        .messages = json_array()};
+                        .messages = json_array(),
+                        .said = said};
     cwi_copy_text(e.checkpoint_every, sizeof e.checkpoint_every,
                   cwi_options_text(options, "checkpoint-every"));
     CW_TRY(cwi_pace_parse(ctx, e.checkpoint_every, &pace));
@@ -457,9 +482,11 @@ cw_status cw_experiment_run(cw_context *ctx, const char *plan, const cw_options 
     cw_status status;
     cw_options *defaults = NULL;
     cwi_plan parsed = {0};
+    herald h = {.log = ctx->log, .user = ctx->log_user, .said = json_object()};
 
     cwi_begin(ctx);
     if (json) *json = NULL;
+    cw_context_set_log(ctx, say_once, &h);
     CW_TRY(cwi_options_check(ctx, options, "experiment"));
     if (!options) CW_TRY(cwi_options_create(ctx, "experiment", cwi_experiment_options, &defaults));
     if (!options) options = defaults;
@@ -467,8 +494,10 @@ cw_status cw_experiment_run(cw_context *ctx, const char *plan, const cw_options 
     if (cwi_options_flag(options, "dry-run"))
         CW_TRY(estimate(ctx, &parsed, cwi_options_integer(options, "jobs"), json));
     else
-        CW_TRY(carry_out(ctx, &parsed, options, folder, json));
+        CW_TRY(carry_out(ctx, &parsed, options, folder, h.said, json));
 done:
+    cw_context_set_log(ctx, h.log, h.user);
+    json_decref(h.said);
     cwi_plan_clear(&parsed);
     cw_options_free(defaults);
     return status;

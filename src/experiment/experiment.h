@@ -61,7 +61,9 @@ typedef struct cwi_experiment {
     bool must_stop;
     cw_status status; /* what ended the work early */
     char error[1024];
-    json_t *messages; /* what the calling thread has to tell */
+    pthread_mutex_t mail; /* guards the messages; taken also while the lock is held */
+    json_t *messages;     /* what the calling thread has to tell */
+    json_t *said;         /* what it has told (borrowed; the calling thread's own) */
 } cwi_experiment;
 
 extern const cw_option_info cwi_experiment_options[];

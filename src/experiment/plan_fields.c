@@ -294,6 +294,15 @@ static const char *reserved(const char *name)
     return NULL;
 }
 
+/* null: what an outer level says of the option does not hold here. */
+static cw_status take_back(cw_context *ctx, const cwi_place *place, const char *name,
+                           cw_options *probe, json_t *from)
+{
+    if (!cw_options_get(probe, name)) return check_value(ctx, place, name, json_true(), probe);
+    (void)json_object_del(from, name); /* it need not be there */
+    return CW_OK;
+}
+
 cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const json_t *value,
                                 const cwi_option_check *check, bool is_grid, json_t *into)
 {
@@ -310,6 +319,10 @@ cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const j
         if (check->skips_unknown && !cw_options_get(check->probe, name)) {
             cwi_log(ctx, CW_LOG_INFO, "plan: %s: this version has no such option; left out",
                     at.text);
+            continue;
+        }
+        if (!is_grid && json_is_null(entry)) {
+            CW_TRY(take_back(ctx, &at, name, check->probe, into));
             continue;
         }
         if (!is_grid)

@@ -8,6 +8,7 @@
 #include "report/markup.h"
 #include "report/page.h"
 #include "report/plain.h"
+#include "report/png.h"
 #include "report/svg.h"
 
 /* Is there anything to read? */
@@ -99,18 +100,50 @@ done:
     return status;
 }
 
+/* The drawing of a section once more as PNG. */
+static cw_status paint_section(cw_context *ctx, const cwi_painter *painter, const char *folder,
+                               const char *name)
+{
+    char file[CWI_SECTION_BYTES + 8];
+    snprintf(file, sizeof file, "%s.svg", name);
+    char *svg = cwi_path_join(ctx, folder, file);
+    snprintf(file, sizeof file, "%s.png", name);
+    char *png = cwi_path_join(ctx, folder, file);
+    cw_status status = svg && png ? cwi_painter_draw(ctx, painter, svg, png) : CW_NO_MEMORY;
+    cwi_free(svg);
+    cwi_free(png);
+    return status;
+}
+
+static cw_status paint_all(cw_context *ctx, const char *folder, const json_t *sections)
+{
+    cwi_painter *painter;
+    size_t index;
+    json_t *section;
+    cw_status status = cwi_painter_open(ctx, &painter);
+    json_array_foreach(sections, index, section)
+    {
+        if (status != CW_OK || !painter) break;
+        if (json_object_get(section, "chart"))
+            status = paint_section(ctx, painter, folder, cwi_markup_get(section, "name"));
+    }
+    cwi_painter_close(painter);
+    return status;
+}
+
 static cw_status write_all(cw_context *ctx, const char *folder, const json_t *page)
 {
     cw_status status = CW_OK;
+    const json_t *sections = json_object_get(page, "sections");
     size_t index;
     json_t *section;
     char *html = cwi_path_join(ctx, folder, "report.html");
     if (!html) return CW_NO_MEMORY;
-    json_array_foreach(json_object_get(page, "sections"), index, section)
-        CW_TRY(write_section(ctx, folder, section));
+    json_array_foreach(sections, index, section) CW_TRY(write_section(ctx, folder, section));
     CW_TRY(write_form(ctx, folder, "tables", MARKDOWN, page, ""));
     CW_TRY(write_form(ctx, folder, "tables", LATEX, page, ""));
     CW_TRY(cwi_page_write(ctx, page, html));
+    CW_TRY(paint_all(ctx, folder, sections));
 done:
     cwi_free(html);
     return status;

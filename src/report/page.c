@@ -1,9 +1,10 @@
 /*
  * page.c - one HTML file from a description.
  *
- * Text and tables are plain HTML.  A chart is a canvas that page.js draws from the JSON beside it,
- * with the same numbers in a table for those who cannot or do not want to see it.  The content
- * security policy allows what is in the file and nothing else.
+ * Text and tables are plain HTML.  A chart is there three times: as a drawing to print and to save,
+ * which is also what is seen without scripts; as a canvas that page.js draws from the JSON beside
+ * it; and as a table for those who cannot or do not want to see it.  The content security policy
+ * allows what is in the file and nothing else.
  */
 #include "report/page.h"
 
@@ -18,6 +19,7 @@
 #include "core/report.h"
 #include "core/text.h"
 #include "report/markup.h"
+#include "report/svg.h"
 
 typedef struct page {
     cw_context *ctx;
@@ -145,12 +147,25 @@ static bool has_rule(const json_t *table, size_t r)
     return false;
 }
 
+/* Tables of more columns are set smaller on paper, where nobody can scroll. */
+enum { MAX_COLUMNS_AT_FULL_SIZE = 8 };
+
+static void open_table(const page *p, size_t n_columns, const char *label)
+{
+    put(p, "<div class=\"scroll");
+    if (n_columns > MAX_COLUMNS_AT_FULL_SIZE) {
+        put(p, " wide\" style=\"--columns: ");
+        cwi_writer_int(p->out, (int64_t)n_columns);
+    }
+    put_element(p, "\" role=\"region\" tabindex=\"0\" aria-label=\"", label,
+                "\">\n<table>\n<thead>");
+}
+
 static void put_table(const page *p, const json_t *table, const char *label)
 {
     const json_t *columns = json_object_get(table, "columns");
     const json_t *rows = json_object_get(table, "rows");
-    put_element(p, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", label,
-                "\">\n<table>\n<thead>");
+    open_table(p, json_array_size(columns), label);
     put_spans(p, json_object_get(table, "spans"));
     put(p, "<tr>");
     for (size_t c = 0; c < json_array_size(columns); c++) {
@@ -258,7 +273,9 @@ static cw_status put_data(const page *p, const json_t *data)
 
 static cw_status put_chart(const page *p, const json_t *chart, const char *heading)
 {
-    put(p, "<figure>\n<div class=\"plot\"><canvas role=\"img\" aria-label=\"");
+    put(p, "<figure>\n<div class=\"drawing\">");
+    cwi_svg_chart(p->out, chart, heading);
+    put(p, "</div>\n<div class=\"plot\"><canvas role=\"img\" aria-label=\"");
     cwi_markup_label(p->out, chart);
     put(p, " The numbers follow in a table.\"></canvas></div>\n<script type=\"application/json\">");
     cw_status status = put_data(p, chart);
@@ -322,7 +339,7 @@ static void put_head(const page *p, const char *title)
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
            "<meta name=\"color-scheme\" content=\"light dark\">\n"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-           "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+           "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
            "<meta name=\"generator\" content=\"crosswise ");
     put_text(p, cw_version());
     put_element(p, "\">\n<title>", title, "</title>\n<style>\n");

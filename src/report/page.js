@@ -150,7 +150,8 @@
       data: { labels: chart.x, datasets: datasets(chart, theme) },
       options: {
         animation: false, responsive: true, maintainAspectRatio: false,
-        interaction: { mode: chart.kind === "scatter" ? "nearest" : hasNumbers(chart) ? "x" : "index", intersect: false },
+        interaction: { mode: hasNumbers(chart) ? "nearest" : "index", axis: chart.kind === "scatter" ? "xy" : "x",
+                       intersect: false },
         scales: { x: xAxis(chart, theme), y: yAxis(chart, theme) },
         plugins: {
           tooltip: { usePointStyle: chart.kind !== "bar", callbacks: { label: tooltip } },
@@ -160,14 +161,62 @@
     });
   };
 
-  const drawAll = (name) => {
+  const drawAll = () => {
+    const theme = dark.matches ? themes.dark : themes.light;
     charts.forEach((chart) => chart.destroy());
-    charts = [...document.querySelectorAll(".plot canvas")].map((canvas) => draw(canvas, themes[name]));
+    charts = [...document.querySelectorAll(".plot canvas")].map((canvas) => draw(canvas, theme));
   };
-  const drawForScreen = () => drawAll(dark.matches ? "dark" : "light");
 
-  dark.addEventListener("change", drawForScreen);
-  addEventListener("beforeprint", () => drawAll("light"));
-  addEventListener("afterprint", drawForScreen);
-  drawForScreen();
+  /* Saving takes the drawing for papers that each figure carries. */
+
+  const save = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  };
+
+  const saveSvg = (svg, name) => save(new Blob([svg], { type: "image/svg+xml" }), name + ".svg");
+
+  /* At 300 dots per inch on white, as `crosswise report` makes them. */
+  const savePng = (svg, name) => {
+    const image = new Image();
+    image.onload = () => {
+      const paper = document.createElement("canvas");
+      paper.width = Math.round(image.width * 300 / 96);
+      paper.height = Math.round(image.height * 300 / 96);
+      const g = paper.getContext("2d");
+      g.fillStyle = "#ffffff";
+      g.fillRect(0, 0, paper.width, paper.height);
+      g.drawImage(image, 0, 0, paper.width, paper.height);
+      paper.toBlob((blob) => save(blob, name + ".png"));
+    };
+    image.src = "data:image/svg+xml," + encodeURIComponent(svg);
+  };
+
+  const button = (text, label, action) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.setAttribute("aria-label", label);
+    made.addEventListener("click", action);
+    return made;
+  };
+
+  document.querySelectorAll("figure").forEach((figure, k) => {
+    const svg = new XMLSerializer().serializeToString(figure.querySelector(".drawing svg"));
+    const heading = figure.closest("section").querySelector("h2, h3");
+    const name = heading?.id || `figure-${k + 1}`;
+    const what = heading ? heading.textContent : `figure ${k + 1}`;
+    const line = document.createElement("p");
+    line.className = "save";
+    line.append("Save as ", button("SVG", `Save as SVG: ${what}`, () => saveSvg(svg, name)),
+                button("PNG", `Save as PNG: ${what}`, () => savePng(svg, name)));
+    figure.querySelector(".plot").after(line);
+    figure.classList.add("live");
+  });
+
+  dark.addEventListener("change", drawAll);
+  drawAll();
 })();

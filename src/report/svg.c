@@ -13,7 +13,7 @@
 
 enum {
     WIDTH = 640,
-    LEFT = 72,
+    LEFT = 76,
     RIGHT = 624,
     TOP = 16,
     BOTTOM = 316,
@@ -47,6 +47,8 @@ typedef struct figure {
     size_t n, n_series;
     kind kind;
     bool has_numbers; /* x is an axis of numbers */
+    bool is_tilted;   /* words of x stand too close to lie flat */
+    double legend;    /* where it begins */
     cwi_scale h, v;
 } figure;
 
@@ -163,14 +165,51 @@ static void put_y_axis(const figure *f, const char *title)
         put_label(f, LEFT - 6, cwi_scale_place(&f->v, mark[k]) + 4, "end",
                   print_mark(mark[k], digits, text));
     put(f, "<g transform=\"rotate(-90)\">");
-    put_label(f, -(TOP + BOTTOM) / 2.0, 16, "middle", title);
+    put_label(f, -(TOP + BOTTOM) / 2.0, 13, "middle", title);
+    put(f, "</g>\n");
+}
+
+/* Letters that fit under one place of x. */
+static size_t room_for_words(const figure *f)
+{
+    return (size_t)((RIGHT - LEFT) / 7 / (f->n > 0 ? f->n : 1));
+}
+
+/* Tilted labels where a single word is too long for its place; they need room above the legend. */
+static void measure_words(figure *f)
+{
+    size_t longest_word = 0, longest = 0;
+    f->legend = LEGEND;
+    for (size_t k = 0; k < f->n && !f->has_numbers; k++) {
+        const char *text = json_string_value(json_array_get(f->x, k));
+        if (!text) continue;
+        if (strlen(text) > longest) longest = strlen(text);
+        for (; *text; text += strcspn(text, " "), text += *text == ' ')
+            if (strcspn(text, " ") > longest_word) longest_word = strcspn(text, " ");
+    }
+    f->is_tilted = longest_word > room_for_words(f);
+    double needed =
+        6.0 * (double)(longest < 40 ? longest : 40); /* a letter's share of the height */
+    if (f->is_tilted && needed > 36) f->legend += needed - 36;
+}
+
+static void put_tilted(const figure *f, double x, const char *text)
+{
+    put(f, "<g transform=\"translate(");
+    put_at(f, x + 5, " ");
+    put_at(f, BOTTOM + 14, ") rotate(-40)\">");
+    put_label(f, 0, 0, "end", text);
     put(f, "</g>\n");
 }
 
 /* The words of a label, one under the other as far as they need it. */
 static void put_words(const figure *f, double x, const char *text)
 {
-    size_t room = (size_t)((RIGHT - LEFT) / 7 / (f->n > 0 ? f->n : 1));
+    size_t room = room_for_words(f);
+    if (f->is_tilted) {
+        put_tilted(f, x, text);
+        return;
+    }
     for (int line = 0; *text && line < 3; line++) {
         char part[CWI_CELL_BYTES];
         size_t length = 0, next;
@@ -205,7 +244,7 @@ static void put_x_axis(const figure *f, const char *title)
     put_line(f, LEFT, TOP, LEFT, BOTTOM);
     put_line(f, LEFT, BOTTOM, RIGHT, BOTTOM);
     put(f, "\"/>\n");
-    put_label(f, (LEFT + RIGHT) / 2.0, LEGEND - 24, "middle", title);
+    put_label(f, (LEFT + RIGHT) / 2.0, f->legend - 24, "middle", title);
 }
 
 /* ---- series -------------------------------------------------------------------------------------
@@ -264,17 +303,26 @@ static void draw_points(const figure *f, size_t s, look how)
     }
 }
 
+/* Drawings that share a page share these names, so a name says all of how it looks. */
+static void put_hatch_name(const figure *f, look how)
+{
+    char name[32];
+    snprintf(name, sizeof name, "hatch%s%d%d", how.is_reference ? "r" : "", (int)how.hue,
+             (int)how.pattern);
+    put(f, name);
+}
+
 static void put_box(const figure *f, double x, double y, double width, double height, look how)
 {
-    char fill[64];
     put(f, "<rect x=\"");
     put_at(f, x, "\" y=\"");
     put_at(f, y, "\" width=\"");
     put_at(f, width, "\" height=\"");
     put_at(f, height > 0 ? height : 0, "\" stroke=\"");
     put(f, color_of(how));
-    snprintf(fill, sizeof fill, "\" fill=\"url(#hatch%zu)\"/>\n", how.pattern);
-    put(f, fill);
+    put(f, "\" fill=\"url(#");
+    put_hatch_name(f, how);
+    put(f, ")\"/>\n");
 }
 
 static void draw_bars(const figure *f, size_t s, look how)
@@ -298,20 +346,17 @@ static void draw_series(const figure *f, size_t s)
     if (f->kind == SCATTER || (f->kind == LINE && !how.is_reference)) draw_points(f, s, how);
 }
 
-/* ---- the whole
- * -------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------- */
 
 static void put_hatches(const figure *f)
 {
     char head[160];
     put(f, "<defs>\n");
-    for (size_t k = 0; k < N_STYLES && k < f->n_series; k++) {
+    for (size_t k = 0; k < f->n_series; k++) {
         look how = look_of(f, k);
-        snprintf(
-            head, sizeof head,
-            "<pattern id=\"hatch%zu\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">",
-            how.pattern);
-        put(f, head);
+        put(f, "<pattern id=\"");
+        put_hatch_name(f, how);
+        put(f, "\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">");
         snprintf(head, sizeof head,
                  "<rect width=\"8\" height=\"8\" fill=\"%s\"/><path d=\"%s\" stroke=\"#fff\" "
                  "stroke-width=\"2\"/></pattern>\n",
@@ -326,7 +371,7 @@ static void put_legend(const figure *f)
     for (size_t s = 0; s < f->n_series; s++) {
         look how = look_of(f, s);
         double x = 16 + (double)(s % LEGEND_COLUMNS) * LEGEND_COLUMN;
-        double y = LEGEND + (double)(s / LEGEND_COLUMNS) * LEGEND_LINE;
+        double y = f->legend + (double)(s / LEGEND_COLUMNS) * LEGEND_LINE;
         if (f->kind == BAR) put_box(f, x + 6, y - 6, 20, 12, how);
         if (f->kind == LINE) {
             begin_stroke(f, how);
@@ -343,7 +388,7 @@ static void put_head(const figure *f, const json_t *chart, const char *title)
 {
     char head[256];
     size_t lines = (f->n_series + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
-    size_t height = LEGEND + LEGEND_LINE * lines;
+    size_t height = (size_t)f->legend + LEGEND_LINE * lines;
     snprintf(head, sizeof head,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" height=\"%zu\" "
              "viewBox=\"0 0 %d %zu\" font-family=\"Helvetica, Arial, sans-serif\" "
@@ -367,6 +412,7 @@ void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
     f.n = json_array_size(f.x);
     f.n_series = json_array_size(f.series);
     measure(&f, cwi_markup_get(chart, "x_scale"), cwi_markup_get(chart, "y_scale"));
+    measure_words(&f);
     put_head(&f, chart, title);
     if (f.kind == BAR) put_hatches(&f);
     put_y_axis(&f, cwi_markup_get(chart, "y_title"));

@@ -1,6 +1,6 @@
 # plans that cannot be carried out are refused as a whole, naming the place; nothing is run
 crosswise() { # without names that change with every new method or option
-    "$CROSSWISE" "$@" 2>&1 | sed 's/-[0-9a-f]\{16\}//; s/; there are cpr.*//; s/works on .*/works on .../'
+    "$CROSSWISE" "$@" 2>&1 | sed 's/-[0-9a-f]\{16\}//; s/; there are cpr.*//; s/; there are method,.*//; s/works on .*/works on .../'
     return "${PIPESTATUS[0]}"
 }
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
@@ -15,6 +15,8 @@ try '{"options": {"lr": 0}, "tables": [{"methods": ["cpr"]}]}'
 try '{"tables": [{"methods": ["cpr"]}, {"methods": ["bpr"], "grid": {"lr": [0.1, "fast"]}}]}'
 try '{"tables": [{"methods": ["cpr"], "grid": {"reg": 0.1}}]}'
 try '{"tables": [{"methods": ["cpr"], "options": {"seed": 1}}]}'
+try '{"options": {"dimm": 8}, "tables": [{"methods": ["cpr"]}]}'
+try '{"tables": [{"methods": [{"method": "cpr", "options": {"dimm": null}}]}]}'
 try '{"tables": [{"methods": ["cpr"], "options": {"metric": "recall"}}]}'
 try '{"tables": [{"methods": [{"method": "cpr-rand", "grid": {"beta": [2]}}]}]}'
 try '{"tables": [{"methods": ["cpr"], "grids": {}}]}'
@@ -31,6 +33,9 @@ crosswise experiment plan.json --out out || echo "exit code $?"
 echo '{"tables": [{"methods": ["cpr"]}]}' >plan.json
 crosswise experiment plan.json --out out || echo "exit code $?"
 crosswise experiment plan.json set nowhere --out out || echo "exit code $?"
+cp -r set damaged
+echo 'no,numbers' >>damaged/train.csv
+crosswise experiment plan.json set damaged --out out --quiet || echo "exit code $?"
 crosswise experiment plan.json set ./set --out out || echo "exit code $?"
 crosswise experiment nothing.json set --out out || echo "exit code $?"
 crosswise experiment set --out out || echo "exit code $?"

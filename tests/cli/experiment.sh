@@ -40,4 +40,6 @@ crosswise experiment plan.json set --dry-run | sed -n '/^set/s/ *[0-9]*\.[0-9]* 
 echo "--- a second process"
 exec 9>>one/experiment.lock
 flock -n 9
+listing one >before
 crosswise experiment plan.json set --out one || echo "exit code $?"
+listing one | cmp - before

@@ -12,18 +12,18 @@ cat >plan.json <<'END'
 }
 END
 crosswise experiment plan.json set --out lab --quiet >/dev/null
-crosswise report lab
-ls lab/report
+crosswise report lab --quiet
+find lab/report -type f ! -name '*.png' -printf '%f\n' | sort # report-png.sh looks for those
 sed -n '/^## Methods/,/^## Samples/s/^|/|/p' lab/report/tables.md
 cut -d , -f 1-2 lab/report/01-methods-table.csv
 grep -c '<canvas' lab/report/report.html
 for file in lab/report/*.svg; do grep -q '^</svg>$' "$file" || echo "$file has no end"; done
 if grep -l 'nan\|inf' lab/report/*.svg; then echo "places that are no numbers"; fi
 echo "--- elsewhere, and once more"
-crosswise report lab/ --out there --json
+crosswise report lab/ --out there --json --quiet
 cmp lab/report/report.html there/report.html
 crosswise report lab --out there || echo "exit code $?"
-crosswise report lab --out there --force
+crosswise report lab --out there --force --quiet
 echo "--- what is no experiment"
 try() { crosswise report "$@" || echo "exit code $?"; }
 try

@@ -1,0 +1,259 @@
+/*
+ * png.c - SVG files drawn as PNG files by librsvg and Cairo.
+ *
+ * Their headers are needed to build this file; the libraries are opened when a report is made, so
+ * that neither the library nor a program linked with it depends on them.
+ */
+#include "report/png.h"
+
+#ifdef CWI_HAS_RSVG
+
+#include <dlfcn.h>
+#include <librsvg/rsvg.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+
+static const double DOTS_PER_INCH = 300, PIXELS_PER_INCH = 96; /* a pixel of CSS */
+static const double MAX_DOTS = 16000;                          /* Cairo ends at 32767 */
+
+enum { PNG_HEAD = 8 + 25, MAX_SVG = 64 << 20 }; /* signature and first chunk; bytes */
+
+/* What is called of the libraries, under the same names. */
+struct cwi_painter {
+    void *library;
+    __typeof__(rsvg_handle_new_from_data) *rsvg_handle_new_from_data;
+    __typeof__(rsvg_handle_get_intrinsic_dimensions) *rsvg_handle_get_intrinsic_dimensions;
+    __typeof__(rsvg_handle_render_document) *rsvg_handle_render_document;
+    __typeof__(g_object_unref) *g_object_unref;
+    __typeof__(g_error_free) *g_error_free;
+    __typeof__(cairo_image_surface_create) *cairo_image_surface_create;
+    __typeof__(cairo_surface_destroy) *cairo_surface_destroy;
+    __typeof__(cairo_surface_write_to_png_stream) *cairo_surface_write_to_png_stream;
+    __typeof__(cairo_create) *cairo_create;
+    __typeof__(cairo_destroy) *cairo_destroy;
+    __typeof__(cairo_set_source_rgb) *cairo_set_source_rgb;
+    __typeof__(cairo_paint) *cairo_paint;
+    __typeof__(cairo_status) *cairo_status;
+    __typeof__(cairo_status_to_string) *cairo_status_to_string;
+};
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+#define CALL(name) #name, offsetof(cwi_painter, name)
+static const struct {
+    const char *name;
+    size_t place;
+} calls[] = {
+    {CALL(rsvg_handle_new_from_data)},
+    {CALL(rsvg_handle_get_intrinsic_dimensions)},
+    {CALL(rsvg_handle_render_document)},
+    {CALL(g_object_unref)},
+    {CALL(g_error_free)},
+    {CALL(cairo_image_surface_create)},
+    {CALL(cairo_surface_destroy)},
+    {CALL(cairo_surface_write_to_png_stream)},
+    {CALL(cairo_create)},
+    {CALL(cairo_destroy)},
+    {CALL(cairo_set_source_rgb)},
+    {CALL(cairo_paint)},
+    {CALL(cairo_status)},
+    {CALL(cairo_status_to_string)},
+};
+
+enum { N_CALLS = sizeof calls / sizeof calls[0] };
+
+_Static_assert(sizeof(cwi_painter) == (1 + N_CALLS) * sizeof(void *), "a call is not looked up");
+
+/* ISO C has no cast from a pointer to an object to one to a function: the bytes are copied. */
+static bool find_calls(cwi_painter *painter)
+{
+    for (size_t k = 0; k < N_CALLS; k++) {
+        void *symbol = dlsym(painter->library, calls[k].name);
+        if (!symbol) return false;
+        memcpy((char *)painter + calls[k].place, &symbol, sizeof symbol);
+    }
+    return true;
+}
+
+cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
+{
+    *out = NULL;
+    cwi_painter *painter = cwi_alloc_zero(ctx, 1, sizeof *painter);
+    if (!painter) return CW_NO_MEMORY;
+    /* GLib cannot be unloaded: it stays until the process ends. */
+    painter->library = dlopen("librsvg-2.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (painter->library && find_calls(painter)) {
+        *out = painter;
+        return CW_OK;
+    }
+    cwi_log(ctx, CW_LOG_INFO,
+            "PNG figures are left out: the library librsvg-2.so.2 is not installed or too old");
+    cwi_painter_close(painter);
+    return CW_OK;
+}
+
+void cwi_painter_close(cwi_painter *painter)
+{
+    if (painter && painter->library) dlclose(painter->library);
+    cwi_free(painter);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* What Cairo writes, on its way to the file. */
+typedef struct sink {
+    cwi_writer *out;
+    size_t passed;
+    double scale;
+} sink;
+
+static void put_big_endian(unsigned char *at, uint32_t value)
+{
+    for (int k = 0; k < 4; k++) at[k] = (unsigned char)(value >> (24 - 8 * k));
+}
+
+/* The chunk that says how large a dot is on paper, which Cairo leaves out. */
+static void put_resolution(const sink *s)
+{
+    unsigned char chunk[21] = {0, 0, 0, 9, 'p', 'H', 'Y', 's'};
+    uint32_t per_metre = (uint32_t)lround(s->scale * PIXELS_PER_INCH / 0.0254);
+    put_big_endian(chunk + 8, per_metre);
+    put_big_endian(chunk + 12, per_metre);
+    chunk[16] = 1; /* the unit is the metre */
+    put_big_endian(chunk + 17, (uint32_t)crc32(0, chunk + 4, 13));
+    cwi_writer_put(s->out, chunk, sizeof chunk);
+}
+
+static cairo_status_t put_bytes(void *closure, const unsigned char *bytes, unsigned length)
+{
+    sink *s = closure;
+    size_t head = s->passed < PNG_HEAD ? PNG_HEAD - s->passed : 0;
+    if (head > length) head = length;
+    cwi_writer_put(s->out, bytes, head);
+    if (head > 0 && s->passed + head == PNG_HEAD) put_resolution(s);
+    cwi_writer_put(s->out, bytes + head, length - head);
+    s->passed += length;
+    return CAIRO_STATUS_SUCCESS; /* the writer keeps a failure for its close */
+}
+
+static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surface_t *surface,
+                               double scale, const char *path)
+{
+    sink s = {.scale = scale};
+    cw_status status = cwi_writer_open(ctx, path, &s.out);
+    if (status != CW_OK) return status;
+    cairo_status_t drawn = p->cairo_surface_write_to_png_stream(surface, put_bytes, &s);
+    status = cwi_writer_close(ctx, s.out, NULL);
+    if (drawn == CAIRO_STATUS_NO_MEMORY) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (drawn != CAIRO_STATUS_SUCCESS)
+        return cwi_fail(ctx, CW_UNSUPPORTED, "cannot write %s: %s", path,
+                        p->cairo_status_to_string(drawn));
+    return status;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+static cw_status read_file(cw_context *ctx, const char *path, unsigned char **bytes, size_t *length)
+{
+    cw_status status = CW_OK;
+    long end = -1;
+    *bytes = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file) return cwi_fail_errno(ctx, "read", path);
+    if (fseek(file, 0, SEEK_END) == 0) end = ftell(file);
+    if (end < 0 || end > MAX_SVG || fseek(file, 0, SEEK_SET) != 0) {
+        status = cwi_fail_errno(ctx, "read", path);
+    } else {
+        *bytes = cwi_alloc(ctx, (size_t)end + 1, 1);
+        *length = *bytes ? fread(*bytes, 1, (size_t)end, file) : 0;
+        if (!*bytes)
+            status = CW_NO_MEMORY;
+        else if (*length != (size_t)end)
+            status = cwi_fail_errno(ctx, "read", path);
+    }
+    fclose(file);
+    return status;
+}
+
+static cw_status bad_drawing(cw_context *ctx, const cwi_painter *p, const char *path, GError *error)
+{
+    cw_status status = cwi_fail(ctx, CW_UNSUPPORTED, "cannot draw %s: %s", path,
+                                error ? error->message : "no reason given");
+    if (error) p->g_error_free(error);
+    return status;
+}
+
+static cw_status draw(cw_context *ctx, const cwi_painter *p, RsvgHandle *drawing,
+                      const char *svg_path, const char *png_path)
+{
+    gboolean has_width, has_height, has_box;
+    RsvgLength width, height;
+    RsvgRectangle box;
+    GError *error = NULL;
+    cw_status status = CW_OK;
+
+    /* svg.c writes sizes in pixels, and the same into the view box */
+    p->rsvg_handle_get_intrinsic_dimensions(drawing, &has_width, &width, &has_height, &height,
+                                            &has_box, &box);
+    if (!has_box) return bad_drawing(ctx, p, svg_path, NULL);
+    double scale = fmin(DOTS_PER_INCH / PIXELS_PER_INCH, MAX_DOTS / fmax(box.width, box.height));
+    const RsvgRectangle paper = {0, 0, round(box.width * scale), round(box.height * scale)};
+    cairo_surface_t *surface =
+        p->cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)paper.width, (int)paper.height);
+    cairo_t *pen = p->cairo_create(surface);
+    p->cairo_set_source_rgb(pen, 1, 1, 1);
+    p->cairo_paint(pen);
+    if (p->cairo_status(pen) != CAIRO_STATUS_SUCCESS)
+        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    else if (!p->rsvg_handle_render_document(drawing, pen, &paper, &error))
+        status = bad_drawing(ctx, p, svg_path, error);
+    p->cairo_destroy(pen);
+    if (status == CW_OK) status = write_surface(ctx, p, surface, scale, png_path);
+    p->cairo_surface_destroy(surface);
+    return status;
+}
+
+cw_status cwi_painter_draw(cw_context *ctx, const cwi_painter *painter, const char *svg_path,
+                           const char *png_path)
+{
+    unsigned char *bytes;
+    size_t length = 0;
+    GError *error = NULL;
+    RsvgHandle *drawing = NULL;
+    cw_status status = read_file(ctx, svg_path, &bytes, &length);
+    if (status == CW_OK) drawing = painter->rsvg_handle_new_from_data(bytes, length, &error);
+    if (status == CW_OK && !drawing) status = bad_drawing(ctx, painter, svg_path, error);
+    if (status == CW_OK) status = draw(ctx, painter, drawing, svg_path, png_path);
+    if (drawing) painter->g_object_unref(drawing);
+    cwi_free(bytes);
+    return status;
+}
+
+#else
+
+cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
+{
+    *out = NULL;
+    cwi_log(ctx, CW_LOG_INFO, "PNG figures are left out: crosswise was built without librsvg");
+    return CW_OK;
+}
+
+cw_status cwi_painter_draw(cw_context *ctx, const cwi_painter *painter, const char *svg_path,
+                           const char *png_path)
+{
+    (void)painter, (void)svg_path, (void)png_path;
+    return cwi_fail(ctx, CW_UNSUPPORTED, "crosswise was built without librsvg");
+}
+
+void cwi_painter_close(cwi_painter *painter)
+{
+    (void)painter;
+}
+
+#endif
