@@ -99,7 +99,12 @@ static void adam_late(const cwi_ops *ops, room *r)
 {
     static const cwi_adam_pause pause = {5e-4f, 2e-4f, 0.43f, 0.992f, 1e-8f};
     cwi_adam_row row = row_of(r);
-    (void)ops->adam_late(&row, r->out, ENTRIES, &pause, &adam_step);
+    ops->adam_late(&row, r->out, ENTRIES, &pause, &adam_step);
+}
+
+static void adam_pull(const cwi_ops *ops, room *r)
+{
+    r->sum += (double)ops->adam_pull(r->table, r->v, ENTRIES, 1e-8f);
 }
 
 /* A gap that is made up for in two pieces. */
@@ -108,7 +113,7 @@ static void adam_missed(const cwi_ops *ops, room *r)
     cwi_adam_row row = row_of(r);
     static const cwi_adam_gap gap[] = {{5e-3f, 2e-3f, 0.995f, 0.43f, 0.992f, 1e-8f, 1e-6f},
                                        {6e-3f, 8e-3f, 0.99f, 0.2f, 0.98f, 1e-8f, 1e-6f}};
-    (void)ops->adam_missed(&row, ENTRIES, 1e-8f, gap, MISSED, &row);
+    ops->adam_missed(&row, ENTRIES, 1e-8f, gap, MISSED, &row);
 }
 
 static void score_block(const cwi_ops *ops, room *r)
@@ -185,6 +190,7 @@ static const operation operations[] = {
     {"adam", adam, 28 * N, 14 * N},
     {"adam_peek", adam_peek, 10 * N, 3 * N},
     {"adam_late", adam_late, 24 * N, 33 * N},
+    {"adam_pull", adam_pull, 8 * N, 5 * N},
     {"adam_missed", adam_missed, 20 * N, 23.0 * MISSED *N},
     {"score_block", score_block, (USERS + ITEMS) * ROW_BYTES + 4 * BLOCK, 2 * BLOCK *D},
     {"max_block", max_block, (USERS + ITEMS) * ROW_BYTES + 8 * BLOCK, 3 * BLOCK *D},

@@ -108,15 +108,18 @@ typedef struct cwi_ops {
     void (*adam_peek)(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
                       float *out);
 
-    /* one Adam step on a row after the steps that it missed; returns one over the mean of root +
-     * epsilon afterwards, each number counting by its square, or 0 for a row of zeros */
-    float (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
-                       const cwi_adam_pause *pause, const cwi_adam_step *step);
+    /* one Adam step on a row after the steps that it missed */
+    void (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
+                      const cwi_adam_pause *pause, const cwi_adam_step *step);
 
     /* a row after n_gaps >= 1 gaps, one after the other, written to `to`, which may be the same;
-     * drift and root of `to` may be NULL.  epsilon is that of before.  Returns as adam_late. */
-    float (*adam_missed)(const cwi_adam_row *from, int64_t n, float epsilon,
-                         const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to);
+     * drift and root of `to` may be NULL.  epsilon is that of before. */
+    void (*adam_missed)(const cwi_adam_row *from, int64_t n, float epsilon,
+                        const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to);
+
+    /* one over the mean of root + epsilon, each number counting by its square; 0 for a row of
+     * zeros */
+    float (*adam_pull)(const float *theta, const float *root, int64_t n, float epsilon);
 
     /* out[k * n_items + i] = user vector k . item vector i; users [n][d], items [n_items][d].  The
      * bits are the same in any block; best in blocks of CWI_SCORE_USERS. */

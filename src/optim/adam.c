@@ -17,6 +17,9 @@
 
 enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, ROWS_AT_ONCE = 32 };
 
+/* The pull of a row changes slowly, once it is slow. */
+enum { SLOW = 1, PULLS_EVERY = 8 };
+
 static const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
 /* Work on a tensor. */
@@ -169,19 +172,24 @@ __attribute__((always_inline)) static inline void fetch_row(const job *j, int64_
  * small beside the root of v, and what is left out is of second order. */
 static bool is_light(float pull, const cwi_adam_pause *pause, float most)
 {
-    return pull <= 1.0f && pull * pause->pull_rate <= most;
+    return pull <= SLOW && pull * pause->pull_rate <= most;
 }
 
 /* A row after the steps that it missed, one or more, with care. */
-static float miss_steps(const job *j, int64_t row, const cwi_adam_row *to)
+static void miss_steps(const job *j, int64_t row, const cwi_adam_row *to)
 {
     cwi_adam_gap gaps[CWI_GAP_PIECES];
     const cwi_adam *adam = j->adam;
     cwi_adam_row from = row_at(j, row);
     int64_t last = adam->gaps.step - cwi_adam_missed(adam, row);
     int n = cwi_gaps_find(&adam->gaps, last, j->step.decay, gaps);
-    float before = (float)adam->gaps.time[last].epsilon;
-    return j->step.decay * j->ops->adam_missed(&from, j->d, before, gaps, n, to);
+    j->ops->adam_missed(&from, j->d, (float)adam->gaps.time[last].epsilon, gaps, n, to);
+}
+
+static float find_pull(const job *j, const cwi_adam_row *row)
+{
+    float now = (float)j->adam->gaps.time[j->adam->gaps.step].epsilon;
+    return j->step.decay * j->ops->adam_pull(row->theta, row->root, j->d, now);
 }
 
 static void catch_up(const job *j, int64_t row)
@@ -189,8 +197,8 @@ static void catch_up(const job *j, int64_t row)
     cwi_adam *adam = j->adam;
     if (cwi_adam_missed(adam, row) == 0) return;
     cwi_adam_row to = row_at(j, row);
-    float pull = miss_steps(j, row, &to);
-    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, pull};
+    miss_steps(j, row, &to);
+    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, find_pull(j, &to)};
 }
 
 static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -301,8 +309,10 @@ static void step_late(const job *j, int64_t row, const float *gradient)
         miss_steps(j, row, &at);
         pause = cwi_gaps_pause(&adam->gaps, 0);
     }
-    float pull = j->step.decay * j->ops->adam_late(&at, gradient, j->d, &pause, &j->step);
-    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->step, pull};
+    j->ops->adam_late(&at, gradient, j->d, &pause, &j->step);
+    adam->mark[row].last = (uint32_t)adam->step;
+    if (adam->mark[row].pull > SLOW || (adam->step + row) % PULLS_EVERY == 0)
+        adam->mark[row].pull = find_pull(j, &at);
 }
 
 /* Gradients are made some rows at a time, so that they are still near when they are used. */

@@ -50,9 +50,11 @@ void cwi_training_clear(cwi_training *training)
 bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item)
 {
     const cwi_csr *by_user = &training->by_user;
-    if (by_user->start[user + 1] - by_user->start[user] >= training->n_items) return false;
-    do *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
-    while (cwi_training_has(training, user, *item));
+    *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
+    while (cwi_training_has(training, user, *item)) {
+        if (by_user->start[user + 1] - by_user->start[user] >= training->n_items) return false;
+        *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
+    }
     return true;
 }
 

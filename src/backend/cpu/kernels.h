@@ -213,8 +213,7 @@ static inline int16_t whole_units(float drift)
     return (int16_t)(uint16_t)bits;
 }
 
-/* One over the mean of root + epsilon, each number of the row counting by its square. */
-static float mean_pull(const float *theta, const float *root, int64_t n, float epsilon)
+static float adam_pull(const float *theta, const float *root, int64_t n, float epsilon)
 {
     lanes square = {0}, weighed = {0}, x, y;
     int64_t j = 0;
@@ -244,8 +243,8 @@ static void adam_peek(const float *theta, const int16_t *drift, int64_t n, float
 
 /* The two denominators, before and after, share one division.  The pull of the L2 term is small
  * here, so that its slope may be taken before the row drifted. */
-static float adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
-                       const cwi_adam_pause *pause, const cwi_adam_step *step)
+static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
+                      const cwi_adam_pause *pause, const cwi_adam_step *step)
 {
     float *restrict theta = row->theta, *restrict root = row->root;
     int16_t *restrict drift = row->drift;
@@ -269,7 +268,6 @@ static float adam_late(const cwi_adam_row *row, const float *gradient, int64_t n
         root[j] = now;
         drift[j] = whole_units(unit);
     }
-    return mean_pull(theta, root, n, eps);
 }
 
 enum { AT_ONCE = 2 * LANES };
@@ -316,13 +314,12 @@ __attribute__((always_inline)) static inline void miss_some(const cwi_adam_row *
     for (int l = 0; l < n; l++) to->root[j + l] = v[l];
 }
 
-static float adam_missed(const cwi_adam_row *from, int64_t n, float epsilon,
-                         const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to)
+static void adam_missed(const cwi_adam_row *from, int64_t n, float epsilon,
+                        const cwi_adam_gap *gaps, int n_gaps, const cwi_adam_row *to)
 {
     int64_t j = 0;
     for (; j + AT_ONCE <= n; j += AT_ONCE) miss_some(from, j, AT_ONCE, epsilon, gaps, n_gaps, to);
     miss_some(from, j, (int)(n - j), epsilon, gaps, n_gaps, to);
-    return to->root ? mean_pull(to->theta, to->root, n, gaps[n_gaps - 1].epsilon) : 0;
 }
 
 static int32_t first_above(const float *score, int32_t begin, int32_t end, float bound)
@@ -478,6 +475,7 @@ const cwi_ops OPS_TABLE = {
     .adam_peek = adam_peek,
     .adam_late = adam_late,
     .adam_missed = adam_missed,
+    .adam_pull = adam_pull,
     .score_block = score_block,
     .max_block = max_block,
     .first_above = first_above,
