@@ -238,32 +238,35 @@ static void peek(const job *j, int64_t row, float *out)
     }
 }
 
-/* Copy rows of the table as they would be if they were up to date. */
-static void peek_rows(const job *j, const int32_t *rows, int64_t first_row, int64_t n, float *out)
+static void ask_rows(const void *state, const int32_t *rows, int64_t n)
 {
-    enum { AHEAD = 12, FAR = 32 };
-    for (int64_t k = 0; k < FAR && k < n; k++)
-        __builtin_prefetch(j->adam->mark + first_row + rows[k]);
-    for (int64_t k = 0; k < AHEAD && k < n; k++) fetch_row(j, first_row + rows[k]);
+    const job *j = state;
     for (int64_t k = 0; k < n; k++) {
-        if (k + FAR < n) __builtin_prefetch(j->adam->mark + first_row + rows[k + FAR]);
-        if (k + AHEAD < n) fetch_row(j, first_row + rows[k + AHEAD]);
-        peek(j, first_row + rows[k], out + k * j->d);
+        __builtin_prefetch(j->adam->mark + rows[k]);
+        fetch_row(j, rows[k]);
     }
-}
-
-static cw_status peek_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const job *j = arg;
-    (void)chunk;
-    peek_rows(j, j->batch->items + begin, j->n_users, end - begin,
-              j->adam->item_now + begin * j->d);
-    return CW_OK;
 }
 
 static void read_rows(const void *state, const int32_t *rows, int64_t n, float *out)
 {
-    peek_rows(state, rows, 0, n, out);
+    const job *j = state;
+    for (int64_t k = 0; k < n; k++) peek(j, rows[k], out + k * j->d);
+}
+
+static cw_status read_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    enum { AHEAD = 8 };
+    const job *j = arg;
+    const int32_t *items = j->batch->items;
+    (void)chunk;
+    for (int64_t k = begin - AHEAD; k < end; k++) {
+        if (k + AHEAD < end) {
+            __builtin_prefetch(j->adam->mark + j->n_users + items[k + AHEAD]);
+            fetch_row(j, j->n_users + items[k + AHEAD]);
+        }
+        if (k >= begin) peek(j, j->n_users + items[k], j->adam->item_now + k * j->d);
+    }
+    return CW_OK;
 }
 
 void cwi_adam_number(cwi_adam *adam, cwi_batch *batch, int32_t n_users)
@@ -284,8 +287,8 @@ cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, cwi
     *adam->reading = j;
     batch->user_now = adam->user_now;
     batch->item_now = adam->item_now;
-    batch->reader = (cwi_reader){read_rows, adam->reading};
-    return cwi_pool_for(ctx, batch->n_items, ROWS_A_CHUNK, peek_items, &j);
+    batch->reader = (cwi_reader){ask_rows, read_rows, adam->reading};
+    return cwi_pool_for(ctx, batch->n_items, ROWS_A_CHUNK, read_items, &j);
 }
 
 cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params)
@@ -318,7 +321,7 @@ static void step_late(const job *j, int64_t row, const float *gradient)
 /* Gradients are made some rows at a time, so that they are still near when they are used. */
 static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    enum { AHEAD = 6 };
+    enum { AHEAD = 4 };
     const job *j = arg;
     const cwi_gradient *g = j->gradient;
     float *made = j->adam->made + (int64_t)cwi_pool_self() * ROWS_AT_ONCE * j->d;

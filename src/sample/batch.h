@@ -13,8 +13,10 @@ typedef struct cwi_group {
     int64_t first_slot; /* of its first row in the batch's arrays */
 } cwi_group;
 
-/* Current values of rows of a table that is behind; any thread may call. */
+/* Current values of rows of a table that is behind; any thread may call.  Rows are asked for some
+ * time before they are read. */
 typedef struct cwi_reader {
+    void (*ask)(const void *state, const int32_t *rows, int64_t n);
     void (*read)(const void *state, const int32_t *rows, int64_t n, float *out);
     const void *state;
 } cwi_reader;

@@ -36,7 +36,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
     s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
-    s->table.scratch = cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * CWI_TABLE_SLOTS,
+    s->table.scratch = cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * CWI_TABLE_SCRATCH,
                                  (size_t)s->table.d * sizeof *s->table.scratch);
     status = s->gradient && s->table.scratch ? CW_OK : CW_NO_MEMORY;
 done:

@@ -6,7 +6,9 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128 };
+enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AT_ONCE = 32, USERS_A_CHUNK = 32 };
+
+_Static_assert(CWI_TABLE_SCRATCH >= SLOTS_AT_ONCE + CWI_MAX_SLOTS, "room for a row more");
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
@@ -77,22 +79,32 @@ static int64_t list_users(const cwi_batch *batch, int64_t begin, int64_t end, in
     return n;
 }
 
-/* Where the table is behind, values of users are made just before they are read, so that they are
- * still near. */
+/* Where the table is behind, values of users are made just before they are read, a few slots at a
+ * time, while those of the next slots come from memory. */
 static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const scoring *s = arg;
     const cwi_table *table = s->table;
     const cwi_batch *batch = s->batch;
-    int32_t users[CWI_TABLE_SLOTS], place[CWI_TABLE_SLOTS];
-    float *now = table->scratch + (int64_t)cwi_pool_self() * CWI_TABLE_SLOTS * table->d;
+    const cwi_reader *reader = &batch->reader;
+    int32_t users[SLOTS_A_CHUNK + CWI_MAX_SLOTS], place[SLOTS_A_CHUNK + CWI_MAX_SLOTS];
+    float *now = table->scratch + (int64_t)cwi_pool_self() * CWI_TABLE_SCRATCH * table->d;
     (void)chunk;
     begin = cwi_batch_row_start(batch, begin);
     end = cwi_batch_row_start(batch, end);
-    int64_t n = list_users(batch, begin, end, users, place);
-    batch->reader.read(batch->reader.state, users, n, now);
-    score_slots(s, now, place, batch->item_now, batch->item_place + begin, end - begin,
-                s->score + begin * table->heads);
+    int64_t n = list_users(batch, begin, end, users, place), asked = 0;
+    for (int64_t slot = begin, next; slot < end; slot = next) {
+        int64_t first = place[slot - begin];
+        next = cwi_batch_row_start(batch, slot + SLOTS_AT_ONCE);
+        int64_t until = next < end ? place[next - begin] : n;
+        int64_t ahead = until + SLOTS_AT_ONCE / 2 < n ? until + SLOTS_AT_ONCE / 2 : n;
+        reader->ask(reader->state, users + asked, ahead - asked);
+        reader->read(reader->state, users + first, until - first, now);
+        for (int64_t k = slot; k < next && k < end; k++) place[k - begin] -= (int32_t)first;
+        asked = ahead;
+        score_slots(s, now, place + (slot - begin), batch->item_now, batch->item_place + slot,
+                    (next < end ? next : end) - slot, s->score + slot * table->heads);
+    }
     return CW_OK;
 }
 
@@ -100,8 +112,8 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
                           float *score)
 {
     scoring s = {cwi_ops_best(), table, batch, score};
-    if (!batch->item_now) return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &s);
-    return cwi_pool_for(ctx, batch->n_slots, CWI_TABLE_SLOTS - CWI_MAX_SLOTS, score_chunk_now, &s);
+    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK,
+                        batch->item_now ? score_chunk_now : score_chunk, &s);
 }
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
@@ -223,9 +235,11 @@ static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
+    const cwi_reader *reader = &j->batch->reader;
+    const int32_t *users = j->plan->touched + begin;
     (void)chunk;
-    j->batch->reader.read(j->batch->reader.state, j->plan->touched + begin, end - begin,
-                          j->batch->user_now + begin * j->table->d);
+    reader->ask(reader->state, users, end - begin);
+    reader->read(reader->state, users, end - begin, j->batch->user_now + begin * j->table->d);
     return CW_OK;
 }
 
@@ -233,7 +247,7 @@ cw_status cwi_table_read(cw_context *ctx, const cwi_table_plan *plan, const cwi_
                          const cwi_batch *batch)
 {
     job j = {plan, table, batch, NULL};
-    return cwi_pool_for(ctx, plan->n_users, ROWS_A_CHUNK, read_chunk, &j);
+    return cwi_pool_for(ctx, plan->n_users, USERS_A_CHUNK, read_chunk, &j);
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,

@@ -9,10 +9,11 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
-    float *scratch; /* [threads][CWI_TABLE_SLOTS][d], for batches whose table is behind; or NULL */
+    float
+        *scratch; /* [threads][CWI_TABLE_SCRATCH][d], for batches whose table is behind; or NULL */
 } cwi_table;
 
-enum { CWI_TABLE_SLOTS = 544 }; /* scored by one thread at a time */
+enum { CWI_TABLE_SCRATCH = 64 };
 
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
