@@ -38,16 +38,9 @@ struct cwi_pool {
     atomic_int task_state;
     cw_status task_status;
     bool stop;
-    int n_workers, n_named;
+    int n_workers;
     pthread_t worker[CWI_MAX_THREADS];
 };
-
-static _Thread_local int self; /* callers are 0 */
-
-int cwi_pool_self(void)
-{
-    return self;
-}
 
 int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size)
 {
@@ -122,7 +115,6 @@ static void *worker_main(void *arg)
     uint64_t joined = 0;
 
     pthread_mutex_lock(&pool->lock);
-    self = ++pool->n_named;
     while (!pool->stop) {
         uint64_t seen = atomic_load(&pool->posts);
         if (atomic_load(&pool->task_state) == TASK_POSTED) {

@@ -20,10 +20,6 @@ typedef cw_status (*cwi_chunk_fn)(void *arg, int64_t chunk, int64_t begin, int64
 cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_chunk_fn fn,
                        void *arg);
 
-/* The number of the thread that runs a chunk, from 0 to the threads of the context less one: for
- * scratch memory.  Results must not depend on it. */
-int cwi_pool_self(void);
-
 /* Number of chunks that cwi_pool_for makes. */
 int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size);
 

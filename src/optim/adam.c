@@ -69,9 +69,7 @@ static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_a
     out->mark = cwi_alloc(ctx, rows, sizeof *out->mark);
     out->drift = cwi_alloc_zero(ctx, rows * width, sizeof *out->drift);
     out->reading = cwi_alloc(ctx, 1, sizeof *out->reading);
-    out->made =
-        cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * ROWS_AT_ONCE, width * sizeof *out->made);
-    if (!out->made || !out->mark || !out->drift || !out->reading) return CW_NO_MEMORY;
+    if (!out->mark || !out->drift || !out->reading) return CW_NO_MEMORY;
     for (size_t r = 0; r < rows; r++)
         out->mark[r] = (cwi_adam_mark){0, table->decay / (float)cwi_adam_epsilon(&out->clock, 1)};
     if (room.users > 0) {
@@ -79,7 +77,8 @@ static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_a
         out->item_now = cwi_alloc(ctx, (size_t)room.items, width * sizeof *out->item_now);
         if (!out->user_now || !out->item_now) return CW_NO_MEMORY;
     }
-    return cwi_adam_restore(ctx, out);
+    cw_status status = cwi_rooms_create(ctx, ROWS_AT_ONCE * width * sizeof(float), &out->rooms);
+    return status == CW_OK ? cwi_adam_restore(ctx, out) : status;
 }
 
 cw_status cwi_adam_create(cw_context *ctx, const cwi_params *params, const cw_options *options,
@@ -114,7 +113,7 @@ void cwi_adam_clear(cwi_adam *adam)
     cwi_free(adam->mark);
     cwi_free(adam->drift);
     cwi_free(adam->reading);
-    cwi_free(adam->made);
+    cwi_rooms_free(adam->rooms);
     cwi_free(adam->place);
     cwi_free(adam->user_now);
     cwi_free(adam->item_now);
@@ -324,7 +323,7 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
     enum { AHEAD = 4 };
     const job *j = arg;
     const cwi_gradient *g = j->gradient;
-    float *made = j->adam->made + (int64_t)cwi_pool_self() * ROWS_AT_ONCE * j->d;
+    float *made = cwi_rooms_enter(j->adam->rooms);
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         int64_t in = (k - begin) % ROWS_AT_ONCE;
@@ -338,6 +337,7 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
         }
         step_late(j, g->touched[k], g->rows ? g->rows + k * j->d : made + in * j->d);
     }
+    cwi_rooms_leave(j->adam->rooms, made);
     return CW_OK;
 }
 

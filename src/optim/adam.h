@@ -3,6 +3,7 @@
 #define CWI_OPTIM_ADAM_H
 
 #include "core/options.h"
+#include "core/rooms.h"
 #include "optim/gap.h"
 #include "sample/batch.h"
 #include "score/score.h"
@@ -33,7 +34,7 @@ typedef struct cwi_adam {
     int16_t *drift;             /* [rows][columns] m over its denominator (backend.h) */
     float *user_now, *item_now; /* current values of rows of a batch, or NULL */
     cwi_gaps gaps;
-    float *made;                  /* [threads][some rows][columns] gradients under way */
+    cwi_rooms *rooms;             /* for gradients under way */
     struct cwi_adam_job *reading; /* what the reader of the last batch works with */
 } cwi_adam;
 

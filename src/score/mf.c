@@ -16,7 +16,7 @@ static void close_state(void *opened)
     if (!s) return;
     cwi_table_plan_clear(&s->plan);
     cwi_free(s->gradient);
-    cwi_free(s->table.scratch);
+    cwi_rooms_free(s->table.rooms);
     cwi_free(s);
 }
 
@@ -36,9 +36,10 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
     s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
-    s->table.scratch = cwi_alloc(ctx, (size_t)cw_context_threads(ctx) * CWI_TABLE_SCRATCH,
-                                 (size_t)s->table.d * sizeof *s->table.scratch);
-    status = s->gradient && s->table.scratch ? CW_OK : CW_NO_MEMORY;
+    if (!s->gradient) status = CW_NO_MEMORY;
+    if (status != CW_OK) goto done;
+    CW_TRY(cwi_rooms_create(ctx, CWI_TABLE_SCRATCH * (size_t)s->table.d * sizeof(float),
+                            &s->table.rooms));
 done:
     if (status == CW_OK)
         *out = s;

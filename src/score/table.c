@@ -88,7 +88,7 @@ static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_
     const cwi_batch *batch = s->batch;
     const cwi_reader *reader = &batch->reader;
     int32_t users[SLOTS_A_CHUNK + CWI_MAX_SLOTS], place[SLOTS_A_CHUNK + CWI_MAX_SLOTS];
-    float *now = table->scratch + (int64_t)cwi_pool_self() * CWI_TABLE_SCRATCH * table->d;
+    float *now = cwi_rooms_enter(table->rooms);
     (void)chunk;
     begin = cwi_batch_row_start(batch, begin);
     end = cwi_batch_row_start(batch, end);
@@ -105,6 +105,7 @@ static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_
         score_slots(s, now, place + (slot - begin), batch->item_now, batch->item_place + slot,
                     (next < end ? next : end) - slot, s->score + slot * table->heads);
     }
+    cwi_rooms_leave(table->rooms, now);
     return CW_OK;
 }
 

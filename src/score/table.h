@@ -3,14 +3,14 @@
 #define CWI_SCORE_TABLE_H
 
 #include "backend/backend.h"
+#include "core/rooms.h"
 #include "score/score.h"
 
 /* Vectors of all nodes, users first, and how to read them: every head has d / heads columns. */
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
-    float
-        *scratch; /* [threads][CWI_TABLE_SCRATCH][d], for batches whose table is behind; or NULL */
+    cwi_rooms *rooms; /* of CWI_TABLE_SCRATCH rows, for batches whose table is behind; or NULL */
 } cwi_table;
 
 enum { CWI_TABLE_SCRATCH = 64 };

@@ -43,6 +43,42 @@ static void sums_do_not_depend_on_the_threads(void **state)
     listener_clear(&l);
 }
 
+/* Beside the caller: what it reads was there before, what it writes is looked at afterwards. */
+typedef struct errand {
+    int64_t given, found;
+    cw_status status;
+} errand;
+
+static cw_status run_errand(void *arg)
+{
+    errand *e = arg;
+    e->found = 0;
+    for (int64_t k = 1; k <= e->given; k++) e->found += k;
+    return e->status;
+}
+
+static void a_task_runs_beside_loops(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
+    assert_int_equal(cwi_pool_wait(l.ctx), CW_OK); /* there is none */
+    double one = harmonic_sum(l.ctx);
+    for (int threads = 1; threads <= 4; threads++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
+        for (int again = 0; again < 60; again++) {
+            errand e = {again * 1000, -1, again % 2 ? CW_OK : CW_BAD_DATA};
+            assert_int_equal(cwi_pool_post(l.ctx, run_errand, &e), CW_OK);
+            for (int loops = again % 3; loops > 0; loops--) assert_true(harmonic_sum(l.ctx) == one);
+            assert_int_equal(cwi_pool_wait(l.ctx), e.status);
+            assert_int_equal(e.found, e.given * (e.given + 1) / 2);
+            assert_int_equal(cwi_pool_wait(l.ctx), CW_OK);
+        }
+    }
+    listener_clear(&l);
+}
+
 static cw_status fail_from_seven(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     (void)arg;
@@ -155,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_do_not_depend_on_the_threads),
         cmocka_unit_test(the_lowest_failing_chunk_wins),
+        cmocka_unit_test(a_task_runs_beside_loops),
         cmocka_unit_test(empty_loops_do_nothing),
         cmocka_unit_test(thread_counts_out_of_range_are_refused),
         cmocka_unit_test(rooms_belong_to_one_thread_at_a_time),
