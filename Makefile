@@ -29,6 +29,11 @@ check: deps-check ## every check and test; ends with a line of counts
 .PHONY: bench
 bench: release ## run all benchmarks, in minutes; leaves build/bench.json (docs/performance.md)
 	@bench/run.sh
+	@[ ! -x build/peers/bin/python ] || bench/peers/run.sh
+
+.PHONY: bench-peers
+bench-peers: release ## install PyTorch and implicit into build/peers and compare with them
+	@bench/peers/run.sh
 
 .PHONY: bench-record
 bench-record: release ## the same, and add the figures to bench/results.csv
