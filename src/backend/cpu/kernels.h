@@ -21,13 +21,14 @@ enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
 
 /* Numbers side by side, and halves of them. */
-typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef float lanes_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float lanes8 __attribute__((vector_size(32)));
 typedef float lanes4 __attribute__((vector_size(16)));
 
-static inline const lanes *load(const float *from)
+static inline const lanes_at *load(const float *from)
 {
-    return (const lanes *)from;
+    return (const lanes_at *)from;
 }
 
 /* The last n < LANES numbers, zeros behind them. */
@@ -51,7 +52,8 @@ __attribute__((always_inline)) static inline float fold(const lanes *sum)
 
 static inline float fold_array(const float *sum)
 {
-    return fold(load(sum));
+    lanes x = *load(sum);
+    return fold(&x);
 }
 
 static inline float dot(const float *a, const float *b, int32_t d)
