@@ -163,6 +163,7 @@ __attribute__((always_inline)) static inline void fetch(const void *from, int64_
 
 __attribute__((always_inline)) static inline void fetch_row(const job *j, int64_t row)
 {
+    __builtin_prefetch(j->adam->mark + row);
     fetch(j->theta + row * j->d, j->d * (int64_t)sizeof *j->theta);
     fetch(j->adam->drift + row * j->d, j->d * (int64_t)sizeof *j->adam->drift);
 }
@@ -240,10 +241,7 @@ static void peek(const job *j, int64_t row, float *out)
 static void ask_rows(const void *state, const int32_t *rows, int64_t n)
 {
     const job *j = state;
-    for (int64_t k = 0; k < n; k++) {
-        __builtin_prefetch(j->adam->mark + rows[k]);
-        fetch_row(j, rows[k]);
-    }
+    for (int64_t k = 0; k < n; k++) fetch_row(j, rows[k]);
 }
 
 static void read_rows(const void *state, const int32_t *rows, int64_t n, float *out)
@@ -259,10 +257,7 @@ static cw_status read_items(void *arg, int64_t chunk, int64_t begin, int64_t end
     const int32_t *items = j->batch->items;
     (void)chunk;
     for (int64_t k = begin - AHEAD; k < end; k++) {
-        if (k + AHEAD < end) {
-            __builtin_prefetch(j->adam->mark + j->n_users + items[k + AHEAD]);
-            fetch_row(j, j->n_users + items[k + AHEAD]);
-        }
+        if (k + AHEAD < end) fetch_row(j, j->n_users + items[k + AHEAD]);
         if (k >= begin) peek(j, j->n_users + items[k], j->adam->item_now + k * j->d);
     }
     return CW_OK;
@@ -331,7 +326,6 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
             g->make(g->state, k, end - k < ROWS_AT_ONCE ? end : k + ROWS_AT_ONCE, made);
         if (k + AHEAD < end) {
             int64_t next = g->touched[k + AHEAD];
-            __builtin_prefetch(j->adam->mark + next);
             fetch_row(j, next);
             fetch(j->v + next * j->d, j->d * (int64_t)sizeof *j->v);
         }
