@@ -54,6 +54,15 @@ static void dot_pairs(const cwi_ops *ops, room *r)
     ops->dot_pairs(r->table, r->ia, r->table, r->ib, PAIRS, D, D, r->out, 1);
 }
 
+static void dot_apart(const cwi_ops *ops, room *r)
+{
+    for (int k = 0; k < PAIRS; k++) {
+        int64_t a = (int64_t)r->ia[k] * D, b = (int64_t)r->ib[k] * D;
+        r->sum +=
+            ops->dot_apart(r->table + a, r->drift + a, 0.999f, 1e-7f, r->table + b, r->out, D);
+    }
+}
+
 static void weighted_sum(const cwi_ops *ops, room *r)
 {
     for (int k = 0; k < PAIRS; k += PER_SUM)
@@ -99,7 +108,7 @@ static void adam_late(const cwi_ops *ops, room *r)
 {
     static const cwi_adam_pause pause = {5e-4f, 2e-4f, 0.43f, 0.992f, 1e-8f};
     cwi_adam_row row = row_of(r);
-    ops->adam_late(&row, r->out, ENTRIES, &pause, &adam_step);
+    ops->adam_late(&row, r->out, ENTRIES, &pause, &adam_step, r->m);
 }
 
 static void adam_pull(const cwi_ops *ops, room *r)
@@ -183,13 +192,14 @@ static void sum_squares(const cwi_ops *ops, room *r)
 
 static const operation operations[] = {
     {"dot_pairs", dot_pairs, PAIRS *(2 * ROW_BYTES + 12), 2.0 * PAIRS *D},
+    {"dot_apart", dot_apart, PAIRS *(2.5 * ROW_BYTES + 12), 6.0 * PAIRS *D},
     {"weighted_sum", weighted_sum, PAIRS *(ROW_BYTES + 8) + SUMS *ROW_BYTES, 2.0 * PAIRS *D},
     {"sparse_rows", sparse_rows, PAIRS *(ROW_BYTES + 8) + SUMS *ROW_BYTES, 2.0 * PAIRS *D},
     {"relu_pairs", relu_pairs, PAIRS *(2 * ROW_BYTES + 16), 4.0 * PAIRS *D},
     {"gated_sum", gated_sum, PAIRS *(ROW_BYTES + 8) + SUMS *ROW_BYTES, 3.0 * PAIRS *D},
     {"adam", adam, 28 * N, 14 * N},
     {"adam_peek", adam_peek, 10 * N, 3 * N},
-    {"adam_late", adam_late, 24 * N, 33 * N},
+    {"adam_late", adam_late, 28 * N, 33 * N},
     {"adam_pull", adam_pull, 8 * N, 5 * N},
     {"adam_missed", adam_missed, 20 * N, 23.0 * MISSED *N},
     {"score_block", score_block, (USERS + ITEMS) * ROW_BYTES + 4 * BLOCK, 2 * BLOCK *D},

@@ -82,6 +82,11 @@ typedef struct cwi_ops {
     void (*dot_pairs)(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
                       int64_t n, int32_t d, int32_t stride, float *out, int32_t step);
 
+    /* row . (plus - minus) over n numbers, where row = keep * theta - rate * drift, or theta itself
+     * when drift is NULL */
+    float (*dot_apart)(const float *theta, const int16_t *drift, float keep, float rate,
+                       const float *plus, const float *minus, int64_t n);
+
     /* out[0..d) = sum over k of weight[k] * table[row[k]], in that order; rows as above */
     void (*weighted_sum)(const float *table, int32_t d, int32_t stride, const int32_t *row,
                          const float *weight, int64_t n, float *out);
@@ -108,9 +113,9 @@ typedef struct cwi_ops {
     void (*adam_peek)(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
                       float *out);
 
-    /* one Adam step on a row after the steps that it missed */
+    /* one Adam step on a row after the steps that it missed; `now` is what it was between them */
     void (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step);
+                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now);
 
     /* a row after n_gaps >= 1 gaps, one after the other, written to `to`, which may be the same;
      * drift and root of `to` may be NULL.  epsilon is that of before. */

@@ -31,6 +31,7 @@ typedef struct cwi_adam_job {
     const cwi_batch *batch;
     int32_t n_users;
     const cwi_gradient *gradient;
+    int64_t first;      /* of the touched rows that a loop steps */
     const float *whole; /* gradient of the tensor being stepped */
     cwi_adam_step step;
 } job;
@@ -45,7 +46,7 @@ static cw_status create_moments(cw_context *ctx, const cwi_params *params, cwi_a
         int64_t rows = t == 0 && adam->mode == CWI_ADAM_DEFERRED ? 0 : like->rows;
         status = cwi_params_add(ctx, &adam->m, like->name, rows, like->columns, NULL);
         if (status == CW_OK)
-            status = cwi_params_add(ctx, &adam->v, like->name, like->rows, like->columns, NULL);
+            status = cwi_params_add(ctx, &adam->v, like->name, rows, like->columns, NULL);
     }
     return status;
 }
@@ -62,14 +63,27 @@ static size_t count_chunks(const cwi_params *params)
     return (size_t)most;
 }
 
+static cwi_adam_block make_block(int64_t columns, bool holds_theta)
+{
+    enum { LINE = 32, PER_FLOAT = 2 };
+    int64_t units = (columns + LINE - 1) / LINE * LINE;
+    int64_t floats = (PER_FLOAT * columns + LINE - 1) / LINE * LINE;
+    int64_t drift = holds_theta ? floats : 0;
+    return (cwi_adam_block){holds_theta, drift, drift + units, drift + units + floats};
+}
+
 static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_adam_room room,
                                  cwi_adam *out)
 {
     size_t rows = (size_t)table->rows, width = (size_t)table->columns;
     out->mark = cwi_alloc(ctx, rows, sizeof *out->mark);
-    out->drift = cwi_alloc_zero(ctx, rows * width, sizeof *out->drift);
+    out->block = make_block(table->columns, room.users > 0);
+    out->blocks = cwi_alloc_zero(ctx, rows, (size_t)out->block.width * sizeof *out->blocks);
     out->reading = cwi_alloc(ctx, 1, sizeof *out->reading);
-    if (!out->mark || !out->drift || !out->reading) return CW_NO_MEMORY;
+    if (!out->mark || !out->blocks || !out->reading) return CW_NO_MEMORY;
+    for (size_t r = 0; r < rows && out->block.holds_theta; r++)
+        memcpy(out->blocks + (int64_t)r * out->block.width, table->data + r * width,
+               width * sizeof *table->data);
     for (size_t r = 0; r < rows; r++)
         out->mark[r] = (cwi_adam_mark){0, table->decay / (float)cwi_adam_epsilon(&out->clock, 1)};
     if (room.users > 0) {
@@ -77,7 +91,8 @@ static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_a
         out->item_now = cwi_alloc(ctx, (size_t)room.items, width * sizeof *out->item_now);
         if (!out->user_now || !out->item_now) return CW_NO_MEMORY;
     }
-    cw_status status = cwi_rooms_create(ctx, ROWS_AT_ONCE * width * sizeof(float), &out->rooms);
+    cw_status status =
+        cwi_rooms_create(ctx, (ROWS_AT_ONCE + 1) * width * sizeof(float), &out->rooms);
     return status == CW_OK ? cwi_adam_restore(ctx, out) : status;
 }
 
@@ -111,7 +126,7 @@ void cwi_adam_clear(cwi_adam *adam)
     cwi_params_clear(&adam->v);
     cwi_gaps_clear(&adam->gaps);
     cwi_free(adam->mark);
-    cwi_free(adam->drift);
+    cwi_free(adam->blocks);
     cwi_free(adam->reading);
     cwi_rooms_free(adam->rooms);
     cwi_free(adam->place);
@@ -146,10 +161,29 @@ static job table_job(cwi_adam *adam, cwi_params *params)
         .step = {.beta1 = (float)beta1, .beta2 = (float)beta2, .decay = params->tensor[0].decay}};
 }
 
+static inline int16_t *block_at(const job *j, int64_t row)
+{
+    return j->adam->blocks + row * j->adam->block.width;
+}
+
+static inline float *theta_at(const job *j, int64_t row)
+{
+    return j->adam->block.holds_theta ? (float *)(void *)block_at(j, row) : j->theta + row * j->d;
+}
+
+static inline int16_t *drift_at(const job *j, int64_t row)
+{
+    return block_at(j, row) + j->adam->block.drift;
+}
+
+static inline float *root_at(const job *j, int64_t row)
+{
+    return (float *)(void *)(block_at(j, row) + j->adam->block.root);
+}
+
 static cwi_adam_row row_at(const job *j, int64_t row)
 {
-    int64_t at = row * j->d;
-    return (cwi_adam_row){j->theta + at, j->adam->drift + at, j->v + at};
+    return (cwi_adam_row){theta_at(j, row), drift_at(j, row), root_at(j, row)};
 }
 
 /* Ask for memory that is read soon: into the second level, which can wait for more of it at a time
@@ -164,8 +198,8 @@ __attribute__((always_inline)) static inline void fetch(const void *from, int64_
 __attribute__((always_inline)) static inline void fetch_row(const job *j, int64_t row)
 {
     __builtin_prefetch(j->adam->mark + row);
-    fetch(j->theta + row * j->d, j->d * (int64_t)sizeof *j->theta);
-    fetch(j->adam->drift + row * j->d, j->d * (int64_t)sizeof *j->adam->drift);
+    fetch(theta_at(j, row), j->d * (int64_t)sizeof *j->theta);
+    fetch(drift_at(j, row), j->d * (int64_t)sizeof(int16_t));
 }
 
 /* Does the L2 term move a row so little that its missed steps may be taken at once?  It is then
@@ -203,8 +237,13 @@ static void catch_up(const job *j, int64_t row)
 
 static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
+    const job *j = arg;
     (void)chunk;
-    for (int64_t row = begin; row < end; row++) catch_up(arg, row);
+    for (int64_t row = begin; row < end; row++) {
+        catch_up(j, row);
+        if (j->adam->block.holds_theta)
+            memcpy(j->theta + row * j->d, theta_at(j, row), (size_t)j->d * sizeof *j->theta);
+    }
     return CW_OK;
 }
 
@@ -223,31 +262,47 @@ static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t
     return CW_OK;
 }
 
-/* The current values of a row.  The pull goes by a mean of the row here, and not into the table. */
-static void peek(const job *j, int64_t row, float *out)
+/* The current values of a row are keep * theta - rate * drift, unless this returns false.  The pull
+ * goes by a mean of the row here, and not into the table. */
+static bool find_pause(const job *j, int64_t row, float *keep, float *rate)
 {
     const float most = 5e-3f;
     const cwi_adam *adam = j->adam;
     float pull = adam->mark[row].pull;
     cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, cwi_adam_missed(adam, row));
-    if (is_light(pull, &pause, most) || pause.m_left == 1.0f) {
-        j->ops->adam_peek(j->theta + row * j->d, adam->drift + row * j->d, j->d,
-                          1.0f - pull * pause.pull_rate, pause.drift_rate / CWI_DRIFT_UNITS, out);
-    } else {
+    *keep = 1.0f - pull * pause.pull_rate;
+    *rate = pause.drift_rate / CWI_DRIFT_UNITS;
+    return is_light(pull, &pause, most) || pause.m_left == 1.0f;
+}
+
+static void peek(const job *j, int64_t row, float *out)
+{
+    float keep, rate;
+    if (find_pause(j, row, &keep, &rate))
+        j->ops->adam_peek(theta_at(j, row), drift_at(j, row), j->d, keep, rate, out);
+    else
         miss_steps(j, row, &(cwi_adam_row){.theta = out});
-    }
 }
 
-static void ask_rows(const void *state, const int32_t *rows, int64_t n)
+static void ask_row(const void *state, int32_t row)
 {
-    const job *j = state;
-    for (int64_t k = 0; k < n; k++) fetch_row(j, rows[k]);
+    fetch_row(state, row);
 }
 
-static void read_rows(const void *state, const int32_t *rows, int64_t n, float *out)
+static void read_row(const void *state, int32_t row, float *out)
+{
+    peek(state, row, out);
+}
+
+static float read_apart(const void *state, int32_t row, const float *plus, const float *minus,
+                        float *room)
 {
     const job *j = state;
-    for (int64_t k = 0; k < n; k++) peek(j, rows[k], out + k * j->d);
+    float keep, rate;
+    if (find_pause(j, row, &keep, &rate))
+        return j->ops->dot_apart(theta_at(j, row), drift_at(j, row), keep, rate, plus, minus, j->d);
+    miss_steps(j, row, &(cwi_adam_row){.theta = room});
+    return j->ops->dot_apart(room, NULL, 1, 0, plus, minus, j->d);
 }
 
 static cw_status read_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -281,7 +336,7 @@ cw_status cwi_adam_read(cw_context *ctx, cwi_adam *adam, cwi_params *params, cwi
     *adam->reading = j;
     batch->user_now = adam->user_now;
     batch->item_now = adam->item_now;
-    batch->reader = (cwi_reader){ask_rows, read_rows, adam->reading};
+    batch->reader = (cwi_reader){ask_row, read_row, read_apart, adam->reading};
     return cwi_pool_for(ctx, batch->n_items, ROWS_A_CHUNK, read_items, &j);
 }
 
@@ -295,7 +350,7 @@ cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params)
 /* ---- steps ------------------------------------------------------------------ */
 
 /* A row that is stepped now, after the steps that it missed. */
-static void step_late(const job *j, int64_t row, const float *gradient)
+static void step_late(const job *j, int64_t row, const float *gradient, float *now)
 {
     const float most = 1e-2f;
     cwi_adam *adam = j->adam;
@@ -306,7 +361,7 @@ static void step_late(const job *j, int64_t row, const float *gradient)
         miss_steps(j, row, &at);
         pause = cwi_gaps_pause(&adam->gaps, 0);
     }
-    j->ops->adam_late(&at, gradient, j->d, &pause, &j->step);
+    j->ops->adam_late(&at, gradient, j->d, &pause, &j->step, now);
     adam->mark[row].last = (uint32_t)adam->step;
     if (adam->mark[row].pull > SLOW || (adam->step + row) % PULLS_EVERY == 0)
         adam->mark[row].pull = find_pull(j, &at);
@@ -318,8 +373,10 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
     enum { AHEAD = 4 };
     const job *j = arg;
     const cwi_gradient *g = j->gradient;
-    float *made = cwi_rooms_enter(j->adam->rooms);
+    float *made = cwi_rooms_enter(j->adam->rooms), *unused = made + ROWS_AT_ONCE * j->d;
     (void)chunk;
+    begin += j->first;
+    end += j->first;
     for (int64_t k = begin; k < end; k++) {
         int64_t in = (k - begin) % ROWS_AT_ONCE;
         if (!g->rows && in == 0)
@@ -327,9 +384,10 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
         if (k + AHEAD < end) {
             int64_t next = g->touched[k + AHEAD];
             fetch_row(j, next);
-            fetch(j->v + next * j->d, j->d * (int64_t)sizeof *j->v);
+            fetch(root_at(j, next), j->d * (int64_t)sizeof(float));
         }
-        step_late(j, g->touched[k], g->rows ? g->rows + k * j->d : made + in * j->d);
+        step_late(j, g->touched[k], g->rows ? g->rows + k * j->d : made + in * j->d,
+                  k < g->n_first ? g->first + k * j->d : unused);
     }
     cwi_rooms_leave(j->adam->rooms, made);
     return CW_OK;
@@ -369,15 +427,23 @@ static double sum_partial(const cwi_adam *adam, int64_t chunks)
     return sum;
 }
 
-/* *squares: sum of squares of the table before the step. */
+static cw_status step_deferred(cw_context *ctx, job *j)
+{
+    int64_t first = j->gradient->n_first, others = j->gradient->n_touched - first;
+    j->first = 0;
+    cw_status status = cwi_pool_for(ctx, first, ROWS_A_CHUNK, step_touched_late, j);
+    j->first = first;
+    return status == CW_OK ? cwi_pool_for(ctx, others, ROWS_A_CHUNK, step_touched_late, j) : status;
+}
+
+/* *squares: sum of squares of the table before the step, NaN where not all of it is seen. */
 static cw_status step_table(cw_context *ctx, cwi_adam *adam, job *j, int64_t rows, double *squares)
 {
     const cwi_gradient *gradient = j->gradient;
-    if (adam->mode != CWI_ADAM_DENSE) {
-        *squares = NAN;
-        return cwi_pool_for(ctx, gradient->n_touched, ROWS_A_CHUNK,
-                            adam->mode == CWI_ADAM_LAZY ? step_touched : step_touched_late, j);
-    }
+    *squares = NAN;
+    if (adam->mode == CWI_ADAM_LAZY)
+        return cwi_pool_for(ctx, gradient->n_touched, ROWS_A_CHUNK, step_touched, j);
+    if (adam->mode == CWI_ADAM_DEFERRED) return step_deferred(ctx, j);
     for (int64_t k = 0; k < gradient->n_touched; k++)
         adam->place[gradient->touched[k]] = (int32_t)k;
     cw_status status = cwi_pool_for(ctx, rows, ROWS_A_CHUNK, step_all, j);

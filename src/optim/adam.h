@@ -20,18 +20,28 @@ typedef struct cwi_adam_mark {
     float pull;    /* how fast the L2 term shrinks it: share for a learning rate of one */
 } cwi_adam_mark;
 
+/* What the deferred mode keeps of a row, side by side, because memory is what limits: drift and
+ * root (backend.h), and the parameters themselves where a batch reads values beside the table,
+ * which cwi_adam_settle then brings up to date.  In units of two bytes, each part in whole cache
+ * lines. */
+typedef struct cwi_adam_block {
+    bool holds_theta; /* first */
+    int64_t drift, root, width;
+} cwi_adam_block;
+
 typedef struct cwi_adam {
     cwi_adam_mode mode;
     cwi_adam_clock clock;
     int64_t step;    /* steps made */
-    cwi_params m, v; /* moments, shaped like the parameters; tensor 0 of the deferred mode is kept
-                        in another form: m is empty, v holds its root */
+    cwi_params m, v; /* moments, shaped like the parameters; empty for tensor 0 of the deferred
+                        mode, which keeps them in another form */
     int32_t *place;  /* [rows of tensor 0] scratch, -1 everywhere */
     double *partial; /* scratch for sums */
 
     /* deferred only: rows of tensor 0 */
     cwi_adam_mark *mark;
-    int16_t *drift;             /* [rows][columns] m over its denominator (backend.h) */
+    cwi_adam_block block; /* of each, one after the other */
+    int16_t *blocks;
     float *user_now, *item_now; /* current values of rows of a batch, or NULL */
     cwi_gaps gaps;
     cwi_rooms *rooms;             /* for gradients under way */

@@ -16,14 +16,20 @@ typedef struct cwi_group {
 /* Current values of rows of a table that is behind; any thread may call.  Rows are asked for some
  * time before they are read. */
 typedef struct cwi_reader {
-    void (*ask)(const void *state, const int32_t *rows, int64_t n);
-    void (*read)(const void *state, const int32_t *rows, int64_t n, float *out);
+    void (*ask)(const void *state, int32_t row);
+    void (*read)(const void *state, int32_t row, float *out);
+    /* row . (plus - minus); `room` is that of a row */
+    float (*apart)(const void *state, int32_t row, const float *plus, const float *minus,
+                   float *room);
     const void *state;
 } cwi_reader;
 
 typedef struct cwi_batch {
     int n_groups;
     cwi_group group[CWI_MAX_GROUPS];
+    /* Only differences count: slot j of the first half of a row and slot j of the second are of one
+     * user, and a loss goes by what the first scores above the second. */
+    bool is_paired;
     uint64_t step; /* what it was drawn for: the number of the step over all epochs */
     int64_t n_slots, max_slots;
     int32_t *user, *item; /* [n_slots] */

@@ -38,8 +38,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
     if (!s->gradient) status = CW_NO_MEMORY;
     if (status != CW_OK) goto done;
-    CW_TRY(cwi_rooms_create(ctx, CWI_TABLE_SCRATCH * (size_t)s->table.d * sizeof(float),
-                            &s->table.rooms));
+    CW_TRY(cwi_rooms_create(ctx, (size_t)s->table.d * sizeof(float), &s->table.rooms));
 done:
     if (status == CW_OK)
         *out = s;
@@ -70,7 +69,8 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
     if (batch->item_now) {
         s->batch = batch;
         cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
-        status = cwi_table_read(ctx, &s->plan, &s->table, batch);
+        out->n_first = s->plan.n_users;
+        out->first = batch->user_now;
         out->rows = NULL;
         out->make = make_rows;
         out->state = s;

@@ -25,6 +25,8 @@ typedef struct cwi_gradient {
     float *rows;      /* [n_touched][columns of tensor 0]; NULL where there is make */
     void (*make)(const void *state, int64_t begin, int64_t end, float *out); /* on any thread */
     const void *state;                                                       /* of make */
+    int64_t n_first; /* so many rows are stepped before the others, and the values they had */
+    float *first;    /* [n_first][columns] are left here, for make; or NULL */
     float *whole[CWI_MAX_TENSORS]; /* [rows][columns] of tensors 1, 2, ...; NULL for tensor 0 */
     double penalty;                /* value of the terms that are not of scores */
 } cwi_gradient;

@@ -6,9 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AT_ONCE = 32, USERS_A_CHUNK = 32 };
-
-_Static_assert(CWI_TABLE_SCRATCH >= SLOTS_AT_ONCE + CWI_MAX_SLOTS, "room for a row more");
+enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 16 };
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
@@ -57,55 +55,88 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
     return CW_OK;
 }
 
-/* The users of some slots, each once for every row of slots, and the place of every slot's user.
- * Returns how many. */
-static int64_t list_users(const cwi_batch *batch, int64_t begin, int64_t end, int32_t *users,
-                          int32_t *place)
-{
-    int64_t n = 0;
-    for (int g = 0; g < batch->n_groups; g++) {
-        const cwi_group *group = &batch->group[g];
-        int64_t row = group->first_slot, last = row + group->rows * group->slots;
-        if (row < begin) row = begin;
-        if (last > end) last = end;
-        for (; row < last; row += group->slots)
-            for (int64_t slot = row; slot < row + group->slots; slot++) {
-                int64_t same = row;
-                while (batch->user[same] != batch->user[slot]) same++;
-                if (same == slot) users[n++] = batch->user[slot];
-                place[slot - begin] = same == slot ? (int32_t)n - 1 : place[same - begin];
-            }
-    }
-    return n;
-}
-
-/* Where the table is behind, values of users are made just before they are read, a few slots at a
- * time, while those of the next slots come from memory. */
+/* Where the table is behind, the value of a user is made just before it is read, while those of
+ * the next slots come from memory. */
 static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const scoring *s = arg;
     const cwi_table *table = s->table;
     const cwi_batch *batch = s->batch;
     const cwi_reader *reader = &batch->reader;
-    int32_t users[SLOTS_A_CHUNK + CWI_MAX_SLOTS], place[SLOTS_A_CHUNK + CWI_MAX_SLOTS];
+    static const int32_t first[] = {0};
     float *now = cwi_rooms_enter(table->rooms);
     (void)chunk;
-    begin = cwi_batch_row_start(batch, begin);
-    end = cwi_batch_row_start(batch, end);
-    int64_t n = list_users(batch, begin, end, users, place), asked = 0;
-    for (int64_t slot = begin, next; slot < end; slot = next) {
-        int64_t first = place[slot - begin];
-        next = cwi_batch_row_start(batch, slot + SLOTS_AT_ONCE);
-        int64_t until = next < end ? place[next - begin] : n;
-        int64_t ahead = until + SLOTS_AT_ONCE / 2 < n ? until + SLOTS_AT_ONCE / 2 : n;
-        reader->ask(reader->state, users + asked, ahead - asked);
-        reader->read(reader->state, users + first, until - first, now);
-        for (int64_t k = slot; k < next && k < end; k++) place[k - begin] -= (int32_t)first;
-        asked = ahead;
-        score_slots(s, now, place + (slot - begin), batch->item_now, batch->item_place + slot,
-                    (next < end ? next : end) - slot, s->score + slot * table->heads);
+    for (int64_t slot = begin - SLOTS_AHEAD; slot < end; slot++) {
+        if (slot + SLOTS_AHEAD < end) reader->ask(reader->state, batch->user[slot + SLOTS_AHEAD]);
+        if (slot < begin) continue;
+        if (slot == begin || batch->user[slot] != batch->user[slot - 1])
+            reader->read(reader->state, batch->user[slot], now);
+        score_slots(s, now, first, batch->item_now, batch->item_place + slot, 1,
+                    s->score + slot * table->heads);
     }
     cwi_rooms_leave(table->rooms, now);
+    return CW_OK;
+}
+
+/* Two slots of which only the difference counts. */
+typedef struct pair {
+    int32_t user, plus, minus; /* the items as places of item_now where the table is behind */
+    int64_t slot, other;
+} pair;
+
+/* Pairs of the rows that begin in these slots.  Returns how many. */
+static int64_t list_pairs(const cwi_batch *batch, int64_t begin, int64_t end, pair *out)
+{
+    const int32_t *item = batch->item_now ? batch->item_place : batch->item;
+    int64_t n = 0;
+    for (int g = 0; g < batch->n_groups; g++) {
+        const cwi_group *group = &batch->group[g];
+        int64_t row = group->first_slot, last = row + group->rows * group->slots;
+        int32_t half = group->slots / 2;
+        if (row < begin) row += (begin - row + group->slots - 1) / group->slots * group->slots;
+        for (; row < last && row < end; row += group->slots)
+            for (int64_t s = row; s < row + half; s++)
+                out[n++] = (pair){batch->user[s], item[s], item[s + half], s, s + half};
+    }
+    return n;
+}
+
+__attribute__((always_inline)) static inline void fetch_vector(const float *from, int64_t d)
+{
+    enum { LINE = 16 };
+    for (int64_t j = 0; j < d; j += LINE) __builtin_prefetch(from + j);
+}
+
+/* What the first item of a pair scores above the second is its score, that of the second is 0. */
+static cw_status score_chunk_apart(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const scoring *s = arg;
+    const cwi_table *table = s->table;
+    const cwi_batch *batch = s->batch;
+    const cwi_reader *reader = &batch->reader;
+    int64_t d = table->d;
+    const float *items = batch->item_now ? batch->item_now : table->data + table->n_users * d;
+    pair pairs[SLOTS_A_CHUNK / 2 + CWI_MAX_SLOTS];
+    float *room = table->rooms ? cwi_rooms_enter(table->rooms) : NULL;
+    int64_t n = list_pairs(batch, begin, end, pairs);
+    (void)chunk;
+    for (int64_t k = -SLOTS_AHEAD; k < n; k++) {
+        if (k + SLOTS_AHEAD < n) {
+            const pair *next = &pairs[k + SLOTS_AHEAD];
+            if (batch->item_now)
+                reader->ask(reader->state, next->user);
+            else
+                fetch_vector(table->data + next->user * d, d);
+        }
+        if (k < 0) continue;
+        const float *plus = items + pairs[k].plus * d, *minus = items + pairs[k].minus * d;
+        s->score[pairs[k].slot] =
+            batch->item_now
+                ? reader->apart(reader->state, pairs[k].user, plus, minus, room)
+                : s->ops->dot_apart(table->data + pairs[k].user * d, NULL, 1, 0, plus, minus, d);
+        s->score[pairs[k].other] = 0;
+    }
+    if (room) cwi_rooms_leave(table->rooms, room);
     return CW_OK;
 }
 
@@ -113,8 +144,10 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
                           float *score)
 {
     scoring s = {cwi_ops_best(), table, batch, score};
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK,
-                        batch->item_now ? score_chunk_now : score_chunk, &s);
+    cw_status (*chunk)(void *, int64_t, int64_t, int64_t) =
+        batch->item_now ? score_chunk_now : score_chunk;
+    if (batch->is_paired && table->heads == 1) chunk = score_chunk_apart;
+    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, chunk, &s);
 }
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
@@ -231,24 +264,6 @@ static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
     (void)chunk;
     cwi_table_sum(j->plan, j->table, j->batch, begin, end, j->rows + begin * j->table->d);
     return CW_OK;
-}
-
-static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const job *j = arg;
-    const cwi_reader *reader = &j->batch->reader;
-    const int32_t *users = j->plan->touched + begin;
-    (void)chunk;
-    reader->ask(reader->state, users, end - begin);
-    reader->read(reader->state, users, end - begin, j->batch->user_now + begin * j->table->d);
-    return CW_OK;
-}
-
-cw_status cwi_table_read(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                         const cwi_batch *batch)
-{
-    job j = {plan, table, batch, NULL};
-    return cwi_pool_for(ctx, plan->n_users, USERS_A_CHUNK, read_chunk, &j);
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,

@@ -10,10 +10,8 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
-    cwi_rooms *rooms; /* of CWI_TABLE_SCRATCH rows, for batches whose table is behind; or NULL */
+    cwi_rooms *rooms; /* for a row each, for batches whose table is behind; or NULL */
 } cwi_table;
-
-enum { CWI_TABLE_SCRATCH = 64 };
 
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -63,11 +61,6 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi
  * of slope * vector of the other side over its slots, head by head, to out[0], out[1], ... */
 void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
                    int64_t begin, int64_t end, float *out);
-
-/* Values of the users of a planned batch whose table is behind, in the order of the plan, to its
- * user_now; parallel. */
-cw_status cwi_table_read(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                         const cwi_batch *batch);
 
 /* That of all rows; parallel. */
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,

@@ -14,7 +14,7 @@
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 3, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum { VERSION = 4, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -123,7 +123,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     if (t->adam.mode == CWI_ADAM_DEFERRED) {
         const cwi_tensor *table = &t->params.tensor[0];
         add(c, "", "mark", CWI_U64, table->rows, 0, t->adam.mark);
-        add(c, "", "drift", CWI_I16, table->rows, table->columns, t->adam.drift);
+        add(c, "", "blocks", CWI_I16, table->rows, t->adam.block.width, t->adam.blocks);
     }
     add_params(c, "param.", &t->params);
     add_params(c, "best.", &t->best);
@@ -166,9 +166,9 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
 static cw_status take_deferred(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
     cw_status status;
-    int64_t rows = t->params.tensor[0].rows, numbers = rows * t->params.tensor[0].columns;
+    int64_t rows = t->params.tensor[0].rows, numbers = rows * t->adam.block.width;
     CW_TRY(take(t, file, path, "", "mark", CWI_U64, rows, t->adam.mark));
-    CW_TRY(take(t, file, path, "", "drift", CWI_I16, numbers, t->adam.drift));
+    CW_TRY(take(t, file, path, "", "blocks", CWI_I16, numbers, t->adam.blocks));
     for (int64_t r = 0; r < rows && status == CW_OK; r++)
         if (cwi_adam_missed(&t->adam, r) > t->adam.step)
             status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'mark' is damaged", path);

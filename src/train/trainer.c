@@ -163,8 +163,8 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(prepare_data(t));
     if (cwi_trainer_learns(t)) {
-        CW_TRY(open_parts(t));
         cwi_params_init(t->options, t->shape.n_users, &t->params);
+        CW_TRY(open_parts(t));
         if (cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
     }
     *out = t;

@@ -255,7 +255,7 @@ static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
     const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
                                 {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
     const cwi_ops *tables[] = {ops, ref};
-    float theta[2][MAX_D], root[2][MAX_D], seen[2][2][MAX_D] = {0}, pull[2][2];
+    float theta[2][MAX_D], root[2][MAX_D], seen[2][3][MAX_D] = {0}, pull[2][2], apart[2][2];
     int16_t drift[2][MAX_D];
     for (int t = 0; t < 2; t++) {
         cwi_adam_row row = {theta[t], drift[t], root[t]}, peek = {.theta = seen[t][1]};
@@ -265,8 +265,10 @@ static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
             drift[t][j] = (int16_t)(1000 * CWI_DRIFT_UNITS * other[1][j]);
         }
         tables[t]->adam_peek(theta[t], drift[t], d, 0.99f, 1e-6f, seen[t][0]);
+        apart[t][0] = tables[t]->dot_apart(theta[t], drift[t], 0.99f, 1e-6f, table[1], other[4], d);
+        apart[t][1] = tables[t]->dot_apart(theta[t], NULL, 0, 0, table[1], other[4], d);
         tables[t]->adam_missed(&row, d, 1e-8f, gap, 2, &peek);
-        tables[t]->adam_late(&row, other[3], d, &pause, &step);
+        tables[t]->adam_late(&row, other[3], d, &pause, &step, seen[t][2]);
         pull[t][0] = tables[t]->adam_pull(theta[t], root[t], d, 1e-8f);
         tables[t]->adam_missed(&row, d, 1e-8f, gap, 2, &row);
         pull[t][1] = tables[t]->adam_pull(theta[t], root[t], d, 1e-8f);
@@ -276,6 +278,14 @@ static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
     assert_memory_equal(root[0], root[1], sizeof root[0]);
     assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
     assert_memory_equal(pull[0], pull[1], sizeof pull[0]);
+    assert_memory_equal(apart[0], apart[1], sizeof apart[0]);
+    for (int k = 0; k < 2; k++) { /* the row as adam_peek sees it, and as it is */
+        double sum = 0;
+        for (int j = 0; j < d; j++)
+            sum += (double)(k == 0 ? seen[0][0][j] : table[0][j]) *
+                   ((double)table[1][j] - (double)other[4][j]);
+        assert_true(fabs((double)apart[0][k] - sum) < 1e-6 * (1 + fabs(sum)));
+    }
 }
 
 /* Marks of all kinds, and vectors of length 0 and above. */
@@ -310,7 +320,8 @@ static void a_late_step_that_missed_nothing_is_a_step(void **state)
     const float eps = 1e-8f;
     const cwi_adam_pause none = {0, 0, 1, 1, eps};
     const cwi_ops *ref = cwi_ops_find("ref");
-    float theta[D], m[D] = {0}, v[D] = {0}, late[D], root[D] = {0}, gradient[D], want = 0;
+    float theta[D], m[D] = {0}, v[D] = {0}, late[D], now[D], before[D], root[D] = {0}, gradient[D],
+                    want = 0;
     int16_t drift[D] = {0};
     const cwi_adam_row row = {late, drift, root};
     fill();
@@ -321,7 +332,9 @@ static void a_late_step_that_missed_nothing_is_a_step(void **state)
         const cwi_adam_step step = {rate, 0.9f, 0.999f, eps, 1e-3f};
         for (int j = 0; j < D; j++) gradient[j] = other[t % ROWS][j] * 1e-3f;
         ref->adam(theta, m, v, gradient, D, &step);
-        ref->adam_late(&row, gradient, D, &none, &step);
+        memcpy(before, late, sizeof before);
+        ref->adam_late(&row, gradient, D, &none, &step, now);
+        assert_memory_equal(now, before, sizeof now);
     }
     float square = 0;
     for (int j = 0; j < D; j++) {

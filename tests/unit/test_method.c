@@ -113,10 +113,13 @@ static void cpr_objective_and_loss(void **state)
     float score[64], slope[64];
     double margin[8];
     add_candidates(&s->batch);
-    assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    margins_of(&s->batch, score, margin);
-    for (int c = 0; c < 4; c++) near(margin[c], margin9[c], 1e-7);
-    near(loss_of(&cwi_loss_cpr, &s->batch, score, slope), 0.7017818075, 1e-7);
+    for (int paired = 0; paired < 2; paired++) { /* slots one by one, and their differences alone */
+        s->batch.is_paired = paired;
+        assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
+        margins_of(&s->batch, score, margin);
+        for (int c = 0; c < 4; c++) near(margin[c], margin9[c], 1e-7);
+        near(loss_of(&cwi_loss_cpr, &s->batch, score, slope), 0.7017818075, 1e-7);
+    }
 }
 
 /* The two hardest are c2 and c3; the gradient of their mean loss, then one Adam step. */

@@ -23,6 +23,9 @@ enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
 /* Numbers side by side, and halves of them. */
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef float lanes_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES)));
+typedef int16_t half_lanes __attribute__((vector_size(2 * LANES)));
+typedef int16_t half_lanes_at __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 typedef float lanes8 __attribute__((vector_size(32)));
 typedef float lanes4 __attribute__((vector_size(16)));
 
@@ -36,6 +39,12 @@ static inline void load_some(const float *from, int64_t n, lanes *out)
 {
     *out = (lanes){0};
     memcpy(out, from, (size_t)n * sizeof *from);
+}
+
+__attribute__((always_inline)) static inline void to_lanes(const int16_t *from, lanes *out)
+{
+    half_lanes x = *(const half_lanes_at *)from;
+    *out = __builtin_convertvector(__builtin_convertvector(x, whole_lanes), lanes);
 }
 
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
@@ -77,6 +86,32 @@ static void dot_pairs(const float *a, const int32_t *ia, const float *b, const i
         for (int32_t j = 0; j < d; j += LANES) __builtin_prefetch(ahead + j);
         out[k * step] = dot(a + (int64_t)ia[k] * stride, b + (int64_t)ib[k] * stride, d);
     }
+}
+
+static float dot_apart(const float *theta, const int16_t *drift, float keep, float rate,
+                       const float *plus, const float *minus, int64_t n)
+{
+    lanes sum = {0}, t, p, m, q = {0};
+    int16_t rest[LANES] = {0};
+    int64_t j = 0;
+    for (; j + LANES <= n && !drift; j += LANES)
+        sum += *load(theta + j) * (*load(plus + j) - *load(minus + j));
+    for (; j + LANES <= n; j += LANES) {
+        to_lanes(drift + j, &q);
+        sum += (keep * *load(theta + j) - rate * q) * (*load(plus + j) - *load(minus + j));
+    }
+    if (j < n) {
+        load_some(theta + j, n - j, &t);
+        load_some(plus + j, n - j, &p);
+        load_some(minus + j, n - j, &m);
+        if (drift) {
+            memcpy(rest, drift + j, (size_t)(n - j) * sizeof *drift);
+            to_lanes(rest, &q);
+            t = keep * t - rate * q;
+        }
+        sum += t * (p - m);
+    }
+    return fold(&sum);
 }
 
 static void weighted_sum(const float *table, int32_t d, int32_t stride, const int32_t *row,
@@ -243,33 +278,57 @@ static void adam_peek(const float *theta, const int16_t *drift, int64_t n, float
     for (int64_t j = 0; j < n; j++) to[j] = keep * t[j] - rate * (float)q[j];
 }
 
+/* What adam_late multiplies with. */
+typedef struct late_rates {
+    float drift;                   /* of the drift in units, to the row */
+    float m_drift, m_theta, m_new; /* to m, from before, from the row and from the new slope */
+    float v_root, v_theta, v_new;  /* to v, from the squares of those */
+    float pull, step;              /* of the L2 term during the pause, and of the step */
+    float decay, epsilon_before, epsilon;
+} late_rates;
+
 /* The two denominators, before and after, share one division.  The pull of the L2 term is small
- * here, so that its slope may be taken before the row drifted. */
-static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step)
+ * here, so that its slope may be taken before the row drifted.  Not inlined, because gcc trusts
+ * `restrict` of parameters only. */
+__attribute__((noinline)) static void late(float *restrict theta, int16_t *restrict drift,
+                                           float *restrict root, const float *restrict gradient,
+                                           int64_t n, const late_rates *rates, float *restrict now)
 {
-    float *restrict theta = row->theta, *restrict root = row->root;
-    int16_t *restrict drift = row->drift;
-    const float *restrict g = gradient;
-    const float b1 = step->beta1, b2 = step->beta2, decay = step->decay, rate = step->rate;
-    const float c1 = 1.0f - b1, c2 = 1.0f - b2, eps = step->epsilon, old_eps = pause->epsilon;
-    const float m_left = pause->m_left, v_left = pause->v_left, pull_rate = pause->pull_rate;
-    const float m_pull = 1.0f - m_left, v_pull = 1.0f - v_left, drift_rate = pause->drift_rate;
+    const late_rates r = *rates;
     for (int64_t j = 0; j < n; j++) {
-        float unit = (float)drift[j] * (1.0f / CWI_DRIFT_UNITS);
-        float before = root[j] + old_eps, calm = decay * theta[j];
-        float t = theta[j] - drift_rate * unit;
-        float m = m_left * (unit * before) + m_pull * calm;
-        float v = v_left * (root[j] * root[j]) + v_pull * (calm * calm);
-        float slope = g[j] + decay * t;
-        m = b1 * m + c1 * slope;
-        v = b2 * v + c2 * slope * slope;
-        float now = sqrtf(v), after = now + eps, over = 1.0f / (before * after);
-        unit = m * (before * over);
-        theta[j] = t - (pull_rate * calm * (after * over) + rate * unit);
-        root[j] = now;
+        float units = (float)drift[j], before = root[j] + r.epsilon_before;
+        float t = theta[j] - r.drift * units, slope = gradient[j] + r.decay * t;
+        float m = r.m_drift * (units * before) + r.m_theta * theta[j] + r.m_new * slope;
+        float v = r.v_root * (root[j] * root[j]) + r.v_theta * (theta[j] * theta[j]) +
+                  r.v_new * (slope * slope);
+        float square = sqrtf(v), after = square + r.epsilon, over = 1.0f / (before * after);
+        float unit = m * (before * over);
+        now[j] = t - r.pull * theta[j] * (after * over);
+        theta[j] = now[j] - r.step * unit;
+        root[j] = square;
         drift[j] = whole_units(unit);
     }
+}
+
+static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
+                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now)
+{
+    const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
+    const late_rates rates = {
+        .drift = pause->drift_rate / CWI_DRIFT_UNITS,
+        .m_drift = b1 * pause->m_left / CWI_DRIFT_UNITS,
+        .m_theta = b1 * (1.0f - pause->m_left) * decay,
+        .m_new = 1.0f - b1,
+        .v_root = b2 * pause->v_left,
+        .v_theta = b2 * (1.0f - pause->v_left) * (decay * decay),
+        .v_new = 1.0f - b2,
+        .pull = pause->pull_rate * decay,
+        .step = step->rate,
+        .decay = decay,
+        .epsilon_before = pause->epsilon,
+        .epsilon = step->epsilon,
+    };
+    late(row->theta, row->drift, row->root, gradient, n, &rates, now);
 }
 
 enum { AT_ONCE = 2 * LANES };
@@ -469,6 +528,7 @@ static void max_block(const float *weight, const float *constant, const float *c
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .dot_pairs = dot_pairs,
+    .dot_apart = dot_apart,
     .weighted_sum = weighted_sum,
     .sparse_rows = sparse_rows,
     .relu_pairs = relu_pairs,
