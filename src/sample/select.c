@@ -2,9 +2,19 @@
 #include "sample/select.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "core/smallest.h"
+
+/* Rows are short: a call for each of their arrays would take longer than the move. */
+static void move_row(cwi_batch *batch, float *score, int64_t from, int64_t to, int32_t slots)
+{
+    for (int32_t s = 0; s < slots; s++) {
+        batch->user[to + s] = batch->user[from + s];
+        batch->item[to + s] = batch->item[from + s];
+        if (batch->item_now) batch->item_place[to + s] = batch->item_place[from + s];
+        score[to + s] = score[from + s];
+    }
+}
 
 /* Move the kept rows of a group to the end of what is kept already. */
 static void keep_rows(cwi_batch *batch, int g, float *score, const double *margin, cwi_limit *until)
@@ -12,18 +22,12 @@ static void keep_rows(cwi_batch *batch, int g, float *score, const double *margi
     cwi_group *group = &batch->group[g];
     int64_t from = group->first_slot, to = batch->n_slots;
     int64_t rows = group->rows;
-    size_t slots = (size_t)group->slots;
 
     group->first_slot = to;
     group->rows = 0;
     for (int64_t r = 0; r < rows; r++, from += group->slots) {
         if (!cwi_limit_take(until, margin[r])) continue;
-        memmove(batch->user + to, batch->user + from, slots * sizeof *batch->user);
-        memmove(batch->item + to, batch->item + from, slots * sizeof *batch->item);
-        if (batch->item_now)
-            memmove(batch->item_place + to, batch->item_place + from,
-                    slots * sizeof *batch->item_place);
-        memmove(score + to, score + from, slots * sizeof *score);
+        move_row(batch, score, from, to, group->slots);
         to += group->slots;
         group->rows++;
     }

@@ -132,7 +132,7 @@ cw_status cwi_trainer_await(cwi_trainer *t)
     return status == CW_OK ? status : cwi_fail(t->ctx, status, "%s", t->ahead.context.error);
 }
 
-/* The batch of this moment, and a start on that of the next step of the epoch. */
+/* The batch of this moment. */
 static cw_status take_batch(cwi_trainer *t, const cwi_moment *now)
 {
     cw_status status;
@@ -142,10 +142,15 @@ static cw_status take_batch(cwi_trainer *t, const cwi_moment *now)
     t->ahead.batch = t->batch;
     t->batch = drawn;
     cwi_luck_add(&t->tally.luck, &t->ahead.luck);
-    if (t->tally.steps < t->steps_per_epoch)
-        CW_TRY(post_draw(t, &(cwi_moment){now->epoch, now->step + 1}));
 done:
     return status;
+}
+
+/* Start on the batch of the next step of the epoch, beside work that one thread does alone. */
+static cw_status draw_next(cwi_trainer *t, const cwi_moment *now)
+{
+    if (t->tally.steps == t->steps_per_epoch) return CW_OK;
+    return post_draw(t, &(cwi_moment){now->epoch, now->step + 1});
 }
 
 /* Sample, score, select, loss, gradient; *drawn is false when the sampler found nothing. */
@@ -158,6 +163,7 @@ static cw_status take_slots(cwi_trainer *t, const cwi_moment *now, bool *drawn, 
     if (!*drawn) goto done;
     CW_TRY(cwi_adam_read(t->ctx, &t->adam, &t->params, &t->batch, t->shape.n_users));
     CW_TRY(t->backbone->score(t->ctx, t->scorer, &t->batch, t->score));
+    CW_TRY(draw_next(t, now));
     select_rows(t);
     *loss = take_loss(t);
     CW_TRY(check_loss(t, *loss));
