@@ -80,9 +80,23 @@ static cw_status make_scores(cw_context *ctx, rooms *r, int32_t scored)
     return r->score ? CW_OK : CW_NO_MEMORY;
 }
 
+/* Room for lists; how many slots and users there are is known. */
+static bool make_lists(cw_context *ctx, rooms *r)
+{
+    size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
+    size_t dials = (size_t)r->walk->n_dials, k = (size_t)r->k;
+    r->tilted = cwi_alloc(ctx, slots, (size_t)r->walk->ranker->n_items * sizeof *r->tilted);
+    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
+    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
+    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
+    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
+    r->unhelped = cwi_alloc(ctx, slots, sizeof *r->unhelped);
+    return r->tilted && r->top && r->item && r->count && r->bad_row && r->unhelped;
+}
+
 static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
 {
-    cw_status status;
+    cw_status status = CW_NO_MEMORY;
     int32_t n_items = walk->ranker->n_items;
     int32_t fitting = MAX_BLOCK_SCORES / (n_items > 0 ? n_items : 1);
 
@@ -90,16 +104,7 @@ static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
     r->block = fitting < 1 ? 1 : least(fitting, MAX_BLOCK);
     int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
     r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
-    size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
-    size_t items = (size_t)n_items, dials = (size_t)walk->n_dials, k = (size_t)r->k;
-    r->tilted = cwi_alloc(ctx, slots, items * sizeof *r->tilted);
-    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
-    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
-    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
-    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
-    r->unhelped = cwi_alloc(ctx, slots, sizeof *r->unhelped);
-    status = CW_NO_MEMORY;
-    if (!r->tilted || !r->top || !r->item || !r->count || !r->bad_row || !r->unhelped) goto done;
+    if (!make_lists(ctx, r)) goto done;
     if (is_screened(walk)) CW_TRY(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
     status = make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
 done:
