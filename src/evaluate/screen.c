@@ -10,7 +10,7 @@
  * The bound comes without a heap: items are dealt to groups, several times K of them, and of each
  * group the largest lower bound is kept.  Where K groups reach a number, so do K items.  The first
  * panels are gone through twice, once for a bound to start with; it is raised whenever the items
- * seen have grown by half.
+ * seen have doubled.
  */
 #include "evaluate/screen.h"
 
@@ -331,13 +331,15 @@ static void score_found(const cwi_screen *s, room *r, const float *user, const c
     }
 }
 
-/* Ask for the vectors of the candidates of a user. */
-static void call_found(const cwi_screen *s, const candidate *found, int32_t count)
+/* Ask for the vectors of the candidates of a user.  Not inlined, it would be left out. */
+__attribute__((always_inline)) static inline void call_found(const cwi_screen *s,
+                                                             const candidate *found, int32_t count)
 {
-    enum { LINE = 64 / sizeof(float) };
+    enum { LINE = 64 / sizeof(float), SECOND_LEVEL = 2 };
     for (int32_t c = 0; c < count; c++) {
         const float *row = s->ranker->items + (int64_t)found[c].item * s->ranker->width;
-        for (int32_t j = 0; j < s->ranker->width; j += LINE) __builtin_prefetch(row + j);
+        for (int32_t j = 0; j < s->ranker->width; j += LINE)
+            __builtin_prefetch(row + j, 0, SECOND_LEVEL);
     }
 }
 
