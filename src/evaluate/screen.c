@@ -275,6 +275,8 @@ static void drop_some(const cwi_screen *s, room *r, int32_t k)
     if (r->count[k] > 0) r->count[k] = left;
 }
 
+/* An item is out where its upper bound and slack are below a lower bound less slack.  That the
+ * difference is rounded does no harm: bytes.c has many half steps of either bound to spare. */
 static void raise_bounds(const cwi_screen *s, room *r, int32_t n)
 {
     const cwi_ops *ops = cwi_ops_best();
