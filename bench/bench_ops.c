@@ -5,6 +5,7 @@
  * thread.  Bytes are those that the operation has to read and write, each row once per use; the
  * tables are those of MovieLens-10M with 128 columns, larger than the caches.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -22,7 +23,11 @@ enum {
     MISSED = 2,   /* pieces of the gap of a row */
     USERS = 64,
     ITEMS = 6958,
-    SIDE = 512, /* of matrices */
+    PANELS = ITEMS / CWI_SCREEN_ITEMS,
+    PANEL_BYTES = CWI_SCREEN_ITEMS * D,
+    GROUPS = 128, /* numbers of which some reach a bound */
+    FEW = 40,     /* scores to be sorted */
+    SIDE = 512,   /* of matrices */
     RUNS = 8,
     ROUNDS = 3
 };
@@ -172,6 +177,33 @@ static void normalise_back(const cwi_ops *ops, room *r)
         ops->normalise_back(r->table + k * D, 1, r->m + k * D, D, r->out + k * D);
 }
 
+/* The rows stand for bytes, of which there are four in a float. */
+static void screen(const cwi_ops *ops, room *r)
+{
+    cwi_screen_user users[USERS];
+    static int32_t sum[USERS * CWI_SCREEN_ITEMS];
+    static uint64_t above[USERS];
+    for (int k = 0; k < USERS; k++)
+        users[k] = (cwi_screen_user){(const int8_t *)r->users[k], 0, 1e-3f, 1e-3f, 1e30f};
+    for (int p = 0; p < PANELS; p++) {
+        const cwi_screen_panel panel = {(const uint8_t *)r->mark + (ptrdiff_t)p * PANEL_BYTES,
+                                        r->weight, r->weight, r->weight};
+        ops->screen(&panel, users, USERS, D, sum, above);
+        r->sum += (double)sum[p % USERS];
+    }
+}
+
+static void reached(const cwi_ops *ops, room *r)
+{
+    for (int k = 0; k < PAIRS; k += GROUPS)
+        r->sum += (double)ops->reached(r->weight + k, GROUPS, GROUPS / 6, -INFINITY);
+}
+
+static void places(const cwi_ops *ops, room *r)
+{
+    for (int k = 0; k + FEW <= PAIRS; k += FEW) ops->places(r->weight + k, FEW, r->ib);
+}
+
 /* No score is above the bound, so that all are looked at. */
 static void first_above(const cwi_ops *ops, room *r)
 {
@@ -204,6 +236,9 @@ static const operation operations[] = {
     {"adam_missed", adam_missed, 20 * N, 23.0 * MISSED *N},
     {"score_block", score_block, (USERS + ITEMS) * ROW_BYTES + 4 * BLOCK, 2 * BLOCK *D},
     {"max_block", max_block, (USERS + ITEMS) * ROW_BYTES + 8 * BLOCK, 3 * BLOCK *D},
+    {"screen", screen, (USERS + ITEMS) * (double)D, 2 * BLOCK *D},
+    {"reached", reached, 4.0 * PAIRS, 8.0 * PAIRS},
+    {"places", places, 8.0 * PAIRS, 1.0 * FEW *PAIRS},
     {"first_above", first_above, 4 * N, N},
     {"gemm", gemm, 12.0 * SIDE *SIDE, 2.0 * SIDE *SIDE *SIDE},
     {"multiply", multiply, 12 * N, N},

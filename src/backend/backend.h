@@ -68,6 +68,24 @@ typedef struct cwi_adam_row {
 /* A multiple of the users that any table scores together. */
 enum { CWI_SCORE_USERS = 48 };
 
+/* Items that are screened together. */
+enum { CWI_SCREEN_ITEMS = 64 };
+
+/* Items rounded to bytes: number j of item i is about scale[i] * (byte - 128). */
+typedef struct cwi_screen_panel {
+    const uint8_t *byte;        /* [depth / 4][CWI_SCREEN_ITEMS][4] */
+    const float *scale;         /* [CWI_SCREEN_ITEMS] */
+    const float *length, *rest; /* [CWI_SCREEN_ITEMS] what the error grows with */
+} cwi_screen_panel;
+
+/* A user rounded to bytes, in units of the user's scale. */
+typedef struct cwi_screen_user {
+    const int8_t *byte; /* [depth] */
+    int32_t start;      /* -128 times their sum */
+    float by_length, by_rest;
+    float bound;
+} cwi_screen_user;
+
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum: 16 partial sums, never fused; but
@@ -76,6 +94,9 @@ enum { CWI_SCORE_USERS = 48 };
  */
 typedef struct cwi_ops {
     const char *name;
+
+    /* whether screen is several times as fast as score_block on this CPU */
+    bool (*screen_pays)(void);
 
     /* out[k * step] = a[ia[k]] . b[ib[k]] for k in 0..n-1; the first d floats of rows that lie
      * `stride` floats apart */
@@ -135,6 +156,20 @@ typedef struct cwi_ops {
      * vector i [j]); shapes as above */
     void (*max_block)(const float *weight, const float *constant, const float *const *users,
                       int32_t n, const float *items, int32_t n_items, int32_t d, float *out);
+
+    /* sum[k * CWI_SCREEN_ITEMS + i] = inner product of the bytes of user k and item i; bit i of
+     * above[k] is whether sum * scale + (by_length length + by_rest rest) >= bound, never fused.
+     * depth is a multiple of 4 that leaves the sums in 32 bits. */
+    void (*screen)(const cwi_screen_panel *panel, const cwi_screen_user *users, int32_t n,
+                   int32_t depth, int32_t *sum, uint64_t *above);
+
+    /* a number >= low that at least k of the n numbers reach, and where they differ no more than a
+     * sixteenth of k beyond; low where fewer than k are above -infinity.  n is a multiple of 16. */
+    float (*reached)(const float *x, int32_t n, int32_t k, float low);
+
+    /* place[i] = how many of the n scores are above score i, or equal and before it: n^2 quick
+     * steps, for some hundreds */
+    void (*places)(const float *score, int32_t n, int32_t *place);
 
     /* the first i in begin .. end - 1 for which score[i] is above bound or not a number, or end */
     int32_t (*first_above)(const float *score, int32_t begin, int32_t end, float bound);

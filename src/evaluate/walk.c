@@ -4,6 +4,10 @@
  * A round is one block of users per slot.  Every slot has its own room for scores and lists, made
  * before the first round, so that memory is slots x block x items whatever the number of users.
  * Workers fill the slots of a round; then the caller goes through them in order.
+ *
+ * Where nobody looks at the scores themselves and the ranker goes by inner products, lists come
+ * from bounds of the scores (screen.c), and all scores are made for the few users alone whom that
+ * does not help.  Once they are not few, the walk goes on without it.
  */
 #include "evaluate/walk.h"
 
@@ -13,6 +17,7 @@
 #include "backend/backend.h"
 #include "core/mem.h"
 #include "core/pool.h"
+#include "evaluate/screen.h"
 #include "evaluate/topk.h"
 
 enum {
@@ -24,13 +29,16 @@ enum {
 typedef struct rooms {
     const cwi_walk *walk;
     int32_t k, block, n_slots;
-    int32_t first;    /* row of the first user of this round */
-    float *score;     /* [n_slots][block][n_items] */
-    float *tilted;    /* [n_slots][n_items] scores with the dial */
-    cwi_ranked *top;  /* [n_slots][k] */
-    int32_t *item;    /* [n_slots * block][n_dials][k] */
-    int32_t *count;   /* [n_slots * block][n_dials] */
-    int32_t *bad_row; /* [n_slots] row of a user with a NaN, or -1 */
+    int32_t first;     /* row of the first user of this round */
+    cwi_screen screen; /* without rooms: all scores are made */
+    int32_t scored;    /* users of a slot that have room for scores: block, or 1 with a screen */
+    float *score;      /* [n_slots][scored][n_items] */
+    float *tilted;     /* [n_slots][n_items] scores with the dial */
+    cwi_ranked *top;   /* [n_slots][k] */
+    int32_t *item;     /* [n_slots * block][n_dials][k] */
+    int32_t *count;    /* [n_slots * block][n_dials] */
+    int32_t *bad_row;  /* [n_slots] row of a user with a NaN, or -1 */
+    int32_t *unhelped; /* [n_slots] users of this round whom the screen did not help */
 } rooms;
 
 int32_t cwi_walk_slots(const cw_context *ctx)
@@ -45,16 +53,50 @@ static int32_t least(int32_t a, int32_t b)
 
 static void rooms_clear(rooms *r)
 {
+    cwi_screen_clear(&r->screen);
     cwi_free(r->score);
     cwi_free(r->tilted);
     cwi_free(r->top);
     cwi_free(r->item);
     cwi_free(r->count);
     cwi_free(r->bad_row);
+    cwi_free(r->unhelped);
+}
+
+/* A dial other than 0 and whoever measures need the scores. */
+static bool is_screened(const cwi_walk *walk)
+{
+    return !walk->measure && walk->n_dials == 1 && walk->dials[0] == 0 &&
+           cwi_screen_pays(walk->ranker, walk->k, walk->n_users);
+}
+
+/* Room for scores of this many users a slot. */
+static cw_status make_scores(cw_context *ctx, rooms *r, int32_t scored)
+{
+    size_t items = (size_t)r->walk->ranker->n_items;
+    cwi_free(r->score);
+    r->scored = scored;
+    r->score = cwi_alloc(ctx, (size_t)r->n_slots * (size_t)scored, items * sizeof *r->score);
+    return r->score ? CW_OK : CW_NO_MEMORY;
+}
+
+/* Room for lists; how many slots and users there are is known. */
+static bool make_lists(cw_context *ctx, rooms *r)
+{
+    size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
+    size_t dials = (size_t)r->walk->n_dials, k = (size_t)r->k;
+    r->tilted = cwi_alloc(ctx, slots, (size_t)r->walk->ranker->n_items * sizeof *r->tilted);
+    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
+    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
+    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
+    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
+    r->unhelped = cwi_alloc(ctx, slots, sizeof *r->unhelped);
+    return r->tilted && r->top && r->item && r->count && r->bad_row && r->unhelped;
 }
 
 static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
 {
+    cw_status status = CW_NO_MEMORY;
     int32_t n_items = walk->ranker->n_items;
     int32_t fitting = MAX_BLOCK_SCORES / (n_items > 0 ? n_items : 1);
 
@@ -62,17 +104,12 @@ static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
     r->block = fitting < 1 ? 1 : least(fitting, MAX_BLOCK);
     int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
     r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
-    size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
-    size_t items = (size_t)n_items, dials = (size_t)walk->n_dials, k = (size_t)r->k;
-    r->score = cwi_alloc(ctx, rows, items * sizeof *r->score);
-    r->tilted = cwi_alloc(ctx, slots, items * sizeof *r->tilted);
-    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
-    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
-    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
-    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
-    if (r->score && r->tilted && r->top && r->item && r->count && r->bad_row) return CW_OK;
-    rooms_clear(r);
-    return CW_NO_MEMORY;
+    if (!make_lists(ctx, r)) goto done;
+    if (is_screened(walk)) CW_TRY(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
+    status = make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
+done:
+    if (status != CW_OK) rooms_clear(r);
+    return status;
 }
 
 /* What list number `dial` of the user in this place of the round is, without the scores. */
@@ -123,13 +160,46 @@ static bool rank_user(const rooms *r, int32_t slot, int32_t place, const float *
     return true;
 }
 
+/* Lists from bounds; scores of a single user have to do where those are no help. */
+static cw_status screen_block(const rooms *r, int32_t slot, int32_t begin, int32_t end,
+                              float *score)
+{
+    const cwi_ranker *ranker = r->walk->ranker;
+    const int32_t *users = r->walk->users + r->first;
+
+    cwi_screen_rank(&r->screen, r->walk->mask, users + begin, end - begin,
+                    r->item + (int64_t)begin * r->k, r->count + begin);
+    for (int32_t place = begin; place < end; place++) {
+        if (r->count[place] >= 0) continue;
+        r->unhelped[slot]++;
+        ranker->score(ranker, users + place, 1, score);
+        if (rank_user(r, slot, place, score)) continue;
+        r->bad_row[slot] = r->first + place;
+        return CW_BAD_DATA;
+    }
+    return CW_OK;
+}
+
+/* Where a good part of a round needed all scores, they are sooner made for whole blocks. */
+static cw_status judge_screen(cw_context *ctx, rooms *r, int32_t n)
+{
+    int64_t unhelped = 0;
+
+    if (!r->screen.rooms) return CW_OK;
+    for (int32_t s = 0; s < r->n_slots; s++) unhelped += r->unhelped[s];
+    if (unhelped <= n / 8) return CW_OK;
+    cwi_screen_clear(&r->screen);
+    return make_scores(ctx, r, r->block);
+}
+
 static cw_status rank_block(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const rooms *r = arg;
     const cwi_ranker *ranker = r->walk->ranker;
     int32_t slot = (int32_t)chunk;
-    float *score = r->score + chunk * r->block * (int64_t)ranker->n_items;
+    float *score = r->score + chunk * r->scored * (int64_t)ranker->n_items;
 
+    if (r->screen.rooms) return screen_block(r, slot, (int32_t)begin, (int32_t)end, score);
     ranker->score(ranker, r->walk->users + r->first + begin, (int32_t)(end - begin), score);
     for (int64_t place = begin; place < end; place++)
         if (!rank_user(r, slot, (int32_t)place, score + (place - begin) * ranker->n_items)) {
@@ -146,8 +216,9 @@ static cw_status name_nan(cw_context *ctx, const rooms *r)
     int32_t slot = 0, item = 0;
 
     while (slot < r->n_slots - 1 && r->bad_row[slot] < 0) slot++;
-    int32_t row = r->bad_row[slot], place = row - r->first;
-    const float *score = r->score + (int64_t)place * walk->ranker->n_items;
+    int32_t row = r->bad_row[slot];
+    float *score = r->score;
+    walk->ranker->score(walk->ranker, &walk->users[row], 1, score);
     while (item < walk->ranker->n_items - 1 &&
            (!isnan(score[item]) || cwi_csr_has(walk->mask, walk->users[row], item)))
         item++;
@@ -176,11 +247,12 @@ cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
     for (; r.first < walk->n_users; r.first += least(round, walk->n_users - r.first)) {
         int32_t n = least(round, walk->n_users - r.first);
         if (walk->stage) CW_TRY(cwi_progress(ctx, walk->stage, r.first, walk->n_users));
-        for (int32_t s = 0; s < r.n_slots; s++) r.bad_row[s] = -1;
+        for (int32_t s = 0; s < r.n_slots; s++) r.bad_row[s] = -1, r.unhelped[s] = 0;
         status = cwi_pool_for(ctx, n, r.block, rank_block, &r);
         if (status == CW_BAD_DATA) status = name_nan(ctx, &r);
         if (status != CW_OK) goto done;
         collect_round(&r, n);
+        CW_TRY(judge_screen(ctx, &r, n));
     }
 done:
     rooms_clear(&r);

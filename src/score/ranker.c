@@ -31,6 +31,11 @@ void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int
                         .width = width};
 }
 
+bool cwi_ranker_is_dot(const cwi_ranker *ranker)
+{
+    return ranker->score == score_users;
+}
+
 void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n)
 {
     ranker->items += (int64_t)first * ranker->width;

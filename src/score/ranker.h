@@ -29,6 +29,9 @@ struct cwi_ranker {
 void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int32_t n_items,
                     int32_t width, cwi_ranker *out);
 
+/* Whether its scores are inner products of `users` and `items`. */
+bool cwi_ranker_is_dot(const cwi_ranker *ranker);
+
 /* Rank only n items from the first on: for rankers by inner products. */
 void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n);
 

@@ -151,6 +151,99 @@ static void the_first_score_above_a_bound_is_found(void **state)
         }
 }
 
+/* Bytes from one end to the other; bounds that some items reach exactly. */
+static void check_screen(const cwi_ops *ops, const cwi_ops *ref, int32_t depth)
+{
+    enum { USERS = 13, ITEMS = CWI_SCREEN_ITEMS, MOST = 16384 };
+    static uint8_t item[ITEMS * MOST];
+    static int8_t user[USERS][MOST];
+    float scale[ITEMS], length[ITEMS], rest[ITEMS];
+    int32_t got[USERS * ITEMS], expected[USERS * ITEMS];
+    uint64_t above[USERS], all[USERS];
+    cwi_screen_user users[USERS];
+    const cwi_screen_panel panel = {item, scale, length, rest};
+    for (int32_t e = 0; e < ITEMS * depth; e++) item[e] = (uint8_t)(e / 4 % 7 ? e * 37 % 256 : 255);
+    for (int i = 0; i < ITEMS; i++) {
+        scale[i] = 1e-3f * (float)(i % 9);
+        length[i] = 0.1f * (float)i;
+        rest[i] = 1.0f / (float)(i + 1);
+    }
+    for (int k = 0; k < USERS; k++) {
+        int32_t sum = 0;
+        for (int32_t j = 0; j < depth; j++)
+            sum += user[k][j] = (int8_t)(k ? j * k % 255 - 127 : 127);
+        users[k] = (cwi_screen_user){user[k], -128 * sum, 0.3f, 0.7f, k % 2 ? 0.5f : -1e4f};
+    }
+    ops->screen(&panel, users, USERS, depth, got, above);
+    ref->screen(&panel, users, USERS, depth, expected, all);
+    assert_memory_equal(got, expected, sizeof got);
+    assert_memory_equal(above, all, sizeof above);
+    for (int i = 0; i < ITEMS; i++) { /* what it means */
+        int32_t sum = 0;
+        for (int32_t j = 0; j < depth; j++)
+            sum += (item[j / 4 * 4 * ITEMS + 4 * i + j % 4] - 128) * user[2][j];
+        assert_int_equal(got[2 * ITEMS + i], sum);
+        float upper = (float)sum * scale[i] + (0.3f * length[i] + 0.7f * rest[i]);
+        assert_int_equal(above[2] >> i & 1, upper >= -1e4f);
+    }
+}
+
+static void bytes_are_screened_alike(void **state)
+{
+    (void)state;
+    static const int32_t depths[] = {4, 8, 36, 128, 132, 16384};
+    const cwi_ops *ops, *ref = cwi_ops_find("ref");
+    size_t at = 0;
+    while ((ops = next_table(&at)) != NULL)
+        for (int w = 0; w < 6; w++) check_screen(ops, ref, depths[w]);
+}
+
+/* At least k numbers reach the result, and hardly more. */
+static void a_number_that_enough_reach_is_found(void **state)
+{
+    (void)state;
+    enum { N = 128 };
+    float x[N];
+    const cwi_ops *ops, *ref = cwi_ops_find("ref");
+    size_t at = 0;
+    for (int i = 0; i < N; i++) x[i] = i % 4 ? (float)(i * 37 % N) : -INFINITY; /* 96 numbers */
+    while ((ops = next_table(&at)) != NULL) {
+        for (int32_t k = 1; k <= 96; k++) {
+            float found = ops->reached(x, N, k, -INFINITY);
+            int32_t count = 0;
+            for (int i = 0; i < N; i++) count += x[i] >= found;
+            assert_true(count >= k && count <= k + k / 16);
+            assert_true(found == ref->reached(x, N, k, -INFINITY));
+        }
+        assert_true(ops->reached(x, N, 97, -INFINITY) == -INFINITY);
+        assert_true(ops->reached(x, N, 97, -5) == -5);
+        assert_true(ops->reached(x, N, 20, 90) >= 90);
+    }
+}
+
+static void places_are_those_of_a_sorted_list(void **state)
+{
+    (void)state;
+    enum { MOST = 70 };
+    float score[MOST];
+    int32_t place[MOST + 1];
+    const cwi_ops *ops;
+    size_t at = 0;
+    while ((ops = next_table(&at)) != NULL)
+        for (int32_t n = 0; n <= MOST; n++) {
+            for (int i = 0; i < n; i++) score[i] = (float)(i * 7 % 13) - 6; /* many are equal */
+            place[n] = -7;
+            ops->places(score, n, place);
+            assert_int_equal(place[n], -7);
+            for (int i = 0; i < n; i++) {
+                int32_t before = 0;
+                for (int j = 0; j < n; j++)
+                    before += score[j] > score[i] || (score[j] == score[i] && j < i);
+                assert_int_equal(place[i], before);
+            }
+        }
+}
+
 /* Rows of 0, 1, 2, ... entries, PAIRS in all; `add` and the result share their place when asked. */
 static void check_sparse(const cwi_ops *ops, const cwi_ops *ref, int d, bool in_place)
 {
@@ -560,6 +653,9 @@ int main(void)
         cmocka_unit_test(scores_are_fused_sums_in_any_block),
         cmocka_unit_test(fused_steps_are_rounded_once),
         cmocka_unit_test(the_first_score_above_a_bound_is_found),
+        cmocka_unit_test(bytes_are_screened_alike),
+        cmocka_unit_test(a_number_that_enough_reach_is_found),
+        cmocka_unit_test(places_are_those_of_a_sorted_list),
         cmocka_unit_test(the_reference_is_right),
         cmocka_unit_test(a_table_can_be_chosen_where_there_is_one),
         cmocka_unit_test(layers_of_the_reference_are_right),

@@ -2,8 +2,9 @@
  * kernels.h - the operations in plain C, compiled once per instruction set.
  *
  * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
- * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME and OPS_GEMM,
- * what score.h asks for, and vec_above(): bit l is set where number l of a vector is not <= bound.
+ * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME, OPS_GEMM,
+ * OPS_SCREEN and OPS_SCREEN_PAYS, what score.h asks for, and vec_above(): bit l is set where number
+ * l of a vector is not <= bound.
  */
 #include <math.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
- * called from memory.  Wide blocks read more of a row at a time, which counts more than that all
- * sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block, so
- * that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
+ * called from memory.  Wide blocks read more of a row at a time, which whole_lanes more than that
+ * all sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block,
+ * so that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
  * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
 enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
 
@@ -525,8 +526,86 @@ static void max_block(const float *weight, const float *constant, const float *c
     }
 }
 
+static inline int32_t add_up(const whole_lanes *count)
+{
+    int32_t sum = 0;
+    for (int l = 0; l < LANES; l++) sum += (*count)[l];
+    return sum;
+}
+
+static int32_t count_from(const float *x, int32_t n, float bound)
+{
+    lanes all = (lanes){0} + bound;
+    whole_lanes count = {0};
+    for (int32_t j = 0; j < n; j += LANES) count -= *load(x + j) >= all;
+    return add_up(&count);
+}
+
+/* The largest number, and the least but for -infinity. */
+static void find_range(const float *x, int32_t n, float *least, float *most)
+{
+    float low[LANES], high[LANES];
+    for (int l = 0; l < LANES; l++) {
+        low[l] = INFINITY;
+        high[l] = -INFINITY;
+    }
+    for (int32_t j = 0; j < n; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float number = x[j + l] > -INFINITY ? x[j + l] : INFINITY;
+            low[l] = number < low[l] ? number : low[l];
+            high[l] = x[j + l] > high[l] ? x[j + l] : high[l];
+        }
+    *least = low[0];
+    *most = high[0];
+    for (int l = 1; l < LANES; l++) {
+        *least = low[l] < *least ? low[l] : *least;
+        *most = high[l] > *most ? high[l] : *most;
+    }
+}
+
+static float reached(const float *x, int32_t n, int32_t k, float low)
+{
+    enum { HALVINGS = 32 }; /* enough for numbers of very different size */
+    int32_t count = n;
+    float least, most;
+    find_range(x, n, &least, &most);
+    if (least > low) {
+        count = count_from(x, n, least);
+        if (count < k) return low;
+        low = least;
+    }
+    for (int step = 0; step < HALVINGS && count > k + k / 16; step++) {
+        float middle = low + (most - low) / 2;
+        int32_t above = count_from(x, n, middle);
+        count = above >= k ? above : count;
+        low = above >= k ? middle : low;
+        most = above >= k ? most : middle;
+    }
+    return low;
+}
+
+/* LANES scores at a time are compared with all others.  Before them an equal score comes first,
+ * behind them it does not. */
+static void places(const float *score, int32_t n, int32_t *place)
+{
+    for (int32_t i = 0; i < n; i += LANES) {
+        int32_t end = n - i < LANES ? n : i + LANES;
+        whole_lanes count = {0}, number = {0};
+        lanes own;
+        load_some(score + i, end - i, &own);
+        for (int l = 0; l < LANES; l++) number[l] = i + l;
+        for (int32_t j = 0; j < i; j++) count -= (lanes){0} + score[j] >= own;
+        for (int32_t j = i; j < end; j++)
+            count -=
+                ((lanes){0} + score[j] > own) | (((lanes){0} + score[j] == own) & (number > j));
+        for (int32_t j = end; j < n; j++) count -= (lanes){0} + score[j] > own;
+        memcpy(place + i, &count, (size_t)(end - i) * sizeof *place);
+    }
+}
+
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
+    .screen_pays = OPS_SCREEN_PAYS,
     .dot_pairs = dot_pairs,
     .dot_apart = dot_apart,
     .weighted_sum = weighted_sum,
@@ -540,6 +619,9 @@ const cwi_ops OPS_TABLE = {
     .adam_pull = adam_pull,
     .score_block = score_block,
     .max_block = max_block,
+    .screen = OPS_SCREEN,
+    .reached = reached,
+    .places = places,
     .first_above = first_above,
     .gemm = OPS_GEMM,
     .multiply = multiply,

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/score_one_avx.h"
+#include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 
 typedef __m256 vec;
@@ -18,8 +19,10 @@ static inline unsigned vec_above(const float *x, float bound)
     return (unsigned)_mm256_movemask_ps(above);
 }
 
-#define TILE_ITEMS 4 /* 12 of 16 registers hold sums */
-#define OPS_TABLE  cwi_ops_avx2
-#define OPS_NAME   "avx2"
-#define OPS_GEMM   cwi_gemm_blas
+#define TILE_ITEMS      4 /* 12 of 16 registers hold sums */
+#define OPS_TABLE       cwi_ops_avx2
+#define OPS_NAME        "avx2"
+#define OPS_GEMM        cwi_gemm_blas
+#define OPS_SCREEN      screen_plain
+#define OPS_SCREEN_PAYS never
 #include "backend/cpu/kernels.h"

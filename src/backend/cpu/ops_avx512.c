@@ -3,6 +3,7 @@
 
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/score_one_avx.h"
+#include "backend/cpu/screen_vnni.h"
 #include "backend/cpu/tables.h"
 
 typedef __m512 vec;
@@ -17,8 +18,10 @@ static inline unsigned vec_above(const float *x, float bound)
     return _mm512_cmp_ps_mask(_mm512_loadu_ps(x), _mm512_set1_ps(bound), _CMP_NLE_UQ);
 }
 
-#define TILE_ITEMS 8 /* 24 of 32 registers hold sums */
-#define OPS_TABLE  cwi_ops_avx512
-#define OPS_NAME   "avx512"
-#define OPS_GEMM   cwi_gemm_blas
+#define TILE_ITEMS      8 /* 24 of 32 registers hold sums */
+#define OPS_TABLE       cwi_ops_avx512
+#define OPS_NAME        "avx512"
+#define OPS_GEMM        cwi_gemm_blas
+#define OPS_SCREEN      screen_best
+#define OPS_SCREEN_PAYS has_vnni
 #include "backend/cpu/kernels.h"

@@ -2,6 +2,7 @@
 #include <arm_neon.h>
 
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 
 typedef float32x4_t vec, one_vec;
@@ -39,8 +40,10 @@ static inline void turn(const float *row, int64_t d, one_vec out[4])
 
 #include "backend/cpu/score_one.h"
 
-#define TILE_ITEMS 7 /* 21 of 32 registers hold sums, 3 users and 7 items */
-#define OPS_TABLE  cwi_ops_neon
-#define OPS_NAME   "neon"
-#define OPS_GEMM   cwi_gemm_blas
+#define TILE_ITEMS      7 /* 21 of 32 registers hold sums, 3 users and 7 items */
+#define OPS_TABLE       cwi_ops_neon
+#define OPS_NAME        "neon"
+#define OPS_GEMM        cwi_gemm_blas
+#define OPS_SCREEN      screen_plain
+#define OPS_SCREEN_PAYS never
 #include "backend/cpu/kernels.h"

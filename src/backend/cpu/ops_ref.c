@@ -1,6 +1,7 @@
 /* ops_ref.c - the operations compiled for any CPU: the reference. */
 #include "backend/cpu/fused.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 
 typedef struct vec {
@@ -38,4 +39,6 @@ static inline unsigned vec_above(const float *x, float bound)
 #else
 #define OPS_GEMM cwi_gemm_blas /* the only table there is */
 #endif
+#define OPS_SCREEN      screen_plain
+#define OPS_SCREEN_PAYS never
 #include "backend/cpu/kernels.h"
