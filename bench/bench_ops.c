@@ -77,7 +77,7 @@ static void weighted_sum(const cwi_ops *ops, room *r)
 
 static void sparse_rows(const cwi_ops *ops, room *r)
 {
-    const cwi_sparse a = {r->start, r->ia, r->weight};
+    const cwi_sparse a = {r->start, r->ia, r->weight, 0};
     const cwi_product p = {.from = r->table, .d = D, .scale = 1, .to = r->out};
     ops->sparse_rows(&a, &p, 0, PAIRS / PER_SUM);
 }

@@ -16,6 +16,7 @@ typedef struct cwi_sparse {
     const int64_t *start;
     const int32_t *column;
     const float *weight;
+    int64_t soon; /* entries up to this one are read soon; 0: no more than the rows asked for */
 } cwi_sparse;
 
 /* to = scale * (add + A from) for a sparse matrix A; all tables have rows of d floats. */

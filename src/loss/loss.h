@@ -44,6 +44,14 @@ static inline double cwi_softplus(double x)
     return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
+/* sp(-x), and its slope in x: both need the same exponential. */
+static inline double cwi_rank_loss(double x, double *slope)
+{
+    double e = exp(-fabs(x));
+    *slope = -(x > 0 ? e : 1) / (1 + e);
+    return (x < 0 ? -x : 0) + log1p(e);
+}
+
 static inline double cwi_sigmoid(double x)
 {
     return 1.0 / (1.0 + exp(-x));
@@ -59,10 +67,10 @@ static inline double cwi_sigmoid(double x)
         (void)setting;                                                                             \
         for (int64_t r = 0; r < rows->count; r++, slope += rows->width) {                          \
             double x = margin_of(rows->score + r * rows->width, rows->width);                      \
-            double d = -cwi_sigmoid(-x) * (double)scale;                                           \
-            sum += cwi_softplus(-x);                                                               \
+            double d;                                                                              \
+            sum += cwi_rank_loss(x, &d);                                                           \
             for (int32_t j = 0; j < rows->width; j++)                                              \
-                slope[j] = (float)(d * dmargin(rows->width, j));                                   \
+                slope[j] = (float)(d * (double)scale * dmargin(rows->width, j));                   \
         }                                                                                          \
         return sum;                                                                                \
     }                                                                                              \

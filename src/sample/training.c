@@ -5,7 +5,7 @@
 static cw_status create_bits(cw_context *ctx, cwi_training *t)
 {
     t->log_words = 6;
-    while (t->count >> t->log_words > 8) t->log_words++;
+    while (t->count >> t->log_words > 4) t->log_words++;
     t->bits = cwi_alloc_zero(ctx, (size_t)1 << t->log_words, sizeof *t->bits);
     if (!t->bits) return CW_NO_MEMORY;
     for (int64_t e = 0; e < t->count; e++) {

@@ -228,7 +228,7 @@ typedef struct live_part {
 /* Multiply the rows taken so far and go on with the node after them. */
 static void flush(const job *j, live_part *part)
 {
-    const cwi_sparse a = {part->start, part->column, part->weight};
+    const cwi_sparse a = {part->start, part->column, part->weight, 0};
     int64_t at = part->first * j->p->d;
     cwi_product p = *j->p;
     p.to += at;

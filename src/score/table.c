@@ -181,9 +181,9 @@ void cwi_table_plan_clear(cwi_table_plan *plan)
     *plan = (cwi_table_plan){0};
 }
 
-/* Count one more contribution of a row; counts stand two places up, as in a counting sort.
- * Returns the row's number. */
-static int32_t touch(cwi_table_plan *plan, int32_t row)
+/* Count more contributions of a row; counts stand two places up, as in a counting sort.  Returns
+ * the row's number. */
+static int32_t touch(cwi_table_plan *plan, int32_t row, int64_t contributions)
 {
     int32_t t = plan->place[row];
     if (t < 0) {
@@ -192,8 +192,24 @@ static int32_t touch(cwi_table_plan *plan, int32_t row)
         plan->start[t + 2] = 0;
         plan->n_touched++;
     }
-    plan->start[t + 2]++;
+    plan->start[t + 2] += contributions;
     return t;
+}
+
+/* Numbers of the users of all slots; those of a pair of slots are the same. */
+static void touch_users(cwi_table_plan *plan, const cwi_batch *batch, int32_t *user_t)
+{
+    for (int g = 0; g < batch->n_groups; g++) {
+        const cwi_group *group = &batch->group[g];
+        int64_t row = group->first_slot, last = row + group->rows * group->slots;
+        int32_t pairs = batch->is_paired ? group->slots / 2 : 0;
+        for (; row < last; row += group->slots) {
+            for (int64_t s = row; s < row + pairs; s++)
+                user_t[s] = user_t[s + pairs] = touch(plan, batch->user[s], 2);
+            for (int64_t s = row + 2 * pairs; s < row + group->slots; s++)
+                user_t[s] = touch(plan, batch->user[s], 1);
+        }
+    }
 }
 
 static void put(cwi_table_plan *plan, int32_t t, int32_t other, const float *slope)
@@ -213,9 +229,9 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi
 
     plan->n_touched = 0;
     plan->start[0] = plan->start[1] = 0;
-    for (int64_t s = 0; s < slots; s++) user_t[s] = touch(plan, batch->user[s]);
+    touch_users(plan, batch, user_t);
     plan->n_users = plan->n_touched;
-    for (int64_t s = 0; s < slots; s++) item_t[s] = touch(plan, table->n_users + batch->item[s]);
+    for (int64_t s = 0; s < slots; s++) item_t[s] = touch(plan, table->n_users + batch->item[s], 1);
     for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
     for (int64_t s = 0; s < slots; s++) {
         put(plan, user_t[s], items[s], slope + s * plan->heads);
@@ -226,13 +242,13 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi
 
 /* Rows of one side from the vectors of the other. */
 static void sum_side(const cwi_table_plan *plan, const float *from, int32_t d, int64_t begin,
-                     int64_t end, float *out)
+                     int64_t end, int64_t side_end, float *out)
 {
     int32_t width = d / plan->heads;
     if (begin >= end) return;
     for (int32_t h = 0; h < plan->heads; h++) {
         const cwi_sparse a = {plan->start + begin, plan->other,
-                              plan->weight + 2 * plan->max_slots * h};
+                              plan->weight + 2 * plan->max_slots * h, plan->start[side_end]};
         const cwi_product p = {
             .from = from + h * width, .d = width, .scale = 1, .to = out + h * width, .stride = d};
         cwi_ops_best()->sparse_rows(&a, &p, 0, end - begin);
@@ -247,8 +263,9 @@ void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi
         batch->item_now ? batch->item_now : table->data + (int64_t)table->n_users * table->d;
     int64_t users_end = end < plan->n_users ? end : plan->n_users;
     int64_t items_begin = begin > plan->n_users ? begin : plan->n_users;
-    sum_side(plan, items, table->d, begin, users_end, out);
-    sum_side(plan, users, table->d, items_begin, end, out + (items_begin - begin) * table->d);
+    sum_side(plan, items, table->d, begin, users_end, plan->n_users, out);
+    sum_side(plan, users, table->d, items_begin, end, plan->n_touched,
+             out + (items_begin - begin) * table->d);
 }
 
 typedef struct job {

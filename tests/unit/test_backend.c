@@ -252,7 +252,7 @@ static void check_sparse(const cwi_ops *ops, const cwi_ops *ref, int d, bool in_
     enum { N = sizeof start / sizeof start[0] - 1 };
     int32_t column[PAIRS];
     float weight[PAIRS];
-    const cwi_sparse a = {start, column, weight};
+    const cwi_sparse a = {start, column, weight, start[N]};
     pack(table, d, from);
     pack(other, d, add);
     for (int k = 0; k < PAIRS; k++) {

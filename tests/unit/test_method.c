@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "core/smallest.h"
 #include "loss/loss.h"
 #include "optim/adam.h"
 #include "registry/registry.h"
@@ -187,6 +188,43 @@ static void per_group_selection_keeps_shares(void **state)
     assert_int_equal(b.n_slots, 3);
     assert_int_equal(b.user[0], 4);
     assert_int_equal(b.user[2], 6);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values of many kinds: even, crowded with a few far away, equal, infinite. */
+static double odd_value(int kind, int k)
+{
+    double even = (double)(k * 7919 % 5003) / 5003 - 0.5;
+    if (kind == 1) return k % 1000 == 7 ? 1e300 * even : 1e-9 * even;
+    if (kind == 2) return k % 3;
+    if (kind == 3) return 0.25;
+    if (kind == 4 && k % 500 == 3) return even > 0 ? INFINITY : -INFINITY;
+    return even;
+}
+
+static void the_smallest_are_those_of_a_sorted_list(void **state)
+{
+    (void)state;
+    enum { N = 3000, KINDS = 5 };
+    static double value[N], sorted[N], work[N];
+    static const int64_t counts[] = {0, 1, 2, 999, 1000, 2999, N};
+    for (int c = 0; c < 7 * KINDS; c++) {
+        int64_t n = counts[c / KINDS], taken = 0;
+        for (int k = 0; k < N; k++) value[k] = sorted[k] = odd_value(c % KINDS, k);
+        qsort(sorted, N, sizeof *sorted, by_size);
+        cwi_limit limit = cwi_smallest(value, N, n, work);
+        for (int k = 0; k < N; k++) {
+            if (!cwi_limit_take(&limit, value[k])) continue;
+            assert_true(value[k] <= sorted[n - 1]);
+            taken++;
+        }
+        assert_int_equal(taken, n);
+    }
 }
 
 static void bpr_values(void **state)
@@ -449,6 +487,7 @@ int main(void)
         TEST(cpr_objective_and_loss),
         TEST(cpr_selection_gradient_and_step),
         TEST(per_group_selection_keeps_shares),
+        TEST(the_smallest_are_those_of_a_sorted_list),
         TEST(bpr_values),
         TEST(slopes_match_finite_differences),
         TEST(table_gradient_matches_finite_differences),

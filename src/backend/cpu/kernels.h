@@ -152,7 +152,7 @@ __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a
 static void sparse_rows(const cwi_sparse *a, const cwi_product *product, int64_t begin, int64_t end)
 {
     cwi_product p = *product;
-    int64_t last = a->start[end] - 1;
+    int64_t last = (a->soon > a->start[end] ? a->soon : a->start[end]) - 1;
     int32_t j = 0;
     if (p.stride == 0) p.stride = p.d;
     for (; j + WIDE <= p.d; j += WIDE)
@@ -240,12 +240,12 @@ static void adam(float *theta, float *m, float *v, const float *gradient, int64_
 
 /* ---- rows of the deferred Adam ------------------------------------------------------ */
 
-/* To the nearest unit.  Added to 1.5 * 2^23 a number leaves its whole part in the low bits; what is
- * no number gives any units, but no undefined step. */
-static inline int16_t whole_units(float drift)
+/* The nearest whole number.  Added to 1.5 * 2^23 a number leaves its whole part in the low bits;
+ * what is no number gives any, but no undefined step. */
+static inline int16_t nearest(float units)
 {
     const float shift = 12582912.0f;
-    float x = drift * CWI_DRIFT_UNITS + shift;
+    float x = units + shift;
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return (int16_t)(uint16_t)bits;
@@ -282,7 +282,8 @@ static void adam_peek(const float *theta, const int16_t *drift, int64_t n, float
 /* What adam_late multiplies with. */
 typedef struct late_rates {
     float drift;                   /* of the drift in units, to the row */
-    float m_drift, m_theta, m_new; /* to m, from before, from the row and from the new slope */
+    float m_drift, m_theta, m_new; /* to m, from before, from the row and from the new slope; as
+                                      the drift, in units */
     float v_root, v_theta, v_new;  /* to v, from the squares of those */
     float pull, step;              /* of the L2 term during the pause, and of the step */
     float decay, epsilon_before, epsilon;
@@ -302,12 +303,12 @@ __attribute__((noinline)) static void late(float *restrict theta, int16_t *restr
         float m = r.m_drift * (units * before) + r.m_theta * theta[j] + r.m_new * slope;
         float v = r.v_root * (root[j] * root[j]) + r.v_theta * (theta[j] * theta[j]) +
                   r.v_new * (slope * slope);
-        float square = sqrtf(v), after = square + r.epsilon, over = 1.0f / (before * after);
-        float unit = m * (before * over);
+        float new_root = sqrtf(v), after = new_root + r.epsilon, over = 1.0f / (before * after);
+        float new_drift = m * (before * over);
         now[j] = t - r.pull * theta[j] * (after * over);
-        theta[j] = now[j] - r.step * unit;
-        root[j] = square;
-        drift[j] = whole_units(unit);
+        theta[j] = now[j] - r.step * new_drift;
+        root[j] = new_root;
+        drift[j] = nearest(new_drift);
     }
 }
 
@@ -317,14 +318,14 @@ static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
     const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
     const late_rates rates = {
         .drift = pause->drift_rate / CWI_DRIFT_UNITS,
-        .m_drift = b1 * pause->m_left / CWI_DRIFT_UNITS,
-        .m_theta = b1 * (1.0f - pause->m_left) * decay,
-        .m_new = 1.0f - b1,
+        .m_drift = b1 * pause->m_left,
+        .m_theta = b1 * (1.0f - pause->m_left) * decay * CWI_DRIFT_UNITS,
+        .m_new = (1.0f - b1) * CWI_DRIFT_UNITS,
         .v_root = b2 * pause->v_left,
         .v_theta = b2 * (1.0f - pause->v_left) * (decay * decay),
         .v_new = 1.0f - b2,
         .pull = pause->pull_rate * decay,
-        .step = step->rate,
+        .step = step->rate / CWI_DRIFT_UNITS,
         .decay = decay,
         .epsilon_before = pause->epsilon,
         .epsilon = step->epsilon,
@@ -372,7 +373,7 @@ __attribute__((always_inline)) static inline void miss_some(const cwi_adam_row *
     for (int l = 0; l < n; l++) to->theta[j + l] = t[l];
     if (!to->drift) return;
     for (int l = 0; l < n; l++) v[l] = sqrtf(v[l]);
-    for (int l = 0; l < n; l++) to->drift[j + l] = whole_units(m[l] / (v[l] + eps));
+    for (int l = 0; l < n; l++) to->drift[j + l] = nearest(CWI_DRIFT_UNITS * (m[l] / (v[l] + eps)));
     for (int l = 0; l < n; l++) to->root[j + l] = v[l];
 }
 
