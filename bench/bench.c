@@ -272,14 +272,15 @@ typedef struct shape {
     bool is_raw;        /* files to import rather than a dataset */
     int64_t users, items, interactions;
     double holdout;
+    double relevant; /* a dense set needs much that is relevant */
 } shape;
 
 /* Before those without a row are dropped.  The last one ends near 61,770 users, 6,958 items and
  * 1.14 million train rows, which is 556 steps of 2048. */
 static const shape shapes[BENCH_SHAPES] = {
-    {"ml1m", "ml1m5-debiased", false, 5900, 2760, 225346, 0.2975},
-    {"gowalla", "gowalla", true, 29858, 40981, 1027370, 0.2115},
-    {"ml10m", NULL, false, 62230, 7000, 1533956, 0.257}};
+    {"ml1m", "ml1m5-debiased", false, 5900, 2760, 225346, 0.2975, 0.5},
+    {"gowalla", "gowalla", true, 29858, 40981, 1027370, 0.2115, 0.3},
+    {"ml10m", NULL, false, 62230, 7000, 1533956, 0.257, 0.3}};
 
 const char *bench_shape(const bench *b, int index)
 {
@@ -300,19 +301,20 @@ cw_status bench_options(bench *b, const char *stage, const char *const *pairs, c
 }
 
 cw_status bench_simulate(bench *b, int64_t users, int64_t items, int64_t interactions,
-                         double holdout, cw_dataset **out)
+                         double relevant, double holdout, cw_dataset **out)
 {
     cw_status status;
     cw_options *simulation = NULL, *preparation = NULL;
-    char text[4][32];
+    char text[5][32];
     snprintf(text[0], sizeof text[0], "%lld", (long long)users);
     snprintf(text[1], sizeof text[1], "%lld", (long long)items);
     snprintf(text[2], sizeof text[2], "%lld", (long long)interactions);
     snprintf(text[3], sizeof text[3], "%g", holdout);
-    CW_TRY(bench_options(
-        b, "simulate",
-        (const char *[]){"users", text[0], "items", text[1], "interactions", text[2], NULL},
-        &simulation));
+    snprintf(text[4], sizeof text[4], "%g", relevant);
+    CW_TRY(bench_options(b, "simulate",
+                         (const char *[]){"users", text[0], "items", text[1], "interactions",
+                                          text[2], "relevant", text[4], NULL},
+                         &simulation));
     CW_TRY(bench_options(b, "prepare", (const char *[]){"core", "1", "holdout", text[3], NULL},
                          &preparation));
     CW_TRY(cw_dataset_simulate(b->ctx, simulation, preparation, out));
@@ -341,9 +343,9 @@ cw_status bench_dataset(bench *b, const char *name, cw_dataset **out)
     while (strcmp(s->name, name) != 0) s++;
     if (data && s->folder) snprintf(folder, sizeof folder, "%s/%s", data, s->folder);
     bool is_real = folder[0] && access(folder, R_OK) == 0;
-    cw_status status =
-        is_real ? load(b, s, folder, out)
-                : bench_simulate(b, s->users, s->items, s->interactions, s->holdout, out);
+    cw_status status = is_real ? load(b, s, folder, out)
+                               : bench_simulate(b, s->users, s->items, s->interactions, s->relevant,
+                                                s->holdout, out);
     if (status == CW_OK)
         printf("%s, %s: %d users, %d items, %lld train interactions\n", name,
                is_real ? s->folder : "simulated", cw_dataset_users(*out), cw_dataset_items(*out),

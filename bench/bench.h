@@ -63,7 +63,7 @@ cw_status bench_dataset(bench *b, const char *shape, cw_dataset **out);
 
 /* A simulated dataset with so many users, items and interactions, of which a share is held out. */
 cw_status bench_simulate(bench *b, int64_t users, int64_t items, int64_t interactions,
-                         double holdout, cw_dataset **out);
+                         double relevant, double holdout, cw_dataset **out);
 
 /* Options of a stage from pairs of name and value; the last name is NULL. */
 cw_status bench_options(bench *b, const char *stage, const char *const *pairs, cw_options **out);

@@ -101,7 +101,7 @@ static cw_status time_point(bench *b, series *x, int64_t value)
     at[x->along] = value;
     if (!x->data || x->along < DIM) {
         cw_dataset_free(x->data);
-        CW_TRY(bench_simulate(b, at[USERS], at[ITEMS], at[INTERACTIONS], 0.3, &x->data));
+        CW_TRY(bench_simulate(b, at[USERS], at[ITEMS], at[INTERACTIONS], 0.3, 0.3, &x->data));
     }
     CW_TRY(cw_context_set_threads(b->ctx, (int)at[THREADS]));
     for (int s = 0; s < N_SUBJECTS; s++)

@@ -50,7 +50,7 @@ static cw_status run(bench *b)
     int64_t rows = 0;
     CW_TRY(draw(b));
     double start = bench_now();
-    CW_TRY(bench_simulate(b, N_USERS, N_ITEMS, INTERACTIONS, 0.3, &data));
+    CW_TRY(bench_simulate(b, N_USERS, N_ITEMS, INTERACTIONS, 0.3, 0.3, &data));
     double taken = bench_now() - start;
     for (int p = CW_PART_TRAIN; p <= CW_PART_TEST; p++) rows += cw_dataset_count(data, (cw_part)p);
     print_row(b, "simulate/dataset", taken, rows);
