@@ -199,16 +199,15 @@ static int32_t touch(cwi_table_plan *plan, int32_t row, int64_t contributions)
 /* Numbers of the users of all slots; those of a pair of slots are the same. */
 static void touch_users(cwi_table_plan *plan, const cwi_batch *batch, int32_t *user_t)
 {
-    for (int g = 0; g < batch->n_groups; g++) {
+    for (int64_t s = 0; s < batch->n_slots && !batch->is_paired; s++)
+        user_t[s] = touch(plan, batch->user[s], 1);
+    for (int g = 0; g < batch->n_groups && batch->is_paired; g++) {
         const cwi_group *group = &batch->group[g];
         int64_t row = group->first_slot, last = row + group->rows * group->slots;
-        int32_t pairs = batch->is_paired ? group->slots / 2 : 0;
-        for (; row < last; row += group->slots) {
-            for (int64_t s = row; s < row + pairs; s++)
-                user_t[s] = user_t[s + pairs] = touch(plan, batch->user[s], 2);
-            for (int64_t s = row + 2 * pairs; s < row + group->slots; s++)
-                user_t[s] = touch(plan, batch->user[s], 1);
-        }
+        int32_t half = group->slots / 2;
+        for (; row < last; row += group->slots)
+            for (int64_t s = row; s < row + half; s++)
+                user_t[s] = user_t[s + half] = touch(plan, batch->user[s], 2);
     }
 }
 
