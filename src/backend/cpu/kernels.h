@@ -134,19 +134,24 @@ __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a
                                                              int64_t last, int32_t j, int32_t width)
 {
     float sum[WIDE];
-    for (int32_t l = 0; l < width; l++) sum[l] = 0;
-    for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
+    int64_t begin = a->start[r], end = a->start[r + 1], at = r * p->stride + j;
+    for (int32_t l = 0; l < width && begin == end; l++) sum[l] = 0;
+    for (int64_t e = begin; e < end; e++) {
         const float *restrict from = p->from + (int64_t)a->column[e] * p->stride + j;
         int64_t later = e + ENTRIES_AHEAD < last ? e + ENTRIES_AHEAD : last;
         const float *ahead = p->from + (int64_t)a->column[later] * p->stride + j;
         float w = a->weight[e];
         for (int32_t l = 0; l < width; l += LANES) __builtin_prefetch(ahead + l);
-        for (int32_t l = 0; l < width; l++) sum[l] += w * from[l];
+        if (e == begin)
+            for (int32_t l = 0; l < width; l++) sum[l] = w * from[l];
+        else
+            for (int32_t l = 0; l < width; l++) sum[l] += w * from[l];
     }
-    int64_t at = r * p->stride + j;
     if (p->add)
         for (int32_t l = 0; l < width; l++) sum[l] += p->add[at + l];
-    for (int32_t l = 0; l < width; l++) p->to[at + l] = p->scale * sum[l];
+    if (p->scale != 1)
+        for (int32_t l = 0; l < width; l++) sum[l] *= p->scale;
+    for (int32_t l = 0; l < width; l++) p->to[at + l] = sum[l];
 }
 
 static void sparse_rows(const cwi_sparse *a, const cwi_product *product, int64_t begin, int64_t end)
