@@ -179,7 +179,7 @@ static job make_job(const cwi_graph *graph, const cwi_product *p)
 {
     return (job){.ops = cwi_ops_best(),
                  .graph = graph,
-                 .a = {graph->start, graph->neighbour, graph->weight},
+                 .a = {graph->start, graph->neighbour, graph->weight, 0},
                  .p = p};
 }
 
