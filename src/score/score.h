@@ -65,7 +65,7 @@ extern const cwi_penalty cwi_penalty_batch_l2;
  *   declare   required: add its tensors to params (values are set by the trainer's initialiser)
  *   open      required: training state for batches of at most max_slots slots
  *   score     required: scores of every slot of the batch from the current parameters, the heads
- *             of a slot side by side
+ *             of a slot side by side; those of a pair may both be off by the same number
  *   gradient  required: dL/dparams from dL/dscore, the batch being the last one given; filled
  *             anew at each call.  extra adds to it at the final vectors.
  *   learn     optional, instead of score and gradient: a step that does not go by slots; the mean
