@@ -61,7 +61,8 @@ const char *bench_shape(const bench *b, int index);
  * otherwise a simulated one.  Says which. */
 cw_status bench_dataset(bench *b, const char *shape, cw_dataset **out);
 
-/* A simulated dataset with so many users, items and interactions, of which a share is held out. */
+/* A simulated dataset with so many users, items and interactions, of which a share is held out;
+ * `relevant` is the mean relevance of all pairs. */
 cw_status bench_simulate(bench *b, int64_t users, int64_t items, int64_t interactions,
                          double relevant, double holdout, cw_dataset **out);
 

@@ -337,12 +337,9 @@ static void score_found(const cwi_screen *s, room *r, const float *user, const c
 __attribute__((always_inline)) static inline void call_found(const cwi_screen *s,
                                                              const candidate *found, int32_t count)
 {
-    enum { LINE = 64 / sizeof(float), SECOND_LEVEL = 2 };
-    for (int32_t c = 0; c < count; c++) {
-        const float *row = s->ranker->items + (int64_t)found[c].item * s->ranker->width;
-        for (int32_t j = 0; j < s->ranker->width; j += LINE)
-            __builtin_prefetch(row + j, 0, SECOND_LEVEL);
-    }
+    int64_t width = s->ranker->width;
+    for (int32_t c = 0; c < count; c++)
+        cwi_fetch(s->ranker->items + found[c].item * width, width * (int64_t)sizeof(float));
 }
 
 static int32_t list_user(const cwi_screen *s, room *r, int32_t k, int32_t user, int32_t *item)

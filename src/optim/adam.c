@@ -186,20 +186,11 @@ static cwi_adam_row row_at(const job *j, int64_t row)
     return (cwi_adam_row){theta_at(j, row), drift_at(j, row), root_at(j, row)};
 }
 
-/* Ask for memory that is read soon: into the second level, which can wait for more of it at a time
- * than the first.  A call that is not inlined has no effect that gcc sees, and vanishes. */
-__attribute__((always_inline)) static inline void fetch(const void *from, int64_t bytes)
-{
-    enum { LINE = 64, SECOND_LEVEL = 2 };
-    for (int64_t b = 0; b < bytes; b += LINE)
-        __builtin_prefetch((const char *)from + b, 0, SECOND_LEVEL);
-}
-
 __attribute__((always_inline)) static inline void fetch_row(const job *j, int64_t row)
 {
     __builtin_prefetch(j->adam->mark + row);
-    fetch(theta_at(j, row), j->d * (int64_t)sizeof *j->theta);
-    fetch(drift_at(j, row), j->d * (int64_t)sizeof(int16_t));
+    cwi_fetch(theta_at(j, row), j->d * (int64_t)sizeof *j->theta);
+    cwi_fetch(drift_at(j, row), j->d * (int64_t)sizeof(int16_t));
 }
 
 /* Does the L2 term move a row so little that its missed steps may be taken at once?  It is then
@@ -384,7 +375,7 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
         if (k + AHEAD < end) {
             int64_t next = g->touched[k + AHEAD];
             fetch_row(j, next);
-            fetch(root_at(j, next), j->d * (int64_t)sizeof(float));
+            cwi_fetch(root_at(j, next), j->d * (int64_t)sizeof(float));
         }
         step_late(j, g->touched[k], g->rows ? g->rows + k * j->d : made + in * j->d,
                   k < g->n_first ? g->first + k * j->d : unused);

@@ -89,22 +89,17 @@ static int64_t list_pairs(const cwi_batch *batch, int64_t begin, int64_t end, pa
 {
     const int32_t *item = batch->item_now ? batch->item_place : batch->item;
     int64_t n = 0;
+    begin = cwi_batch_row_start(batch, begin);
     for (int g = 0; g < batch->n_groups; g++) {
         const cwi_group *group = &batch->group[g];
         int64_t row = group->first_slot, last = row + group->rows * group->slots;
         int32_t half = group->slots / 2;
-        if (row < begin) row += (begin - row + group->slots - 1) / group->slots * group->slots;
+        if (row < begin) row = begin;
         for (; row < last && row < end; row += group->slots)
             for (int64_t s = row; s < row + half; s++)
                 out[n++] = (pair){batch->user[s], item[s], item[s + half], s, s + half};
     }
     return n;
-}
-
-__attribute__((always_inline)) static inline void fetch_vector(const float *from, int64_t d)
-{
-    enum { LINE = 16 };
-    for (int64_t j = 0; j < d; j += LINE) __builtin_prefetch(from + j);
 }
 
 /* What the first item of a pair scores above the second is its score, that of the second is 0. */
@@ -126,7 +121,7 @@ static cw_status score_chunk_apart(void *arg, int64_t chunk, int64_t begin, int6
             if (batch->item_now)
                 reader->ask(reader->state, next->user);
             else
-                fetch_vector(table->data + next->user * d, d);
+                cwi_fetch(table->data + next->user * d, d * (int64_t)sizeof *table->data);
         }
         if (k < 0) continue;
         const float *plus = items + pairs[k].plus * d, *minus = items + pairs[k].minus * d;
