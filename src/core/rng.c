@@ -15,7 +15,7 @@ void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t ind
     rng->left = 0;
 }
 
-static void next_block(cwi_rng *rng)
+void cwi_rng_next_block(cwi_rng *rng)
 {
     philox4x32_ctr_t counter = {
         {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]}};
@@ -24,36 +24,6 @@ static void next_block(cwi_rng *rng)
     for (int w = 0; w < 4; w++) rng->word[w] = block.v[w];
     rng->counter[0]++;
     rng->left = 4;
-}
-
-uint32_t cwi_rng_u32(cwi_rng *rng)
-{
-    if (rng->left == 0) next_block(rng);
-    return rng->word[4 - rng->left--];
-}
-
-uint64_t cwi_rng_u64(cwi_rng *rng)
-{
-    uint64_t high = cwi_rng_u32(rng);
-    return high << 32 | cwi_rng_u32(rng);
-}
-
-double cwi_rng_real(cwi_rng *rng)
-{
-    /* The middle of one of 2^52 equal cells, so neither 0 nor 1 can come out. */
-    return ((double)(cwi_rng_u64(rng) >> 12) + 0.5) * 0x1p-52;
-}
-
-/* Lemire's multiplication method (2019), 64-bit. */
-uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
-{
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)cwi_rng_u64(rng) * n;
-    if ((uint64_t)product < n) {
-        uint64_t reject_below = (0 - n) % n;
-        while ((uint64_t)product < reject_below) product = (wide)cwi_rng_u64(rng) * n;
-    }
-    return (uint64_t)(product >> 64);
 }
 
 double cwi_rng_normal(cwi_rng *rng)

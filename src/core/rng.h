@@ -43,14 +43,37 @@ typedef struct cwi_rng {
 
 void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index);
 
-uint32_t cwi_rng_u32(cwi_rng *rng);
-uint64_t cwi_rng_u64(cwi_rng *rng);
+void cwi_rng_next_block(cwi_rng *rng); /* what the functions below call when no word is left */
 
-/* uniform in the open interval (0, 1), 52 bits. */
-double cwi_rng_real(cwi_rng *rng);
+static inline uint32_t cwi_rng_u32(cwi_rng *rng)
+{
+    if (rng->left == 0) cwi_rng_next_block(rng);
+    return rng->word[4 - rng->left--];
+}
 
-/* Uniform in 0..n-1, without bias; n >= 1. */
-uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n);
+static inline uint64_t cwi_rng_u64(cwi_rng *rng)
+{
+    uint64_t high = cwi_rng_u32(rng);
+    return high << 32 | cwi_rng_u32(rng);
+}
+
+/* Uniform in the open interval (0, 1): the middle of one of 2^52 equal cells. */
+static inline double cwi_rng_real(cwi_rng *rng)
+{
+    return ((double)(cwi_rng_u64(rng) >> 12) + 0.5) * 0x1p-52;
+}
+
+/* Uniform in 0..n-1, without bias; n >= 1.  Lemire's multiplication method (2019), 64-bit. */
+static inline uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)cwi_rng_u64(rng) * n;
+    if ((uint64_t)product < n) {
+        uint64_t reject_below = (0 - n) % n;
+        while ((uint64_t)product < reject_below) product = (wide)cwi_rng_u64(rng) * n;
+    }
+    return (uint64_t)(product >> 64);
+}
 
 /* Standard normal. */
 double cwi_rng_normal(cwi_rng *rng);

@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
+enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8, PLACES_AHEAD = 32 };
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
@@ -201,8 +201,11 @@ static void touch_users(cwi_table_plan *plan, const cwi_batch *batch, int32_t *u
         int64_t row = group->first_slot, last = row + group->rows * group->slots;
         int32_t half = group->slots / 2;
         for (; row < last; row += group->slots)
-            for (int64_t s = row; s < row + half; s++)
+            for (int64_t s = row; s < row + half; s++) {
+                int64_t later = s + PLACES_AHEAD;
+                if (later < batch->n_slots) __builtin_prefetch(plan->place + batch->user[later]);
                 user_t[s] = user_t[s + half] = touch(plan, batch->user[s], 2);
+            }
     }
 }
 
