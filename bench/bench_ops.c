@@ -54,6 +54,16 @@ static const cwi_adam_step adam_step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-6f};
 
 /* ---- the operations ----------------------------------------------------------------- */
 
+static void random_blocks(const cwi_ops *ops, room *r)
+{
+    enum { BLOCKS = 64 };
+    uint32_t word[4 * BLOCKS];
+    for (int k = 0; k < PAIRS; k += BLOCKS) {
+        ops->random_blocks(1, CWI_RNG_TEST, (uint64_t)k, BLOCKS, word);
+        r->sum += word[k % BLOCKS];
+    }
+}
+
 static void dot_pairs(const cwi_ops *ops, room *r)
 {
     ops->dot_pairs(r->table, r->ia, r->table, r->ib, PAIRS, D, D, r->out, 1);
@@ -223,6 +233,7 @@ static void sum_squares(const cwi_ops *ops, room *r)
 #define BLOCK     ((double)USERS * ITEMS)
 
 static const operation operations[] = {
+    {"random_blocks", random_blocks, 16.0 * PAIRS, 80.0 * PAIRS},
     {"dot_pairs", dot_pairs, PAIRS *(2 * ROW_BYTES + 12), 2.0 * PAIRS *D},
     {"dot_apart", dot_apart, PAIRS *(2.5 * ROW_BYTES + 12), 6.0 * PAIRS *D},
     {"weighted_sum", weighted_sum, PAIRS *(ROW_BYTES + 8) + SUMS *ROW_BYTES, 2.0 * PAIRS *D},
@@ -252,7 +263,7 @@ static const operation operations[] = {
 
 enum {
     N_OPERATIONS = sizeof operations / sizeof operations[0],
-    N_ENTRIES = (sizeof(cwi_ops) - offsetof(cwi_ops, dot_pairs)) / sizeof(void (*)(void))
+    N_ENTRIES = (sizeof(cwi_ops) - offsetof(cwi_ops, random_blocks)) / sizeof(void (*)(void))
 };
 
 static void print_operation(bench *b, const operation *o, double best)

@@ -99,6 +99,11 @@ typedef struct cwi_ops {
     /* whether screen is several times as fast as score_block on this CPU */
     bool (*screen_pays)(void);
 
+    /* out[4 k] .. are the first four words of stream first + k of a seed and purpose (core/rng.h),
+     * for k in 0..n-1 */
+    void (*random_blocks)(uint64_t seed, uint32_t purpose, uint64_t first, int64_t n,
+                          uint32_t *out);
+
     /* out[k * step] = a[ia[k]] . b[ib[k]] for k in 0..n-1; the first d floats of rows that lie
      * `stride` floats apart */
     void (*dot_pairs)(const float *a, const int32_t *ia, const float *b, const int32_t *ib,

@@ -15,15 +15,27 @@ void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t ind
     rng->left = 0;
 }
 
+static void take_block(cwi_rng *rng, const uint32_t word[4])
+{
+    for (int w = 0; w < 4; w++) rng->word[w] = word[w];
+    rng->counter[0]++;
+    rng->left = 4;
+}
+
+void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index,
+                       const uint32_t word[4])
+{
+    cwi_rng_init(rng, seed, purpose, index);
+    take_block(rng, word);
+}
+
 void cwi_rng_next_block(cwi_rng *rng)
 {
     philox4x32_ctr_t counter = {
         {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]}};
     philox4x32_key_t key = {{rng->key[0], rng->key[1]}};
     philox4x32_ctr_t block = philox4x32(counter, key);
-    for (int w = 0; w < 4; w++) rng->word[w] = block.v[w];
-    rng->counter[0]++;
-    rng->left = 4;
+    take_block(rng, block.v);
 }
 
 double cwi_rng_normal(cwi_rng *rng)

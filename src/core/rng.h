@@ -43,6 +43,10 @@ typedef struct cwi_rng {
 
 void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index);
 
+/* The same where the first four words were made before (random_blocks of backend.h). */
+void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index,
+                       const uint32_t word[4]);
+
 void cwi_rng_next_block(cwi_rng *rng); /* what the functions below call when no word is left */
 
 static inline uint32_t cwi_rng_u32(cwi_rng *rng)

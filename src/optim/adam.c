@@ -20,6 +20,10 @@ enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, ROWS_AT_ONCE = 32 };
 /* The pull of a row changes slowly, once it is slow. */
 enum { SLOW = 1, PULLS_EVERY = 8 };
 
+/* Shares of a row that the L2 term may take at once where the row is written, and where it is only
+ * read, by a mean of its numbers. */
+static const float most_stepped = 1e-2f, most_read = 5e-3f;
+
 static const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
 /* Work on a tensor. */
@@ -80,7 +84,8 @@ static cw_status create_deferred(cw_context *ctx, const cwi_tensor *table, cwi_a
     out->block = make_block(table->columns, room.users > 0);
     out->blocks = cwi_alloc_zero(ctx, rows, (size_t)out->block.width * sizeof *out->blocks);
     out->reading = cwi_alloc(ctx, 1, sizeof *out->reading);
-    if (!out->mark || !out->blocks || !out->reading) return CW_NO_MEMORY;
+    out->no_slope = cwi_alloc_zero(ctx, width, sizeof *out->no_slope);
+    if (!out->mark || !out->blocks || !out->reading || !out->no_slope) return CW_NO_MEMORY;
     for (size_t r = 0; r < rows && out->block.holds_theta; r++)
         memcpy(out->blocks + (int64_t)r * out->block.width, table->data + r * width,
                width * sizeof *table->data);
@@ -128,6 +133,7 @@ void cwi_adam_clear(cwi_adam *adam)
     cwi_free(adam->mark);
     cwi_free(adam->blocks);
     cwi_free(adam->reading);
+    cwi_free(adam->no_slope);
     cwi_rooms_free(adam->rooms);
     cwi_free(adam->place);
     cwi_free(adam->user_now);
@@ -217,24 +223,35 @@ static float find_pull(const job *j, const cwi_adam_row *row)
     return j->step.decay * j->ops->adam_pull(row->theta, row->root, j->d, now);
 }
 
-static void catch_up(const job *j, int64_t row)
+/* Bring a row up to date.  Where it may be done at once, the pause before a step is all there is of
+ * the step: it neither learns nor moves.  The values go to `now` as well. */
+static void catch_up(const job *j, int64_t row, float *now)
 {
     cwi_adam *adam = j->adam;
-    if (cwi_adam_missed(adam, row) == 0) return;
-    cwi_adam_row to = row_at(j, row);
-    miss_steps(j, row, &to);
-    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, find_pull(j, &to)};
+    cwi_adam_row at = row_at(j, row);
+    int64_t missed = cwi_adam_missed(adam, row);
+    cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, missed);
+    const cwi_adam_step still = {.beta1 = 1,
+                                 .beta2 = 1,
+                                 .epsilon = (float)adam->gaps.time[adam->gaps.step].epsilon,
+                                 .decay = j->step.decay};
+    if (missed > 0 && is_light(adam->mark[row].pull, &pause, most_stepped)) {
+        j->ops->adam_late(&at, adam->no_slope, j->d, &pause, &still, now);
+    } else {
+        if (missed > 0) miss_steps(j, row, &at);
+        memcpy(now, at.theta, (size_t)j->d * sizeof *now);
+    }
+    if (missed > 0) adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, find_pull(j, &at)};
 }
 
 static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
+    float *unused = cwi_rooms_enter(j->adam->rooms);
     (void)chunk;
-    for (int64_t row = begin; row < end; row++) {
-        catch_up(j, row);
-        if (j->adam->block.holds_theta)
-            memcpy(j->theta + row * j->d, theta_at(j, row), (size_t)j->d * sizeof *j->theta);
-    }
+    for (int64_t row = begin; row < end; row++)
+        catch_up(j, row, j->adam->block.holds_theta ? j->theta + row * j->d : unused);
+    cwi_rooms_leave(j->adam->rooms, unused);
     return CW_OK;
 }
 
@@ -248,8 +265,11 @@ static int64_t row_of_place(const job *j, int64_t place)
 
 static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
+    const job *j = arg;
+    float *unused = cwi_rooms_enter(j->adam->rooms);
     (void)chunk;
-    for (int64_t place = begin; place < end; place++) catch_up(arg, row_of_place(arg, place));
+    for (int64_t place = begin; place < end; place++) catch_up(j, row_of_place(j, place), unused);
+    cwi_rooms_leave(j->adam->rooms, unused);
     return CW_OK;
 }
 
@@ -257,13 +277,12 @@ static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t
  * goes by a mean of the row here, and not into the table. */
 static bool find_pause(const job *j, int64_t row, float *keep, float *rate)
 {
-    const float most = 5e-3f;
     const cwi_adam *adam = j->adam;
     float pull = adam->mark[row].pull;
     cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, cwi_adam_missed(adam, row));
     *keep = 1.0f - pull * pause.pull_rate;
     *rate = pause.drift_rate / CWI_DRIFT_UNITS;
-    return is_light(pull, &pause, most) || pause.m_left == 1.0f;
+    return is_light(pull, &pause, most_read) || pause.m_left == 1.0f;
 }
 
 static void peek(const job *j, int64_t row, float *out)
@@ -343,12 +362,11 @@ cw_status cwi_adam_settle(cw_context *ctx, cwi_adam *adam, cwi_params *params)
 /* A row that is stepped now, after the steps that it missed. */
 static void step_late(const job *j, int64_t row, const float *gradient, float *now)
 {
-    const float most = 1e-2f;
     cwi_adam *adam = j->adam;
     cwi_adam_row at = row_at(j, row);
     int64_t missed = cwi_adam_missed(adam, row);
     cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, missed);
-    if (missed > 0 && !is_light(adam->mark[row].pull, &pause, most)) {
+    if (missed > 0 && !is_light(adam->mark[row].pull, &pause, most_stepped)) {
         miss_steps(j, row, &at);
         pause = cwi_gaps_pause(&adam->gaps, 0);
     }

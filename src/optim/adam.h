@@ -43,6 +43,7 @@ typedef struct cwi_adam {
     cwi_adam_block block; /* of each, one after the other */
     int16_t *blocks;
     float *user_now, *item_now; /* current values of rows of a batch, or NULL */
+    float *no_slope;            /* [columns] zeros */
     cwi_gaps gaps;
     cwi_rooms *rooms;             /* for gradients under way */
     struct cwi_adam_job *reading; /* what the reader of the last batch works with */

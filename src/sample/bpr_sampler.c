@@ -64,31 +64,29 @@ static int64_t draw_positive(const state *s, cwi_rng *rng)
 /* A row being drawn.  Memory is far away, so that each part of the work is done for several rows at
  * a time and asks for what the next part reads. */
 typedef struct draft {
-    cwi_rng rng;
     int64_t row;
     cwi_pair pair;
     int32_t negative;
 } draft;
 
-static void draw_first(const state *s, int64_t r, draft *d)
+static void draw_first(const state *s, cwi_rng *rng, draft *d)
 {
-    cwi_rng_init(&d->rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
-    d->row = draw_positive(s, &d->rng);
+    d->row = draw_positive(s, rng);
     __builtin_prefetch(s->training->pair + d->row);
 }
 
-static void guess_negative(const state *s, draft *d)
+static void guess_negative(const state *s, cwi_rng *rng, draft *d)
 {
     d->pair = s->training->pair[d->row];
-    d->negative = (int32_t)cwi_rng_below(&d->rng, (uint64_t)s->training->n_items);
+    d->negative = (int32_t)cwi_rng_below(rng, (uint64_t)s->training->n_items);
     __builtin_prefetch(cwi_training_trace(s->training, d->pair.user, d->negative).word);
 }
 
 /* Is there an item that the user did not have? */
-static bool settle_negative(const state *s, draft *d)
+static bool settle_negative(const state *s, cwi_rng *rng, draft *d)
 {
     return !cwi_training_has(s->training, d->pair.user, d->negative) ||
-           cwi_training_unseen(s->training, d->pair.user, &d->rng, &d->negative);
+           cwi_training_unseen(s->training, d->pair.user, rng, &d->negative);
 }
 
 /* Rows of a chunk are written from its begin on without holes. */
@@ -97,13 +95,15 @@ static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
     enum { AT_ONCE = 64 };
     state *s = arg;
     int64_t kept = begin;
+    cwi_rng rng[AT_ONCE];
     draft drafts[AT_ONCE];
     for (int64_t first = begin; first < end; first += AT_ONCE) {
         int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
-        for (int64_t c = 0; c < n; c++) draw_first(s, first + c, &drafts[c]);
-        for (int64_t c = 0; c < n; c++) guess_negative(s, &drafts[c]);
+        cwi_training_streams(s->seed, s->step, first, n, rng);
+        for (int64_t c = 0; c < n; c++) draw_first(s, &rng[c], &drafts[c]);
+        for (int64_t c = 0; c < n; c++) guess_negative(s, &rng[c], &drafts[c]);
         for (int64_t c = 0; c < n; c++) {
-            if (!settle_negative(s, &drafts[c])) continue;
+            if (!settle_negative(s, &rng[c], &drafts[c])) continue;
             s->out->user[2 * kept] = s->out->user[2 * kept + 1] = drafts[c].pair.user;
             s->out->item[2 * kept] = drafts[c].pair.item;
             s->out->item[2 * kept + 1] = drafts[c].negative;

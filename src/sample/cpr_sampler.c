@@ -108,28 +108,30 @@ static bool has_repeat(const int32_t *ids, int32_t k)
     return false;
 }
 
-/* A candidate being drawn.  Memory is far away, so that each part of the work is done for several
- * candidates at a time and asks for what the next part reads. */
-typedef struct draft {
-    cwi_rng rng;
-    int64_t row[CWI_MAX_K]; /* of the interactions */
-} draft;
+/* Candidates being drawn.  Memory is far away, so that each part of the work is done for several of
+ * them at a time and asks for what the next part reads. */
+enum { AT_ONCE = 128 };
+typedef struct drafts {
+    cwi_rng rng[AT_ONCE];
+    int64_t row[AT_ONCE * CWI_MAX_K]; /* of their interactions, k each */
+    int32_t list[AT_ONCE];            /* numbers of those that are tried */
+} drafts;
 
-static void draw_rows(const state *s, draft *d)
+static void draw_rows(const state *s, cwi_rng *rng, int64_t *row)
 {
     const cwi_training *t = s->training;
     for (int32_t j = 0; j < s->k; j++) {
-        d->row[j] = (int64_t)cwi_rng_below(&d->rng, (uint64_t)t->count);
-        __builtin_prefetch(t->pair + d->row[j], 0, SECOND_LEVEL);
+        row[j] = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
+        __builtin_prefetch(t->pair + row[j], 0, SECOND_LEVEL);
     }
 }
 
-static void fill_slots(const state *s, const draft *d, int32_t *user, int32_t *item)
+static void fill_slots(const state *s, const int64_t *row, int32_t *user, int32_t *item)
 {
     const cwi_training *t = s->training;
     int32_t k = s->k;
     for (int32_t j = 0; j < k; j++) {
-        cwi_pair pair = t->pair[d->row[j]];
+        cwi_pair pair = t->pair[row[j]];
         user[j] = user[k + j] = pair.user;
         item[j] = item[k + (j == 0 ? k - 1 : j - 1)] = pair.item;
     }
@@ -175,14 +177,14 @@ static bool is_valid(const state *s, const int32_t *user, const int32_t *item)
     return !s->all_distinct || (!has_repeat(user, k) && !has_repeat(item, k));
 }
 
-/* Try the candidates on the list once, and leave on it those that fail.  Returns how many. */
-static int64_t try_drafts(const state *s, draft *drafts, int32_t *list, int64_t n, int32_t *user,
-                          int32_t *item)
+/* Try the n candidates on the list once, and leave on it those that fail.  Returns how many. */
+static int64_t try_drafts(const state *s, drafts *d, int64_t n, int32_t *user, int32_t *item)
 {
     int64_t slots = 2 * s->k, doubtful = 0, failed = 0;
-    for (int64_t c = 0; c < n; c++) draw_rows(s, &drafts[list[c]]);
+    int32_t *list = d->list;
+    for (int64_t c = 0; c < n; c++) draw_rows(s, &d->rng[list[c]], d->row + c * s->k);
     for (int64_t c = 0; c < n; c++)
-        fill_slots(s, &drafts[list[c]], user + list[c] * slots, item + list[c] * slots);
+        fill_slots(s, d->row + c * s->k, user + list[c] * slots, item + list[c] * slots);
     for (int64_t c = 0; c < n; c++) fetch_bits(s, user + list[c] * slots, item + list[c] * slots);
     for (int64_t c = 0; c < n; c++)
         if (is_doubtful(s, user + list[c] * slots, item + list[c] * slots))
@@ -216,24 +218,19 @@ static int64_t close_holes(const state *s, const int32_t *list, int64_t n_list, 
 /* Accepted rows of a chunk are written from its begin on without holes. */
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    enum { AT_ONCE = 128 };
     const state *s = arg;
     int64_t slots = 2 * s->k, kept = begin, tried = 0;
-    draft drafts[AT_ONCE];
-    int32_t list[AT_ONCE];
+    drafts d;
     for (int64_t first = begin; first < end; first += AT_ONCE) {
         int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE, left = n;
         int32_t *user = s->user + kept * slots, *item = s->item + kept * slots;
-        for (int32_t c = 0; c < n; c++) {
-            list[c] = c;
-            cwi_rng_init(&drafts[c].rng, s->seed, CWI_RNG_SAMPLE,
-                         s->step << 24 | (uint64_t)(s->first_candidate + first + c));
-        }
+        cwi_training_streams(s->seed, s->step, s->first_candidate + first, n, d.rng);
+        for (int32_t c = 0; c < n; c++) d.list[c] = c;
         for (int attempt = 0; attempt < MAX_ATTEMPTS && left > 0; attempt++) {
             tried += left;
-            left = try_drafts(s, drafts, list, left, user, item);
+            left = try_drafts(s, &d, left, user, item);
         }
-        kept += left > 0 ? close_holes(s, list, left, n, user, item) : n;
+        kept += left > 0 ? close_holes(s, d.list, left, n, user, item) : n;
     }
     s->kept[chunk] = kept - begin;
     s->tried[chunk] = tried;

@@ -23,7 +23,7 @@ typedef struct cwi_training {
     cwi_pairs treatment; /* interactions free of bias that came with the data; may be empty */
     double *propensity;  /* [n_items] how likely an item is to be seen; NULL until it is set */
     uint64_t *bits;      /* [1 << log_words] two bits of a word for every interaction: where one is
-                            clear there was none; at least 8 bits an interaction */
+                            clear there was none; at least 12 bits an interaction */
     int log_words;
 } cwi_training;
 
@@ -54,6 +54,9 @@ static inline bool cwi_training_has(const cwi_training *training, int32_t user, 
 
 /* An item that the user did not have, uniformly; false when he had them all. */
 bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item);
+
+/* The random streams of n examples of a step, of numbers `first` and up. */
+void cwi_training_streams(uint64_t seed, uint64_t step, int64_t first, int64_t n, cwi_rng *out);
 
 enum { CWI_MAX_K = CWI_MAX_SLOTS / 2 };
 

@@ -168,7 +168,6 @@ cw_status cwi_ngcf_create(cw_context *ctx, const cwi_shape *shape, const cw_opti
                           const cwi_params *params, bool trains, cwi_ngcf *out)
 {
     cw_status status;
-    finding f = {params, out};
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
 
     *out = (cwi_ngcf){.layers = (int32_t)cwi_options_integer(options, "layers"),
@@ -177,7 +176,7 @@ cw_status cwi_ngcf_create(cw_context *ctx, const cwi_shape *shape, const cw_opti
     CW_TRY(cwi_params_expect(ctx, params, "embeddings", rows, 0, &out->tensor[0]));
     out->d = (int32_t)out->tensor[0]->columns;
     out->width = out->d / out->heads;
-    CW_TRY(visit(ctx, out->heads, out->layers, out->width, find_one, &f));
+    CW_TRY(visit(ctx, out->heads, out->layers, out->width, find_one, &(finding){params, out}));
     CW_TRY((out->is_original ? cwi_graph_create_mean : cwi_graph_create)(
         ctx, shape->train, shape->n_users, shape->n_items, &out->graph));
     out->n_nodes = out->graph.n_nodes;

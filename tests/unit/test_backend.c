@@ -198,6 +198,28 @@ static void bytes_are_screened_alike(void **state)
         for (int w = 0; w < 6; w++) check_screen(ops, ref, depths[w]);
 }
 
+static void random_blocks_are_those_of_the_streams(void **state)
+{
+    (void)state;
+    enum { MOST = 40 };
+    const uint64_t seed = 0x123456789abcdefull, first = 0xffffffffull - 20; /* carries */
+    uint32_t word[4 * MOST + 1];
+    const cwi_ops *ops;
+    size_t at = 0;
+    while ((ops = next_table(&at)) != NULL)
+        for (int64_t n = 0; n <= MOST; n++) {
+            word[4 * n] = 77;
+            ops->random_blocks(seed, CWI_RNG_TEST, first, n, word);
+            assert_int_equal(word[4 * n], 77);
+            for (int64_t k = 0; k < n; k++) {
+                cwi_rng one, with;
+                cwi_rng_init(&one, seed, CWI_RNG_TEST, first + (uint64_t)k);
+                cwi_rng_init_with(&with, seed, CWI_RNG_TEST, first + (uint64_t)k, word + 4 * k);
+                for (int w = 0; w < 9; w++) assert_int_equal(cwi_rng_u32(&one), cwi_rng_u32(&with));
+            }
+        }
+}
+
 /* At least k numbers reach the result, and hardly more. */
 static void a_number_that_enough_reach_is_found(void **state)
 {
@@ -655,6 +677,7 @@ int main(void)
         cmocka_unit_test(the_first_score_above_a_bound_is_found),
         cmocka_unit_test(bytes_are_screened_alike),
         cmocka_unit_test(a_number_that_enough_reach_is_found),
+        cmocka_unit_test(random_blocks_are_those_of_the_streams),
         cmocka_unit_test(places_are_those_of_a_sorted_list),
         cmocka_unit_test(the_reference_is_right),
         cmocka_unit_test(a_table_can_be_chosen_where_there_is_one),

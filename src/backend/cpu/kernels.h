@@ -3,13 +3,14 @@
  *
  * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
  * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME, OPS_GEMM,
- * OPS_SCREEN and OPS_SCREEN_PAYS, what score.h asks for, and vec_above(): bit l is set where number
- * l of a vector is not <= bound.
+ * OPS_SCREEN and OPS_SCREEN_PAYS, what philox.h and score.h ask for, and vec_above(): bit l is set
+ * where number l of a vector is not <= bound.
  */
 #include <math.h>
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cpu/philox.h"
 #include "backend/cpu/score.h"
 
 enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
@@ -611,6 +612,7 @@ static void places(const float *score, int32_t n, int32_t *place)
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .screen_pays = OPS_SCREEN_PAYS,
+    .random_blocks = random_blocks,
     .dot_pairs = dot_pairs,
     .dot_apart = dot_apart,
     .weighted_sum = weighted_sum,

@@ -7,6 +7,7 @@
 #include "backend/cpu/tables.h"
 
 typedef __m512 vec;
+typedef uint64_t wide __attribute__((vector_size(64)));
 
 static inline vec vec_fma(float a, vec b, vec c)
 {
@@ -16,6 +17,11 @@ static inline vec vec_fma(float a, vec b, vec c)
 static inline unsigned vec_above(const float *x, float bound)
 {
     return _mm512_cmp_ps_mask(_mm512_loadu_ps(x), _mm512_set1_ps(bound), _CMP_NLE_UQ);
+}
+
+static inline wide wide_product(wide a, uint32_t b)
+{
+    return (wide)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64(b));
 }
 
 #define TILE_ITEMS      8 /* 24 of 32 registers hold sums */

@@ -6,6 +6,7 @@
 #include "backend/cpu/tables.h"
 
 typedef float32x4_t vec, one_vec;
+typedef uint64x2_t wide;
 
 static inline vec vec_fma(float a, vec b, vec c)
 {
@@ -17,6 +18,11 @@ static inline unsigned vec_above(const float *x, float bound)
     static const uint32_t bit[4] = {1, 2, 4, 8};
     uint32x4_t not_above = vcleq_f32(vld1q_f32(x), vdupq_n_f32(bound));
     return vaddvq_u32(vbicq_u32(vld1q_u32(bit), not_above));
+}
+
+static inline wide wide_product(wide a, uint32_t b)
+{
+    return vmull_n_u32(vmovn_u64(a), b);
 }
 
 static inline one_vec one_fma(float a, one_vec b, one_vec c)

@@ -8,10 +8,17 @@ typedef struct vec {
     float lane[4];
 } vec;
 
+typedef uint64_t wide __attribute__((vector_size(8)));
+
 static inline vec vec_fma(float a, vec b, vec c)
 {
     for (int l = 0; l < 4; l++) c.lane[l] = fused(a, b.lane[l], c.lane[l]);
     return c;
+}
+
+static inline wide wide_product(wide a, uint32_t b)
+{
+    return (a & UINT32_MAX) * b;
 }
 
 static void score_one(const float *user, const float *items, int32_t n_items, int32_t d, float *out)
