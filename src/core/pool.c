@@ -1,8 +1,10 @@
 /*
  * pool.c - a small thread pool for parallel loops and one task beside them.
  *
- * Workers look for work for a moment, then sleep until some is posted; chunks of a loop are taken
- * by an atomic counter.  The caller works too, so one thread means no pool at all.
+ * Workers look for work for a moment, then sleep until some is posted.  Every thread begins with a
+ * part of the chunks of its own, so that what it fetches past the end of one chunk is what it reads
+ * in the next, and then helps with the other parts.  The caller works too, so one thread means no
+ * pool at all.
  */
 #include "core/pool.h"
 
@@ -12,13 +14,20 @@
 #include "core/mem.h"
 
 /* Loops follow each other within microseconds in training, and waking a thread takes longer. */
-enum { LOOKS = 2000 };
+enum { LOOKS = 2000, MAX_PARTS = 64 };
+
+/* Neighbouring chunks that one thread begins with, alone on its cache line. */
+typedef struct part {
+    _Alignas(64) atomic_int_fast64_t next;
+    int64_t end;
+} part;
 
 typedef struct loop {
     cwi_chunk_fn fn;
     void *arg;
     int64_t count, chunk_size, n_chunks;
-    atomic_int_fast64_t next;
+    int n_parts;
+    part parts[MAX_PARTS];
     pthread_mutex_t lock; /* guards the two below */
     int64_t failed_chunk; /* lowest failing chunk, n_chunks when none */
     cw_status status;
@@ -38,7 +47,7 @@ struct cwi_pool {
     atomic_int task_state;
     cw_status task_status;
     bool stop;
-    int n_workers;
+    int n_workers, n_started;
     pthread_t worker[CWI_MAX_THREADS];
 };
 
@@ -47,11 +56,24 @@ int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size)
     return count / chunk_size + (count % chunk_size != 0);
 }
 
-static void run_chunks(loop *work)
+/* The next chunk for a thread, which goes from part to part; -1: all are taken. */
+static int64_t take_chunk(loop *work, int *visited, int thread)
 {
-    for (;;) {
-        int64_t chunk = atomic_fetch_add(&work->next, 1);
-        if (chunk >= work->n_chunks) return;
+    for (; *visited < work->n_parts; (*visited)++) {
+        part *p = &work->parts[(thread + *visited) % work->n_parts];
+        int64_t chunk = atomic_fetch_add(&p->next, 1);
+        if (chunk < p->end) return chunk;
+    }
+    return -1;
+}
+
+/* The caller is thread 0 and begins with the lowest chunks, so that the lowest one that fails is
+ * always run. */
+static void run_chunks(loop *work, int thread)
+{
+    for (int visited = 0;;) {
+        int64_t chunk = take_chunk(work, &visited, thread);
+        if (chunk < 0) return;
         int64_t begin = chunk * work->chunk_size;
         int64_t end = begin + work->chunk_size;
         if (end > work->count) end = work->count;
@@ -89,12 +111,12 @@ static void run_task(struct cwi_pool *pool)
 }
 
 /* Help with the open loop; the lock is held before and after. */
-static void join_loop(struct cwi_pool *pool)
+static void join_loop(struct cwi_pool *pool, int thread)
 {
     loop *work = pool->work;
     atomic_fetch_add(&pool->busy, 1);
     pthread_mutex_unlock(&pool->lock);
-    run_chunks(work);
+    run_chunks(work, thread);
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_sub(&pool->busy, 1);
     pthread_cond_signal(&pool->finished);
@@ -115,13 +137,14 @@ static void *worker_main(void *arg)
     uint64_t joined = 0;
 
     pthread_mutex_lock(&pool->lock);
+    int thread = ++pool->n_started;
     while (!pool->stop) {
         uint64_t seen = atomic_load(&pool->posts);
         if (atomic_load(&pool->task_state) == TASK_POSTED) {
             run_task(pool);
         } else if (pool->work && pool->generation != joined) {
             joined = pool->generation;
-            join_loop(pool);
+            join_loop(pool, thread);
         } else {
             await_post(pool, seen);
         }
@@ -186,7 +209,7 @@ static void run_with_workers(struct cwi_pool *pool, loop *work)
     atomic_fetch_add(&pool->posts, 1);
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
-    run_chunks(work);
+    run_chunks(work, 0);
     pthread_mutex_lock(&pool->lock);
     pool->work = NULL;
     pthread_mutex_unlock(&pool->lock);
@@ -199,22 +222,33 @@ static cw_status open_pool(cw_context *ctx)
     return ctx->pool ? CW_OK : CW_NO_MEMORY;
 }
 
+/* One part for every thread. */
+static void make_parts(loop *work, int threads)
+{
+    work->n_parts = threads < MAX_PARTS ? threads : MAX_PARTS;
+    for (int p = 0; p < work->n_parts; p++) {
+        atomic_init(&work->parts[p].next, work->n_chunks * p / work->n_parts);
+        work->parts[p].end = work->n_chunks * (p + 1) / work->n_parts;
+    }
+}
+
 cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_chunk_fn fn,
                        void *arg)
 {
-    loop work = {.fn = fn,
-                 .arg = arg,
-                 .count = count,
-                 .chunk_size = chunk_size,
-                 .n_chunks = cwi_pool_chunks(count, chunk_size),
-                 .status = CW_OK};
+    loop work;
     int threads = cw_context_threads(ctx);
 
+    work.fn = fn;
+    work.arg = arg;
+    work.count = count;
+    work.chunk_size = chunk_size;
+    work.n_chunks = cwi_pool_chunks(count, chunk_size);
+    work.status = CW_OK;
     work.failed_chunk = work.n_chunks;
-    atomic_init(&work.next, 0);
+    make_parts(&work, threads);
     pthread_mutex_init(&work.lock, NULL);
     if (threads == 1 || work.n_chunks == 1) {
-        run_chunks(&work);
+        run_chunks(&work, 0);
     } else {
         work.status = open_pool(ctx);
         if (work.status == CW_OK) run_with_workers(ctx->pool, &work);

@@ -35,8 +35,8 @@ typedef struct cwi_adam_job {
     const cwi_batch *batch;
     int32_t n_users;
     const cwi_gradient *gradient;
-    int64_t first;      /* of the touched rows that a loop steps */
-    const float *whole; /* gradient of the tensor being stepped */
+    int64_t first, last; /* of the touched rows that a loop steps */
+    const float *whole;  /* gradient of the tensor being stepped */
     cwi_adam_step step;
 } job;
 
@@ -390,7 +390,7 @@ static cw_status step_touched_late(void *arg, int64_t chunk, int64_t begin, int6
         int64_t in = (k - begin) % ROWS_AT_ONCE;
         if (!g->rows && in == 0)
             g->make(g->state, k, end - k < ROWS_AT_ONCE ? end : k + ROWS_AT_ONCE, made);
-        if (k + AHEAD < end) {
+        if (k + AHEAD < j->last) {
             int64_t next = g->touched[k + AHEAD];
             fetch_row(j, next);
             cwi_fetch(root_at(j, next), j->d * (int64_t)sizeof(float));
@@ -438,11 +438,15 @@ static double sum_partial(const cwi_adam *adam, int64_t chunks)
 
 static cw_status step_deferred(cw_context *ctx, job *j)
 {
-    int64_t first = j->gradient->n_first, others = j->gradient->n_touched - first;
-    j->first = 0;
-    cw_status status = cwi_pool_for(ctx, first, ROWS_A_CHUNK, step_touched_late, j);
-    j->first = first;
-    return status == CW_OK ? cwi_pool_for(ctx, others, ROWS_A_CHUNK, step_touched_late, j) : status;
+    int64_t until[] = {j->gradient->n_first, j->gradient->n_touched};
+    cw_status status = CW_OK;
+    j->last = 0;
+    for (int loop = 0; loop < 2 && status == CW_OK; loop++) {
+        j->first = j->last;
+        j->last = until[loop];
+        status = cwi_pool_for(ctx, j->last - j->first, ROWS_A_CHUNK, step_touched_late, j);
+    }
+    return status;
 }
 
 /* *squares: sum of squares of the table before the step, NaN where not all of it is seen. */

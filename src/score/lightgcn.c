@@ -254,8 +254,8 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
         cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows, penalty);
     if (status != CW_OK) return status;
     *penalty += start_from_decay(s);
-    for (int64_t t = 0; t < s->plan.n_touched; t++) {
-        float *to = l->final + (int64_t)s->plan.touched[t] * l->d;
+    for (int64_t t = 0; t < s->plan.rows.n; t++) {
+        float *to = l->final + (int64_t)s->plan.rows.row[t] * l->d;
         for (int32_t j = 0; j < l->d; j++) to[j] += s->touched_rows[t * l->d + j];
     }
     return CW_OK;

@@ -65,11 +65,11 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 {
     state *s = opened;
     cw_status status = CW_OK;
-    *out = (cwi_gradient){.touched = s->plan.touched, .rows = s->gradient};
+    *out = (cwi_gradient){.touched = s->plan.rows.row, .rows = s->gradient};
     if (batch->item_now) {
         s->batch = batch;
         cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
-        out->n_first = s->plan.n_users;
+        out->n_first = s->plan.rows.n_users;
         out->first = batch->user_now;
         out->rows = NULL;
         out->make = make_rows;
@@ -78,7 +78,7 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
         status = cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient,
                                     &out->penalty);
     }
-    out->n_touched = s->plan.n_touched;
+    out->n_touched = s->plan.rows.n;
     return status;
 }
 

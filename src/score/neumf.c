@@ -280,12 +280,12 @@ static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const 
     cw_status status;
     cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
     float *kept = s->kept;
-    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.touched, s->plan.n_touched,
+    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
                       s->roster.place, kept));
     s->kept = s->first;
     s->first = kept;
     cwi_roster_fill(&s->roster, batch, s->table.n_users);
-    int64_t of_users = s->plan.start[s->plan.n_users]; /* their other side is an item */
+    int64_t of_users = s->plan.start[s->plan.rows.n_users]; /* their other side is an item */
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
         s->other[k] = s->roster.place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
     CW_TRY(gather_vectors(ctx, s));
@@ -427,8 +427,8 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
         CW_TRY(pass_first(ctx, s, j.head, false));
     }
     CW_TRY(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
-    *out = (cwi_gradient){.n_touched = s->plan.n_touched,
-                          .touched = s->plan.touched,
+    *out = (cwi_gradient){.n_touched = s->plan.rows.n,
+                          .touched = s->plan.rows.row,
                           .rows = s->gradient,
                           .penalty = penalty};
     memcpy(out->whole, s->whole, sizeof out->whole);

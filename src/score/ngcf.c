@@ -150,9 +150,9 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
     CW_TRY(
         cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->slope, &out->penalty));
     out->penalty += constant_penalty(s);
-    for (int64_t t = 0; t < plan->n_touched; t++) s->place[plan->touched[t]] = (int32_t)t;
+    for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = (int32_t)t;
     status = cwi_ngcf_backward(ctx, &s->net, s->place, s->slope, s->whole_of, &out->rows);
-    for (int64_t t = 0; t < plan->n_touched; t++) s->place[plan->touched[t]] = -1;
+    for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = -1;
 done:
     return status;
 }

@@ -10,20 +10,19 @@ cw_status cwi_roster_create(cw_context *ctx, int64_t n_rows, int64_t most, int64
                             cwi_roster *out)
 {
     *out = (cwi_roster){0};
+    cw_status status = cwi_idset_create(ctx, n_rows, &out->ids);
     out->place = cwi_alloc(ctx, (size_t)n_rows, sizeof *out->place);
     out->row = cwi_alloc(ctx, (size_t)most, sizeof *out->row);
     out->user_at = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user_at);
     out->item_at = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item_at);
-    if (!out->place || !out->row || !out->user_at || !out->item_at) {
-        cwi_roster_clear(out);
-        return CW_NO_MEMORY;
-    }
-    for (int64_t r = 0; r < n_rows; r++) out->place[r] = -1;
-    return CW_OK;
+    if (status == CW_OK && out->place && out->row && out->user_at && out->item_at) return CW_OK;
+    cwi_roster_clear(out);
+    return CW_NO_MEMORY;
 }
 
 void cwi_roster_clear(cwi_roster *roster)
 {
+    cwi_idset_clear(&roster->ids);
     cwi_free(roster->place);
     cwi_free(roster->row);
     cwi_free(roster->user_at);
@@ -31,24 +30,22 @@ void cwi_roster_clear(cwi_roster *roster)
     *roster = (cwi_roster){0};
 }
 
-static int32_t enlist(cwi_roster *roster, int32_t row)
-{
-    if (roster->place[row] < 0) {
-        roster->place[row] = (int32_t)roster->n;
-        roster->row[roster->n++] = row;
-    }
-    return roster->place[row];
-}
-
 void cwi_roster_fill(cwi_roster *roster, const cwi_batch *batch, int32_t n_users)
 {
-    for (int64_t t = 0; t < roster->n; t++) roster->place[roster->row[t]] = -1;
-    roster->n = 0;
-    for (int64_t k = 0; k < batch->n_slots; k++)
-        roster->user_at[k] = enlist(roster, batch->user[k]);
-    roster->n_users = roster->n;
-    for (int64_t k = 0; k < batch->n_slots; k++)
-        roster->item_at[k] = enlist(roster, n_users + batch->item[k]);
+    for (int64_t k = 0; k < batch->n_slots; k++) {
+        cwi_idset_add(&roster->ids, batch->user[k]);
+        cwi_idset_add(&roster->ids, n_users + batch->item[k]);
+    }
+    roster->n = cwi_idset_take(&roster->ids, roster->row);
+    roster->n_users = 0;
+    for (int64_t t = 0; t < roster->n; t++) {
+        roster->place[roster->row[t]] = (int32_t)t;
+        roster->n_users += roster->row[t] < n_users;
+    }
+    for (int64_t k = 0; k < batch->n_slots; k++) {
+        roster->user_at[k] = roster->place[batch->user[k]];
+        roster->item_at[k] = roster->place[n_users + batch->item[k]];
+    }
 }
 
 typedef struct job {

@@ -2,13 +2,15 @@
 #ifndef CWI_SCORE_ROSTER_H
 #define CWI_SCORE_ROSTER_H
 
+#include "core/idset.h"
 #include "sample/batch.h"
 
-/* Users first, then items, each in the order of its first slot: the order of a cwi_table_plan. */
+/* Rows of a table are users, then items; a slot (u, i) has rows u and n_users + i. */
 typedef struct cwi_roster {
-    int32_t *place; /* [rows of the table] number in the list, -1 for those not in it */
+    cwi_idset ids;  /* scratch */
+    int32_t *place; /* [rows of the table] number in the list, of those that are in it */
     int64_t n, n_users;
-    int32_t *row;               /* [n] */
+    int32_t *row;               /* [n] ascending */
     int32_t *user_at, *item_at; /* [max_slots] places of the two rows of a slot */
 } cwi_roster;
 

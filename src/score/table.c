@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8, PLACES_AHEAD = 32 };
+enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)
@@ -148,65 +148,37 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
                                 cwi_table_plan *out)
 {
-    size_t ends = 2 * (size_t)max_slots;
-    *out = (cwi_table_plan){.n_rows = n_rows, .heads = heads, .max_slots = max_slots};
-    out->place = cwi_alloc(ctx, (size_t)n_rows, sizeof *out->place);
-    out->of_slot = cwi_alloc(ctx, ends, sizeof *out->of_slot);
-    out->touched = cwi_alloc(ctx, ends, sizeof *out->touched);
-    out->start = cwi_alloc(ctx, ends + 2, sizeof *out->start);
-    out->other = cwi_alloc(ctx, ends, sizeof *out->other);
-    out->weight = cwi_alloc(ctx, ends, (size_t)heads * sizeof *out->weight);
-    if (!out->place || !out->of_slot || !out->touched || !out->start || !out->other ||
-        !out->weight) {
-        cwi_table_plan_clear(out);
-        return CW_NO_MEMORY;
-    }
-    for (int32_t r = 0; r < n_rows; r++) out->place[r] = -1;
-    return CW_OK;
+    int64_t ends = 2 * max_slots, most = ends < n_rows ? ends : n_rows;
+    *out = (cwi_table_plan){.heads = heads, .max_slots = max_slots};
+    cw_status status = cwi_roster_create(ctx, n_rows, most, max_slots, &out->rows);
+    out->start = cwi_alloc(ctx, (size_t)most + 2, sizeof *out->start);
+    out->other = cwi_alloc(ctx, (size_t)ends, sizeof *out->other);
+    out->weight = cwi_alloc(ctx, (size_t)ends, (size_t)heads * sizeof *out->weight);
+    if (status == CW_OK && out->start && out->other && out->weight) return CW_OK;
+    cwi_table_plan_clear(out);
+    return CW_NO_MEMORY;
 }
 
 void cwi_table_plan_clear(cwi_table_plan *plan)
 {
-    cwi_free(plan->place);
-    cwi_free(plan->of_slot);
-    cwi_free(plan->touched);
+    cwi_roster_clear(&plan->rows);
     cwi_free(plan->start);
     cwi_free(plan->other);
     cwi_free(plan->weight);
     *plan = (cwi_table_plan){0};
 }
 
-/* Count more contributions of a row; counts stand two places up, as in a counting sort.  Returns
- * the row's number. */
-static int32_t touch(cwi_table_plan *plan, int32_t row, int64_t contributions)
+/* Where contributions of the rows begin; one place up, so that putting them moves every start to
+ * where it belongs. */
+static void count_contributions(cwi_table_plan *plan, int64_t slots)
 {
-    int32_t t = plan->place[row];
-    if (t < 0) {
-        t = plan->place[row] = (int32_t)plan->n_touched;
-        plan->touched[t] = row;
-        plan->start[t + 2] = 0;
-        plan->n_touched++;
+    const cwi_roster *rows = &plan->rows;
+    memset(plan->start, 0, (size_t)(rows->n + 2) * sizeof *plan->start);
+    for (int64_t s = 0; s < slots; s++) {
+        plan->start[rows->user_at[s] + 2]++;
+        plan->start[rows->item_at[s] + 2]++;
     }
-    plan->start[t + 2] += contributions;
-    return t;
-}
-
-/* Numbers of the users of all slots; those of a pair of slots are the same. */
-static void touch_users(cwi_table_plan *plan, const cwi_batch *batch, int32_t *user_t)
-{
-    for (int64_t s = 0; s < batch->n_slots && !batch->is_paired; s++)
-        user_t[s] = touch(plan, batch->user[s], 1);
-    for (int g = 0; g < batch->n_groups && batch->is_paired; g++) {
-        const cwi_group *group = &batch->group[g];
-        int64_t row = group->first_slot, last = row + group->rows * group->slots;
-        int32_t half = group->slots / 2;
-        for (; row < last; row += group->slots)
-            for (int64_t s = row; s < row + half; s++) {
-                int64_t later = s + PLACES_AHEAD;
-                if (later < batch->n_slots) __builtin_prefetch(plan->place + batch->user[later]);
-                user_t[s] = user_t[s + half] = touch(plan, batch->user[s], 2);
-            }
-    }
+    for (int64_t t = 0; t < rows->n; t++) plan->start[t + 2] += plan->start[t + 1];
 }
 
 static void put(cwi_table_plan *plan, int32_t t, int32_t other, const float *slope)
@@ -219,22 +191,16 @@ static void put(cwi_table_plan *plan, int32_t t, int32_t other, const float *slo
 void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
                          const float *slope)
 {
-    int64_t slots = batch->n_slots;
-    int32_t *user_t = plan->of_slot, *item_t = user_t + slots;
+    const cwi_roster *rows = &plan->rows;
     const int32_t *items = batch->item_now ? batch->item_place : batch->item;
-    const int32_t *users = batch->item_now ? user_t : batch->user;
+    const int32_t *users = batch->item_now ? rows->user_at : batch->user;
 
-    plan->n_touched = 0;
-    plan->start[0] = plan->start[1] = 0;
-    touch_users(plan, batch, user_t);
-    plan->n_users = plan->n_touched;
-    for (int64_t s = 0; s < slots; s++) item_t[s] = touch(plan, table->n_users + batch->item[s], 1);
-    for (int64_t t = 0; t < plan->n_touched; t++) plan->start[t + 2] += plan->start[t + 1];
-    for (int64_t s = 0; s < slots; s++) {
-        put(plan, user_t[s], items[s], slope + s * plan->heads);
-        put(plan, item_t[s], users[s], slope + s * plan->heads);
+    cwi_roster_fill(&plan->rows, batch, table->n_users);
+    count_contributions(plan, batch->n_slots);
+    for (int64_t s = 0; s < batch->n_slots; s++) {
+        put(plan, rows->user_at[s], items[s], slope + s * plan->heads);
+        put(plan, rows->item_at[s], users[s], slope + s * plan->heads);
     }
-    for (int64_t t = 0; t < plan->n_touched; t++) plan->place[plan->touched[t]] = -1;
 }
 
 /* Rows of one side from the vectors of the other. */
@@ -258,10 +224,10 @@ void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi
     const float *users = batch->item_now ? batch->user_now : table->data;
     const float *items =
         batch->item_now ? batch->item_now : table->data + (int64_t)table->n_users * table->d;
-    int64_t users_end = end < plan->n_users ? end : plan->n_users;
-    int64_t items_begin = begin > plan->n_users ? begin : plan->n_users;
-    sum_side(plan, items, table->d, begin, users_end, plan->n_users, out);
-    sum_side(plan, users, table->d, items_begin, end, plan->n_touched,
+    int64_t users_end = end < plan->rows.n_users ? end : plan->rows.n_users;
+    int64_t items_begin = begin > plan->rows.n_users ? begin : plan->rows.n_users;
+    sum_side(plan, items, table->d, begin, users_end, plan->rows.n_users, out);
+    sum_side(plan, users, table->d, items_begin, end, plan->rows.n,
              out + (items_begin - begin) * table->d);
 }
 
@@ -284,7 +250,7 @@ cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const 
                              const cwi_batch *batch, float *rows)
 {
     job j = {plan, table, batch, rows};
-    return cwi_pool_for(ctx, plan->n_touched, ROWS_A_CHUNK, sum_chunk, &j);
+    return cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, sum_chunk, &j);
 }
 
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
@@ -307,7 +273,7 @@ cw_status cwi_table_penalise(cw_context *ctx, const cwi_table_plan *plan, const 
     for (; extra && status == CW_OK; extra = extra->next) {
         double value = 0;
         if (!extra->penalty) continue;
-        status = extra->penalty->add(ctx, extra->state, batch, plan->touched, plan->n_touched,
+        status = extra->penalty->add(ctx, extra->state, batch, plan->rows.row, plan->rows.n,
                                      table->data, table->d, rows, &value);
         *penalty += value;
     }

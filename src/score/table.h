@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "core/rooms.h"
+#include "score/roster.h"
 #include "score/score.h"
 
 /* Vectors of all nodes, users first, and how to read them: every head has d / heads columns. */
@@ -30,23 +31,16 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
                          bool owned, cwi_ranker *out);
 
-/*
- * Rows of the table are users, then items: slot (u, i) touches rows u and n_users + i.  For every
- * touched row its contributions are listed in slot order, so that sums do not depend on threads.
- */
+/* For every row that a batch touches its contributions are listed in slot order, so that sums do
+ * not depend on threads. */
 typedef struct cwi_table_plan {
-    int32_t n_rows; /* of the table */
     int32_t heads;
     int64_t max_slots;
-    int32_t *place;   /* [n_rows] scratch: number of a touched row, -1 else */
-    int32_t *of_slot; /* [2 * max_slots] scratch: numbers of the rows of users, then items */
-    int64_t n_users;  /* touched rows of users, which come first */
-    int64_t n_touched;
-    int32_t *touched; /* [2 * max_slots] each side by first slots */
-    int64_t *start;   /* [2 * max_slots + 2] contributions of touched row t */
-    int32_t *other;   /* [2 * max_slots] the item or user on the other side of the slot; where the
-                         table is behind, its place in the batch's item_now or user_now */
-    float *weight;    /* [heads][2 * max_slots] the slope of the slot */
+    cwi_roster rows;
+    int64_t *start; /* [rows + 2] contributions of a row */
+    int32_t *other; /* [2 * max_slots] the item or user on the other side of the slot; where the
+                       table is behind, its place in the batch's item_now or user_now */
+    float *weight;  /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,

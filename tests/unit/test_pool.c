@@ -35,9 +35,10 @@ static void sums_do_not_depend_on_the_threads(void **state)
     listener_init(&l);
     assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
     double one = harmonic_sum(l.ctx);
-    for (int threads = 2; threads <= 5; threads++) {
-        assert_int_equal(cw_context_set_threads(l.ctx, threads), CW_OK);
-        assert_int_equal(cw_context_threads(l.ctx), threads);
+    const int counts[] = {2, 3, 4, 5, 100};
+    for (int c = 0; c < 5; c++) {
+        assert_int_equal(cw_context_set_threads(l.ctx, counts[c]), CW_OK);
+        assert_int_equal(cw_context_threads(l.ctx), counts[c]);
         for (int again = 0; again < 20; again++) assert_true(harmonic_sum(l.ctx) == one);
     }
     listener_clear(&l);
