@@ -60,7 +60,7 @@ static void random_blocks(const cwi_ops *ops, room *r)
     uint32_t word[4 * BLOCKS];
     for (int k = 0; k < PAIRS; k += BLOCKS) {
         ops->random_blocks(1, CWI_RNG_TEST, (uint64_t)k, BLOCKS, word);
-        r->sum += word[k % BLOCKS];
+        r->sum += word[0];
     }
 }
 

@@ -224,34 +224,36 @@ static float find_pull(const job *j, const cwi_adam_row *row)
 }
 
 /* Bring a row up to date.  Where it may be done at once, the pause before a step is all there is of
- * the step: it neither learns nor moves.  The values go to `now` as well. */
-static void catch_up(const job *j, int64_t row, float *now)
+ * the step: it neither learns nor moves.  `room` is that of a row. */
+static void catch_up(const job *j, int64_t row, float *room)
 {
     cwi_adam *adam = j->adam;
     cwi_adam_row at = row_at(j, row);
     int64_t missed = cwi_adam_missed(adam, row);
+    if (missed == 0) return;
     cwi_adam_pause pause = cwi_gaps_pause(&adam->gaps, missed);
     const cwi_adam_step still = {.beta1 = 1,
                                  .beta2 = 1,
                                  .epsilon = (float)adam->gaps.time[adam->gaps.step].epsilon,
                                  .decay = j->step.decay};
-    if (missed > 0 && is_light(adam->mark[row].pull, &pause, most_stepped)) {
-        j->ops->adam_late(&at, adam->no_slope, j->d, &pause, &still, now);
-    } else {
-        if (missed > 0) miss_steps(j, row, &at);
-        memcpy(now, at.theta, (size_t)j->d * sizeof *now);
-    }
-    if (missed > 0) adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, find_pull(j, &at)};
+    if (is_light(adam->mark[row].pull, &pause, most_stepped))
+        j->ops->adam_late(&at, adam->no_slope, j->d, &pause, &still, room);
+    else
+        miss_steps(j, row, &at);
+    adam->mark[row] = (cwi_adam_mark){(uint32_t)adam->gaps.step, find_pull(j, &at)};
 }
 
 static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    float *unused = cwi_rooms_enter(j->adam->rooms);
+    float *room = cwi_rooms_enter(j->adam->rooms);
     (void)chunk;
-    for (int64_t row = begin; row < end; row++)
-        catch_up(j, row, j->adam->block.holds_theta ? j->theta + row * j->d : unused);
-    cwi_rooms_leave(j->adam->rooms, unused);
+    for (int64_t row = begin; row < end; row++) {
+        catch_up(j, row, room);
+        if (j->adam->block.holds_theta)
+            memcpy(j->theta + row * j->d, theta_at(j, row), (size_t)j->d * sizeof *j->theta);
+    }
+    cwi_rooms_leave(j->adam->rooms, room);
     return CW_OK;
 }
 
@@ -266,10 +268,10 @@ static int64_t row_of_place(const job *j, int64_t place)
 static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    float *unused = cwi_rooms_enter(j->adam->rooms);
+    float *room = cwi_rooms_enter(j->adam->rooms);
     (void)chunk;
-    for (int64_t place = begin; place < end; place++) catch_up(j, row_of_place(j, place), unused);
-    cwi_rooms_leave(j->adam->rooms, unused);
+    for (int64_t place = begin; place < end; place++) catch_up(j, row_of_place(j, place), room);
+    cwi_rooms_leave(j->adam->rooms, room);
     return CW_OK;
 }
 

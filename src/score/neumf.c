@@ -26,8 +26,9 @@ typedef struct state {
     int n_tensors;
     cwi_tower tower[CWI_MAX_TOWERS];
     int32_t first_width; /* the first layers of all heads side by side */
-    cwi_roster roster;
+    cwi_roster scored;   /* rows of the batch when it was scored */
     cwi_table_plan plan;
+    const cwi_roster *roster;      /* rows at hand: those that were scored, or those of the plan */
     int32_t *other;                /* [2 * max_slots] plan.other as places of the roster */
     float *vectors;                /* [most][d] rows of the table */
     float *first, *kept;           /* [most][first_width] A and B; scratch of the same size */
@@ -53,7 +54,7 @@ static void close_state(void *opened)
 {
     state *s = opened;
     if (!s) return;
-    cwi_roster_clear(&s->roster);
+    cwi_roster_clear(&s->scored);
     cwi_table_plan_clear(&s->plan);
     cwi_free(s->other);
     cwi_free(s->vectors);
@@ -125,7 +126,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
         (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads, NULL};
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
-    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->roster));
+    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->scored));
     CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     CW_TRY(create_rows(ctx, (size_t)most, (size_t)max_slots, s));
     CW_TRY(create_gradients(ctx, params, s));
@@ -142,14 +143,15 @@ done:
 
 static cw_status gather_vectors(cw_context *ctx, state *s)
 {
-    return cwi_gather(ctx, s->table.data, s->table.d, s->roster.row, s->roster.n, NULL, s->vectors);
+    return cwi_gather(ctx, s->table.data, s->table.d, s->roster->row, s->roster->n, NULL,
+                      s->vectors);
 }
 
 /* Users, or items, of what is kept per row of the roster. */
 static cwi_matrix side_of(const state *s, float *data, int32_t width, bool is_user)
 {
-    int64_t first = is_user ? 0 : s->roster.n_users;
-    int64_t rows = is_user ? s->roster.n_users : s->roster.n - s->roster.n_users;
+    int64_t first = is_user ? 0 : s->roster->n_users;
+    int64_t rows = is_user ? s->roster->n_users : s->roster->n - s->roster->n_users;
     return (cwi_matrix){data + first * width, rows, width, width};
 }
 
@@ -205,7 +207,7 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
     const slots *j = arg;
     const state *s = j->s;
     int32_t heads = s->table.heads;
-    const int32_t *user = s->roster.user_at + begin, *item = s->roster.item_at + begin;
+    const int32_t *user = s->roster->user_at + begin, *item = s->roster->item_at + begin;
     (void)chunk;
     for (int h = 0; h < heads; h++) {
         const cwi_tower *tower = &s->tower[h];
@@ -229,8 +231,8 @@ static cwi_floors climb(const slots *j, int64_t begin, int64_t end, float *out)
     for (int64_t r = 0; r < end - begin; r++) {
         int64_t slot = j->first + begin + r;
         const float *first = s->first + (int64_t)j->head * tower->size[0];
-        const float *a = first + (int64_t)s->roster.user_at[slot] * s->first_width;
-        const float *b = first + (int64_t)s->roster.item_at[slot] * s->first_width;
+        const float *a = first + (int64_t)s->roster->user_at[slot] * s->first_width;
+        const float *b = first + (int64_t)s->roster->item_at[slot] * s->first_width;
         float *z = cwi_row(&mine.z[0], r);
         for (int32_t m = 0; m < tower->size[0]; m++) {
             float sum = a[m] + b[m];
@@ -260,7 +262,8 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
     state *s = opened;
     slots j = {.s = s, .ops = cwi_ops_best(), .score = out};
 
-    cwi_roster_fill(&s->roster, batch, s->table.n_users);
+    cwi_roster_fill(&s->scored, batch, s->table.n_users);
+    s->roster = &s->scored;
     CW_TRY(enter(ctx, s));
     CW_TRY(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
     for (j.head = 0; j.head < s->table.heads && s->floor; j.head++)
@@ -281,13 +284,13 @@ static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const 
     cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
     float *kept = s->kept;
     CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
-                      s->roster.place, kept));
+                      s->scored.place, kept));
     s->kept = s->first;
     s->first = kept;
-    cwi_roster_fill(&s->roster, batch, s->table.n_users);
+    s->roster = &s->plan.rows;
     int64_t of_users = s->plan.start[s->plan.rows.n_users]; /* their other side is an item */
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
-        s->other[k] = s->roster.place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
+        s->other[k] = s->roster->place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
     CW_TRY(gather_vectors(ctx, s));
 done:
     return status;
@@ -300,9 +303,9 @@ static cw_status pass_product(cw_context *ctx, state *s, int head)
     const cwi_tower *tower = &s->tower[head];
     int32_t d = tower->d;
     float *h = s->whole[tower->first_tensor + 2 * tower->n_layers];
-    cwi_matrix rows = {s->gradient + head * d, s->roster.n, d, s->table.d};
-    cwi_matrix sums = cwi_rows_of(&rows, 0, s->roster.n_users);
-    cwi_matrix users = {s->vectors + head * d, s->roster.n_users, d, s->table.d};
+    cwi_matrix rows = {s->gradient + head * d, s->roster->n, d, s->table.d};
+    cwi_matrix sums = cwi_rows_of(&rows, 0, s->roster->n_users);
+    cwi_matrix users = {s->vectors + head * d, s->roster->n_users, d, s->table.d};
     CW_TRY(cwi_columns_sum(ctx, &users, &sums, h));
     CW_TRY(cwi_columns_scale(ctx, &rows, tower->product));
 done:
@@ -333,9 +336,9 @@ static cw_status pass_single(cw_context *ctx, slots *j)
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
-    cwi_matrix first = {s->first + j->head * size, s->roster.n, size, s->first_width};
-    cwi_matrix slopes = {s->first_slope + j->head * size, s->roster.n, size, s->first_width};
-    CW_TRY(cwi_pool_for(ctx, s->roster.n, ROWS_A_CHUNK, gate_chunk, j));
+    cwi_matrix first = {s->first + j->head * size, s->roster->n, size, s->first_width};
+    cwi_matrix slopes = {s->first_slope + j->head * size, s->roster->n, size, s->first_width};
+    CW_TRY(cwi_pool_for(ctx, s->roster->n, ROWS_A_CHUNK, gate_chunk, j));
     CW_TRY(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
     CW_TRY(cwi_columns_scale(ctx, &slopes, tower->last));
 done:
@@ -364,7 +367,7 @@ static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
-    cwi_matrix to = {s->first_slope + j->head * size, s->roster.n, size, s->first_width};
+    cwi_matrix to = {s->first_slope + j->head * size, s->roster->n, size, s->first_width};
     for (int64_t t = 0; t < to.rows; t++) memset(cwi_row(&to, t), 0, (size_t)size * sizeof(float));
     for (j->first = 0; j->first < n_slots; j->first += SLOTS_A_ROUND) {
         int64_t count = round_length(j->first, n_slots);
@@ -376,8 +379,8 @@ static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
         CW_TRY(cwi_tower_gradient(ctx, tower, &floors, &slopes,
                                   j->slope + j->first * s->table.heads + j->head, s->table.heads,
                                   s->whole, s->work));
-        CW_TRY(cwi_columns_scatter(ctx, &slopes.z[0], s->roster.user_at + j->first,
-                                   s->roster.item_at + j->first, &to));
+        CW_TRY(cwi_columns_scatter(ctx, &slopes.z[0], s->roster->user_at + j->first,
+                                   s->roster->item_at + j->first, &to));
     }
     status = CW_OK;
 done:

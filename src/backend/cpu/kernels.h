@@ -16,7 +16,7 @@
 enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
- * called from memory.  Wide blocks read more of a row at a time, which whole_lanes more than that
+ * called from memory.  Wide blocks read more of a row at a time, which counts more than that
  * all sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block,
  * so that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
  * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
