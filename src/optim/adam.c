@@ -15,7 +15,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, ROWS_AT_ONCE = 32 };
+enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, TOUCHED_A_CHUNK = 64, ROWS_AT_ONCE = 32 };
 
 /* The pull of a row changes slowly, once it is slow. */
 enum { SLOW = 1, PULLS_EVERY = 8 };
@@ -446,7 +446,7 @@ static cw_status step_deferred(cw_context *ctx, job *j)
     for (int loop = 0; loop < 2 && status == CW_OK; loop++) {
         j->first = j->last;
         j->last = until[loop];
-        status = cwi_pool_for(ctx, j->last - j->first, ROWS_A_CHUNK, step_touched_late, j);
+        status = cwi_pool_for(ctx, j->last - j->first, TOUCHED_A_CHUNK, step_touched_late, j);
     }
     return status;
 }

@@ -115,6 +115,7 @@ typedef struct drafts {
     cwi_rng rng[AT_ONCE];
     int64_t row[AT_ONCE * CWI_MAX_K]; /* of their interactions, k each */
     int32_t list[AT_ONCE];            /* numbers of those that are tried */
+    uint32_t doubts[AT_ONCE];         /* of those of the list that may fail */
 } drafts;
 
 static void draw_rows(const state *s, cwi_rng *rng, int64_t *row)
@@ -145,35 +146,39 @@ __attribute__((always_inline)) static inline void fetch_bits(const state *s, con
                            SECOND_LEVEL);
 }
 
-/* Might a crossed pair be observed?  The user's list, which tells, is asked for in two parts: where
- * it lies, then what is on it. */
-static bool is_doubtful(const state *s, const int32_t *user, const int32_t *item)
+/* Crossed pairs that may be observed, as bits.  The user's list, which tells, is asked for in two
+ * parts: where it lies, then what is on it. */
+static uint32_t find_doubts(const state *s, const int32_t *user, const int32_t *item)
 {
-    bool doubt = false;
+    uint32_t doubts = 0;
     for (int32_t j = 0; j < s->k; j++) {
         cwi_trace trace = cwi_training_trace(s->training, user[j], item[s->k + j]);
         if ((*trace.word & trace.bits) != trace.bits) continue;
         __builtin_prefetch(s->training->by_user.start + user[j]);
-        doubt = true;
+        doubts |= 1u << j;
     }
-    return doubt || s->all_distinct;
+    return doubts;
 }
 
-__attribute__((always_inline)) static inline void fetch_lists(const state *s, const int32_t *user)
+__attribute__((always_inline)) static inline void fetch_lists(const state *s, const int32_t *user,
+                                                              uint32_t doubts)
 {
     enum { LINE = 16, LINES = 4 };
     const cwi_csr *lists = &s->training->by_user;
-    for (int32_t j = 0; j < s->k; j++)
-        for (int line = 0; line < LINES; line++)
-            __builtin_prefetch(lists->value + lists->start[user[j]] + line * LINE);
+    for (; doubts; doubts &= doubts - 1) {
+        const int32_t *list = lists->value + lists->start[user[__builtin_ctz(doubts)]];
+        for (int line = 0; line < LINES; line++) __builtin_prefetch(list + line * LINE);
+    }
 }
 
 /* Is no crossed pair observed? */
-static bool is_valid(const state *s, const int32_t *user, const int32_t *item)
+static bool is_valid(const state *s, const int32_t *user, const int32_t *item, uint32_t doubts)
 {
     int32_t k = s->k;
-    for (int32_t j = 0; j < k; j++)
-        if (cwi_training_has(s->training, user[j], item[k + j])) return false;
+    for (; doubts; doubts &= doubts - 1) {
+        int j = __builtin_ctz(doubts);
+        if (cwi_csr_has(&s->training->by_user, user[j], item[k + j])) return false;
+    }
     return !s->all_distinct || (!has_repeat(user, k) && !has_repeat(item, k));
 }
 
@@ -186,12 +191,16 @@ static int64_t try_drafts(const state *s, drafts *d, int64_t n, int32_t *user, i
     for (int64_t c = 0; c < n; c++)
         fill_slots(s, d->row + c * s->k, user + list[c] * slots, item + list[c] * slots);
     for (int64_t c = 0; c < n; c++) fetch_bits(s, user + list[c] * slots, item + list[c] * slots);
-    for (int64_t c = 0; c < n; c++)
-        if (is_doubtful(s, user + list[c] * slots, item + list[c] * slots))
-            list[doubtful++] = list[c];
-    for (int64_t c = 0; c < doubtful; c++) fetch_lists(s, user + list[c] * slots);
+    for (int64_t c = 0; c < n; c++) {
+        uint32_t doubts = find_doubts(s, user + list[c] * slots, item + list[c] * slots);
+        if (!doubts && !s->all_distinct) continue;
+        d->doubts[doubtful] = doubts;
+        list[doubtful++] = list[c];
+    }
+    for (int64_t c = 0; c < doubtful; c++) fetch_lists(s, user + list[c] * slots, d->doubts[c]);
     for (int64_t c = 0; c < doubtful; c++)
-        if (!is_valid(s, user + list[c] * slots, item + list[c] * slots)) list[failed++] = list[c];
+        if (!is_valid(s, user + list[c] * slots, item + list[c] * slots, d->doubts[c]))
+            list[failed++] = list[c];
     return failed;
 }
 

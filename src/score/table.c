@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/pool.h"
 
-enum { SLOTS_A_CHUNK = 1024, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
+enum { SLOTS_A_CHUNK = 512, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
 
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params)

@@ -18,9 +18,8 @@ enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 /* Of products with a sparse matrix: columns summed at once, and how many entries ahead rows are
  * called from memory.  Wide blocks read more of a row at a time, which counts more than that
  * all sums fit the registers of narrow instruction sets.  Walking the whole matrix once per block,
- * so that less of the table is in use at a time, is slower.  Loops of 16 columns or fewer are taken
- * apart by gcc before it makes vectors of them, so the narrowest block has 32. */
-enum { WIDE = 128, MEDIUM = 64, NARROW = 32, ENTRIES_AHEAD = 16 };
+ * so that less of the table is in use at a time, is slower. */
+enum { WIDE = 128, MEDIUM = 64, ENTRIES_AHEAD = 16 };
 
 /* Numbers side by side, and halves of them. */
 typedef float lanes __attribute__((vector_size(4 * LANES)));
@@ -30,6 +29,11 @@ typedef int16_t half_lanes __attribute__((vector_size(2 * LANES)));
 typedef int16_t half_lanes_at __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 typedef float lanes8 __attribute__((vector_size(32)));
 typedef float lanes4 __attribute__((vector_size(16)));
+
+/* As many numbers as fit one register: gcc keeps arrays of these in registers, wider ones not. */
+typedef float native __attribute__((vector_size(sizeof(vec))));
+typedef float native_at __attribute__((vector_size(sizeof(vec)), aligned(4), may_alias));
+enum { NATIVE = sizeof(native) / sizeof(float) };
 
 static inline const lanes_at *load(const float *from)
 {
@@ -128,31 +132,59 @@ static void weighted_sum(const float *table, int32_t d, int32_t stride, const in
     }
 }
 
+/* What a row of a product reads some entries later. */
+__attribute__((always_inline)) static inline const float *
+from_later(const cwi_sparse *a, const cwi_product *p, int64_t e, int64_t last)
+{
+    int64_t later = e + ENTRIES_AHEAD < last ? e + ENTRIES_AHEAD : last;
+    return p->from + (int64_t)a->column[later] * p->stride;
+}
+
 /* Columns j .. j + width - 1 of one row of a product.  Where width is constant the sums stay in
  * registers, so it has to be inlined. */
 __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a,
                                                              const cwi_product *p, int64_t r,
                                                              int64_t last, int32_t j, int32_t width)
 {
-    float sum[WIDE];
-    int64_t begin = a->start[r], end = a->start[r + 1], at = r * p->stride + j;
-    for (int32_t l = 0; l < width && begin == end; l++) sum[l] = 0;
-    for (int64_t e = begin; e < end; e++) {
-        const float *restrict from = p->from + (int64_t)a->column[e] * p->stride + j;
-        int64_t later = e + ENTRIES_AHEAD < last ? e + ENTRIES_AHEAD : last;
-        const float *ahead = p->from + (int64_t)a->column[later] * p->stride + j;
+    native sum[WIDE / NATIVE];
+    int64_t at = r * p->stride + j;
+    int vecs = width / NATIVE;
+#pragma GCC unroll 32
+    for (int v = 0; v < vecs; v++) sum[v] = (native){0};
+    for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
+        const native_at *from =
+            (const native_at *)(p->from + (int64_t)a->column[e] * p->stride + j);
+        const float *ahead = from_later(a, p, e, last) + j;
         float w = a->weight[e];
+#pragma GCC unroll 8
         for (int32_t l = 0; l < width; l += LANES) __builtin_prefetch(ahead + l);
-        if (e == begin)
-            for (int32_t l = 0; l < width; l++) sum[l] = w * from[l];
-        else
-            for (int32_t l = 0; l < width; l++) sum[l] += w * from[l];
+#pragma GCC unroll 32
+        for (int v = 0; v < vecs; v++) sum[v] += w * from[v];
     }
-    if (p->add)
-        for (int32_t l = 0; l < width; l++) sum[l] += p->add[at + l];
-    if (p->scale != 1)
-        for (int32_t l = 0; l < width; l++) sum[l] *= p->scale;
-    for (int32_t l = 0; l < width; l++) p->to[at + l] = sum[l];
+#pragma GCC unroll 32
+    for (int v = 0; v < vecs; v++) {
+        if (p->add) sum[v] += ((const native_at *)(p->add + at))[v];
+        if (p->scale != 1) sum[v] *= p->scale;
+        ((native_at *)(p->to + at))[v] = sum[v];
+    }
+}
+
+/* The columns from j on, fewer than LANES. */
+static void sparse_rest(const cwi_sparse *a, const cwi_product *p, int64_t r, int64_t last,
+                        int32_t j)
+{
+    float sum[LANES] = {0};
+    int32_t width = p->d - j;
+    int64_t at = r * p->stride + j;
+    for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
+        const float *from = p->from + (int64_t)a->column[e] * p->stride + j;
+        __builtin_prefetch(from_later(a, p, e, last) + j);
+        for (int32_t l = 0; l < width; l++) sum[l] += a->weight[e] * from[l];
+    }
+    for (int32_t l = 0; l < width; l++) {
+        if (p->add) sum[l] += p->add[at + l];
+        p->to[at + l] = p->scale == 1 ? sum[l] : sum[l] * p->scale;
+    }
 }
 
 static void sparse_rows(const cwi_sparse *a, const cwi_product *product, int64_t begin, int64_t end)
@@ -165,9 +197,9 @@ static void sparse_rows(const cwi_sparse *a, const cwi_product *product, int64_t
         for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, WIDE);
     for (; j + MEDIUM <= p.d; j += MEDIUM)
         for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, MEDIUM);
-    for (; j + NARROW <= p.d; j += NARROW)
-        for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, NARROW);
-    for (int64_t r = begin; r < end && j < p.d; r++) sparse_row(a, &p, r, last, j, p.d - j);
+    for (; j + LANES <= p.d; j += LANES)
+        for (int64_t r = begin; r < end; r++) sparse_row(a, &p, r, last, j, LANES);
+    for (int64_t r = begin; r < end && j < p.d; r++) sparse_rest(a, &p, r, last, j);
 }
 
 /* What is not a number stays so. */
