@@ -21,19 +21,29 @@ enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
  * so that less of the table is in use at a time, is slower. */
 enum { WIDE = 128, MEDIUM = 64, ENTRIES_AHEAD = 16 };
 
-/* Numbers side by side, and halves of them. */
+/* Numbers side by side. */
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef float lanes_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t whole_lanes __attribute__((vector_size(4 * LANES)));
-typedef int16_t half_lanes __attribute__((vector_size(2 * LANES)));
-typedef int16_t half_lanes_at __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 typedef float lanes8 __attribute__((vector_size(32)));
 typedef float lanes4 __attribute__((vector_size(16)));
 
-/* As many numbers as fit one register: gcc keeps arrays of these in registers, wider ones not. */
-typedef float native __attribute__((vector_size(sizeof(vec))));
-typedef float native_at __attribute__((vector_size(sizeof(vec)), aligned(4), may_alias));
-enum { NATIVE = sizeof(native) / sizeof(float) };
+/* As many numbers as fit one register: gcc keeps these in registers, wider ones on the stack. */
+enum { NATIVE = sizeof(vec) / sizeof(float), PARTS = LANES / NATIVE };
+typedef float native __attribute__((vector_size(4 * NATIVE)));
+typedef float native_at __attribute__((vector_size(4 * NATIVE), aligned(4), may_alias));
+typedef int32_t native_whole __attribute__((vector_size(4 * NATIVE)));
+typedef int16_t native_half_at __attribute__((vector_size(2 * NATIVE), aligned(2), may_alias));
+
+/* LANES partial sums. */
+typedef struct sums {
+    native part[PARTS];
+} sums;
+
+static inline const native_at *natives(const float *from)
+{
+    return (const native_at *)from;
+}
 
 static inline const lanes_at *load(const float *from)
 {
@@ -45,12 +55,6 @@ static inline void load_some(const float *from, int64_t n, lanes *out)
 {
     *out = (lanes){0};
     memcpy(out, from, (size_t)n * sizeof *from);
-}
-
-__attribute__((always_inline)) static inline void to_lanes(const int16_t *from, lanes *out)
-{
-    half_lanes x = *(const half_lanes_at *)from;
-    *out = __builtin_convertvector(__builtin_convertvector(x, whole_lanes), lanes);
 }
 
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
@@ -71,17 +75,30 @@ static inline float fold_array(const float *sum)
     return fold(&x);
 }
 
+static inline float fold_sums(const sums *sum)
+{
+    return fold_array((const float *)sum);
+}
+
+/* LANES products. */
+__attribute__((always_inline)) static inline void add_dot(const float *a, const float *b, sums *sum)
+{
+#pragma GCC unroll 4
+    for (int p = 0; p < PARTS; p++) sum->part[p] += natives(a)[p] * natives(b)[p];
+}
+
 static inline float dot(const float *a, const float *b, int32_t d)
 {
-    lanes sum = {0}, x, y;
+    sums sum = {{{0}}};
     int32_t j = 0;
-    for (; j + LANES <= d; j += LANES) sum += *load(a + j) * *load(b + j);
+    for (; j + LANES <= d; j += LANES) add_dot(a + j, b + j, &sum);
     if (j < d) {
-        load_some(a + j, d - j, &x);
-        load_some(b + j, d - j, &y);
-        sum += x * y;
+        float x[LANES] = {0}, y[LANES] = {0};
+        memcpy(x, a + j, (size_t)(d - j) * sizeof *x);
+        memcpy(y, b + j, (size_t)(d - j) * sizeof *y);
+        add_dot(x, y, &sum);
     }
-    return fold(&sum);
+    return fold_sums(&sum);
 }
 
 static void dot_pairs(const float *a, const int32_t *ia, const float *b, const int32_t *ib,
@@ -94,30 +111,43 @@ static void dot_pairs(const float *a, const int32_t *ia, const float *b, const i
     }
 }
 
+/* LANES products with a row as it is now. */
+__attribute__((always_inline)) static inline void
+add_apart(const float *theta, const int16_t *drift, bool has_drift, float keep, float rate,
+          const float *plus, const float *minus, sums *sum)
+{
+#pragma GCC unroll 4
+    for (int p = 0; p < PARTS; p++) {
+        native row = natives(theta)[p];
+        if (has_drift) {
+            native_half_at units = ((const native_half_at *)drift)[p];
+            native_whole whole = __builtin_convertvector(units, native_whole);
+            row = keep * row - rate * __builtin_convertvector(whole, native);
+        }
+        sum->part[p] += row * (natives(plus)[p] - natives(minus)[p]);
+    }
+}
+
 static float dot_apart(const float *theta, const int16_t *drift, float keep, float rate,
                        const float *plus, const float *minus, int64_t n)
 {
-    lanes sum = {0}, t, p, m, q = {0};
-    int16_t rest[LANES] = {0};
+    sums sum = {{{0}}};
     int64_t j = 0;
     for (; j + LANES <= n && !drift; j += LANES)
-        sum += *load(theta + j) * (*load(plus + j) - *load(minus + j));
-    for (; j + LANES <= n; j += LANES) {
-        to_lanes(drift + j, &q);
-        sum += (keep * *load(theta + j) - rate * q) * (*load(plus + j) - *load(minus + j));
-    }
+        add_apart(theta + j, NULL, false, 1, 0, plus + j, minus + j, &sum);
+    for (; j + LANES <= n; j += LANES)
+        add_apart(theta + j, drift + j, true, keep, rate, plus + j, minus + j, &sum);
     if (j < n) {
-        load_some(theta + j, n - j, &t);
-        load_some(plus + j, n - j, &p);
-        load_some(minus + j, n - j, &m);
-        if (drift) {
-            memcpy(rest, drift + j, (size_t)(n - j) * sizeof *drift);
-            to_lanes(rest, &q);
-            t = keep * t - rate * q;
-        }
-        sum += t * (p - m);
+        float t[LANES] = {0}, x[LANES] = {0}, y[LANES] = {0};
+        int16_t q[LANES] = {0};
+        memcpy(t, theta + j, (size_t)(n - j) * sizeof *t);
+        memcpy(x, plus + j, (size_t)(n - j) * sizeof *x);
+        memcpy(y, minus + j, (size_t)(n - j) * sizeof *y);
+        if (drift) memcpy(q, drift + j, (size_t)(n - j) * sizeof *q);
+        if (!drift) keep = 1;
+        add_apart(t, q, true, keep, rate, x, y, &sum);
     }
-    return fold(&sum);
+    return fold_sums(&sum);
 }
 
 static void weighted_sum(const float *table, int32_t d, int32_t stride, const int32_t *row,
@@ -289,23 +319,31 @@ static inline int16_t nearest(float units)
     return (int16_t)(uint16_t)bits;
 }
 
+/* LANES numbers of a row, by their squares. */
+__attribute__((always_inline)) static inline void add_pull(const float *theta, const float *root,
+                                                           sums *square, sums *weighed)
+{
+#pragma GCC unroll 4
+    for (int p = 0; p < PARTS; p++) {
+        native x = natives(theta)[p];
+        square->part[p] += x * x;
+        weighed->part[p] += x * x * natives(root)[p];
+    }
+}
+
 static float adam_pull(const float *theta, const float *root, int64_t n, float epsilon)
 {
-    lanes square = {0}, weighed = {0}, x, y;
+    sums square = {{{0}}}, weighed = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        x = *load(theta + j);
-        square += x * x;
-        weighed += x * x * *load(root + j);
-    }
+    for (; j + LANES <= n; j += LANES) add_pull(theta + j, root + j, &square, &weighed);
     if (j < n) {
-        load_some(theta + j, n - j, &x);
-        load_some(root + j, n - j, &y);
-        square += x * x;
-        weighed += x * x * y;
+        float x[LANES] = {0}, y[LANES] = {0};
+        memcpy(x, theta + j, (size_t)(n - j) * sizeof *x);
+        memcpy(y, root + j, (size_t)(n - j) * sizeof *y);
+        add_pull(x, y, &square, &weighed);
     }
-    float all = fold(&square);
-    return all > 0 ? 1.0f / (fold(&weighed) / all + epsilon) : 0; /* zeros are not pulled */
+    float all = fold_sums(&square);
+    return all > 0 ? 1.0f / (fold_sums(&weighed) / all + epsilon) : 0; /* zeros are not pulled */
 }
 
 static void adam_peek(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
