@@ -108,14 +108,13 @@ static bool has_repeat(const int32_t *ids, int32_t k)
     return false;
 }
 
-/* Candidates being drawn.  Memory is far away, so that each part of the work is done for several of
- * them at a time and asks for what the next part reads. */
-enum { AT_ONCE = 128 };
+/* The candidates of a chunk being drawn.  Memory is far away, so that each part of the work is done
+ * for all of them and asks for what the next part reads. */
 typedef struct drafts {
-    cwi_rng rng[AT_ONCE];
-    int64_t row[AT_ONCE * CWI_MAX_K]; /* of their interactions, k each */
-    int32_t list[AT_ONCE];            /* numbers of those that are tried */
-    uint32_t doubts[AT_ONCE];         /* of those of the list that may fail */
+    cwi_rng rng[CANDIDATES_A_CHUNK];
+    int64_t row[CANDIDATES_A_CHUNK * CWI_MAX_K]; /* of their interactions, k each */
+    int32_t list[CANDIDATES_A_CHUNK];            /* numbers of those that are tried */
+    uint32_t doubts[CANDIDATES_A_CHUNK];         /* of those of the list that may fail */
 } drafts;
 
 static void draw_rows(const state *s, cwi_rng *rng, int64_t *row)
@@ -228,20 +227,16 @@ static int64_t close_holes(const state *s, const int32_t *list, int64_t n_list, 
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const state *s = arg;
-    int64_t slots = 2 * s->k, kept = begin, tried = 0;
+    int64_t n = end - begin, slots = 2 * s->k, left = n, tried = 0;
+    int32_t *user = s->user + begin * slots, *item = s->item + begin * slots;
     drafts d;
-    for (int64_t first = begin; first < end; first += AT_ONCE) {
-        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE, left = n;
-        int32_t *user = s->user + kept * slots, *item = s->item + kept * slots;
-        cwi_training_streams(s->seed, s->step, s->first_candidate + first, n, d.rng);
-        for (int32_t c = 0; c < n; c++) d.list[c] = c;
-        for (int attempt = 0; attempt < MAX_ATTEMPTS && left > 0; attempt++) {
-            tried += left;
-            left = try_drafts(s, &d, left, user, item);
-        }
-        kept += left > 0 ? close_holes(s, d.list, left, n, user, item) : n;
+    cwi_training_streams(s->seed, s->step, s->first_candidate + begin, n, d.rng);
+    for (int32_t c = 0; c < n; c++) d.list[c] = c;
+    for (int attempt = 0; attempt < MAX_ATTEMPTS && left > 0; attempt++) {
+        tried += left;
+        left = try_drafts(s, &d, left, user, item);
     }
-    s->kept[chunk] = kept - begin;
+    s->kept[chunk] = left > 0 ? close_holes(s, d.list, left, n, user, item) : n;
     s->tried[chunk] = tried;
     return CW_OK;
 }
