@@ -111,19 +111,26 @@ static void dot_pairs(const float *a, const int32_t *ia, const float *b, const i
     }
 }
 
-/* LANES products with a row as it is now. */
-__attribute__((always_inline)) static inline void
-add_apart(const float *theta, const int16_t *drift, bool has_drift, float keep, float rate,
-          const float *plus, const float *minus, sums *sum)
+/* LANES products with a row that is up to date. */
+__attribute__((always_inline)) static inline void add_apart(const float *theta, const float *plus,
+                                                            const float *minus, sums *sum)
+{
+#pragma GCC unroll 4
+    for (int p = 0; p < PARTS; p++)
+        sum->part[p] += natives(theta)[p] * (natives(plus)[p] - natives(minus)[p]);
+}
+
+/* The same with a row that is behind. */
+__attribute__((always_inline)) static inline void add_late_apart(const float *theta,
+                                                                 const int16_t *drift, float keep,
+                                                                 float rate, const float *plus,
+                                                                 const float *minus, sums *sum)
 {
 #pragma GCC unroll 4
     for (int p = 0; p < PARTS; p++) {
-        native row = natives(theta)[p];
-        if (has_drift) {
-            native_half_at units = ((const native_half_at *)drift)[p];
-            native_whole whole = __builtin_convertvector(units, native_whole);
-            row = keep * row - rate * __builtin_convertvector(whole, native);
-        }
+        native_half_at units = ((const native_half_at *)drift)[p];
+        native_whole whole = __builtin_convertvector(units, native_whole);
+        native row = keep * natives(theta)[p] - rate * __builtin_convertvector(whole, native);
         sum->part[p] += row * (natives(plus)[p] - natives(minus)[p]);
     }
 }
@@ -133,19 +140,23 @@ static float dot_apart(const float *theta, const int16_t *drift, float keep, flo
 {
     sums sum = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n && !drift; j += LANES)
-        add_apart(theta + j, NULL, false, 1, 0, plus + j, minus + j, &sum);
-    for (; j + LANES <= n; j += LANES)
-        add_apart(theta + j, drift + j, true, keep, rate, plus + j, minus + j, &sum);
+    if (drift)
+        for (; j + LANES <= n; j += LANES)
+            add_late_apart(theta + j, drift + j, keep, rate, plus + j, minus + j, &sum);
+    else
+        for (; j + LANES <= n; j += LANES) add_apart(theta + j, plus + j, minus + j, &sum);
     if (j < n) {
         float t[LANES] = {0}, x[LANES] = {0}, y[LANES] = {0};
         int16_t q[LANES] = {0};
         memcpy(t, theta + j, (size_t)(n - j) * sizeof *t);
         memcpy(x, plus + j, (size_t)(n - j) * sizeof *x);
         memcpy(y, minus + j, (size_t)(n - j) * sizeof *y);
-        if (drift) memcpy(q, drift + j, (size_t)(n - j) * sizeof *q);
-        if (!drift) keep = 1;
-        add_apart(t, q, true, keep, rate, x, y, &sum);
+        if (drift) {
+            memcpy(q, drift + j, (size_t)(n - j) * sizeof *q);
+            add_late_apart(t, q, keep, rate, x, y, &sum);
+        } else {
+            add_apart(t, x, y, &sum);
+        }
     }
     return fold_sums(&sum);
 }
