@@ -29,11 +29,11 @@ typedef float lanes8 __attribute__((vector_size(32)));
 typedef float lanes4 __attribute__((vector_size(16)));
 
 /* As many numbers as fit one register: gcc keeps these in registers, wider ones on the stack. */
-enum { NATIVE = sizeof(vec) / sizeof(float), PARTS = LANES / NATIVE };
-typedef float native __attribute__((vector_size(4 * NATIVE)));
-typedef float native_at __attribute__((vector_size(4 * NATIVE), aligned(4), may_alias));
-typedef int32_t native_whole __attribute__((vector_size(4 * NATIVE)));
-typedef int16_t native_half_at __attribute__((vector_size(2 * NATIVE), aligned(2), may_alias));
+enum { PARTS = LANES / VEC_LANES };
+typedef float native __attribute__((vector_size(4 * VEC_LANES)));
+typedef float native_at __attribute__((vector_size(4 * VEC_LANES), aligned(4), may_alias));
+typedef int32_t native_whole __attribute__((vector_size(4 * VEC_LANES)));
+typedef int16_t native_half_at __attribute__((vector_size(2 * VEC_LANES), aligned(2), may_alias));
 
 /* LANES partial sums. */
 typedef struct sums {
@@ -50,29 +50,23 @@ static inline const lanes_at *load(const float *from)
     return (const lanes_at *)from;
 }
 
-/* The last n < LANES numbers, zeros behind them. */
-static inline void load_some(const float *from, int64_t n, lanes *out)
+/* LANES numbers: n < LANES of them, and zeros. */
+static inline void load_some(const float *from, int64_t n, void *out)
 {
-    *out = (lanes){0};
+    memset(out, 0, LANES * sizeof *from);
     memcpy(out, from, (size_t)n * sizeof *from);
 }
 
 /* Partial sums added pairwise: 8 and 8, 4 and 4, ... */
-__attribute__((always_inline)) static inline float fold(const lanes *sum)
+__attribute__((always_inline)) static inline float fold_array(const float *sum)
 {
-    lanes x = *sum;
+    lanes x = *load(sum);
     lanes8 a = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
                __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
     lanes4 b =
         __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
     lanes4 c = b + __builtin_shufflevector(b, b, 2, 3, 2, 3);
     return c[0] + c[1];
-}
-
-static inline float fold_array(const float *sum)
-{
-    lanes x = *load(sum);
-    return fold(&x);
 }
 
 static inline float fold_sums(const sums *sum)
@@ -93,9 +87,9 @@ static inline float dot(const float *a, const float *b, int32_t d)
     int32_t j = 0;
     for (; j + LANES <= d; j += LANES) add_dot(a + j, b + j, &sum);
     if (j < d) {
-        float x[LANES] = {0}, y[LANES] = {0};
-        memcpy(x, a + j, (size_t)(d - j) * sizeof *x);
-        memcpy(y, b + j, (size_t)(d - j) * sizeof *y);
+        float x[LANES], y[LANES];
+        load_some(a + j, d - j, x);
+        load_some(b + j, d - j, y);
         add_dot(x, y, &sum);
     }
     return fold_sums(&sum);
@@ -146,12 +140,12 @@ static float dot_apart(const float *theta, const int16_t *drift, float keep, flo
     else
         for (; j + LANES <= n; j += LANES) add_apart(theta + j, plus + j, minus + j, &sum);
     if (j < n) {
-        float t[LANES] = {0}, x[LANES] = {0}, y[LANES] = {0};
-        int16_t q[LANES] = {0};
-        memcpy(t, theta + j, (size_t)(n - j) * sizeof *t);
-        memcpy(x, plus + j, (size_t)(n - j) * sizeof *x);
-        memcpy(y, minus + j, (size_t)(n - j) * sizeof *y);
+        float t[LANES], x[LANES], y[LANES];
+        load_some(theta + j, n - j, t);
+        load_some(plus + j, n - j, x);
+        load_some(minus + j, n - j, y);
         if (drift) {
+            int16_t q[LANES] = {0};
             memcpy(q, drift + j, (size_t)(n - j) * sizeof *q);
             add_late_apart(t, q, keep, rate, x, y, &sum);
         } else {
@@ -187,14 +181,13 @@ __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a
                                                              const cwi_product *p, int64_t r,
                                                              int64_t last, int32_t j, int32_t width)
 {
-    native sum[WIDE / NATIVE];
+    native sum[WIDE / VEC_LANES];
     int64_t at = r * p->stride + j;
-    int vecs = width / NATIVE;
+    int vecs = width / VEC_LANES;
 #pragma GCC unroll 32
     for (int v = 0; v < vecs; v++) sum[v] = (native){0};
     for (int64_t e = a->start[r]; e < a->start[r + 1]; e++) {
-        const native_at *from =
-            (const native_at *)(p->from + (int64_t)a->column[e] * p->stride + j);
+        const native_at *from = natives(p->from + (int64_t)a->column[e] * p->stride + j);
         const float *ahead = from_later(a, p, e, last) + j;
         float w = a->weight[e];
 #pragma GCC unroll 8
@@ -204,7 +197,7 @@ __attribute__((always_inline)) static inline void sparse_row(const cwi_sparse *a
     }
 #pragma GCC unroll 32
     for (int v = 0; v < vecs; v++) {
-        if (p->add) sum[v] += ((const native_at *)(p->add + at))[v];
+        if (p->add) sum[v] += natives(p->add + at)[v];
         if (p->scale != 1) sum[v] *= p->scale;
         ((native_at *)(p->to + at))[v] = sum[v];
     }
@@ -348,9 +341,9 @@ static float adam_pull(const float *theta, const float *root, int64_t n, float e
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) add_pull(theta + j, root + j, &square, &weighed);
     if (j < n) {
-        float x[LANES] = {0}, y[LANES] = {0};
-        memcpy(x, theta + j, (size_t)(n - j) * sizeof *x);
-        memcpy(y, root + j, (size_t)(n - j) * sizeof *y);
+        float x[LANES], y[LANES];
+        load_some(theta + j, n - j, x);
+        load_some(root + j, n - j, y);
         add_pull(x, y, &square, &weighed);
     }
     float all = fold_sums(&square);
