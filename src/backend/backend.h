@@ -90,7 +90,7 @@ typedef struct cwi_screen_user {
 /*
  * All entries are required.  ops_ref.c defines what each computes; faster tables must give the same
  * bits, which the kernels do by fixing the order of every sum: 16 partial sums, never fused; but
- * score_block, one sum whose every step is fused.
+ * score_block and gemm, one sum whose every step is fused.
  * Operations run on one thread; callers cut the work.
  */
 typedef struct cwi_ops {
@@ -180,9 +180,10 @@ typedef struct cwi_ops {
     /* the first i in begin .. end - 1 for which score[i] is above bound or not a number, or end */
     int32_t (*first_above)(const float *score, int32_t begin, int32_t end, float bound);
 
-    /* c = op(a) op(b) + beta c by rows: op(a) is m x k, op(b) k x n; op transposes when told.  The
-     * one operation that leaves the order of its sums to a library: its bits are the same for the
-     * same arguments on the same kind of processor. */
+    /* c = beta c + op(a) op(b) by rows: op(a) is m x k, op(b) k x n; op transposes when told.  Each
+     * sum starts at beta c, or at 0 where beta is 0 whatever c holds, and takes its products one
+     * fused step after the other in the order of k: the bits are the same in any block of c, and
+     * one product over k is several over parts of k with a beta of 1. */
     void (*gemm)(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
                  const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
                  int32_t ldc);

@@ -2,9 +2,9 @@
  * kernels.h - the operations in plain C, compiled once per instruction set.
  *
  * Sums run over LANES partial sums in a fixed order, which compilers turn into vector registers of
- * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME, OPS_GEMM,
- * OPS_SCREEN and OPS_SCREEN_PAYS, what philox.h and score.h ask for, and vec_above(): bit l is set
- * where number l of a vector is not <= bound.
+ * any width without changing a bit.  Include it after defining OPS_TABLE, OPS_NAME, OPS_SCREEN and
+ * OPS_SCREEN_PAYS, what philox.h and score.h ask for, gemm(), and vec_above(): bit l is set where
+ * number l of a vector is not <= bound.
  */
 #include <math.h>
 #include <string.h>
@@ -704,7 +704,7 @@ const cwi_ops OPS_TABLE = {
     .reached = reached,
     .places = places,
     .first_above = first_above,
-    .gemm = OPS_GEMM,
+    .gemm = gemm,
     .multiply = multiply,
     .multiply_back = multiply_back,
     .leaky_sum = leaky_sum,

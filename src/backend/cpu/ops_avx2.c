@@ -1,7 +1,6 @@
 /* ops_avx2.c - the operations compiled for avx2 and fma. */
 #include <immintrin.h>
 
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/score_one_avx.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
@@ -26,9 +25,11 @@ static inline wide wide_product(wide a, uint32_t b)
 }
 
 #define TILE_ITEMS      4 /* 12 of 16 registers hold sums */
+#define GEMM_ROWS       4 /* 12 of 16 registers hold sums */
+#define GEMM_VECS       3
 #define OPS_TABLE       cwi_ops_avx2
 #define OPS_NAME        "avx2"
-#define OPS_GEMM        cwi_gemm_blas
 #define OPS_SCREEN      screen_plain
 #define OPS_SCREEN_PAYS never
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"

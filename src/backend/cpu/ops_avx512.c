@@ -1,7 +1,6 @@
 /* ops_avx512.c - the operations compiled for avx512. */
 #include <immintrin.h>
 
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/score_one_avx.h"
 #include "backend/cpu/screen_vnni.h"
 #include "backend/cpu/tables.h"
@@ -25,9 +24,11 @@ static inline wide wide_product(wide a, uint32_t b)
 }
 
 #define TILE_ITEMS      8 /* 24 of 32 registers hold sums */
+#define GEMM_ROWS       8 /* 16 sums hide the time of a step; more are no faster */
+#define GEMM_VECS       2
 #define OPS_TABLE       cwi_ops_avx512
 #define OPS_NAME        "avx512"
-#define OPS_GEMM        cwi_gemm_blas
 #define OPS_SCREEN      screen_best
 #define OPS_SCREEN_PAYS has_vnni
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"

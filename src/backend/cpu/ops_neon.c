@@ -1,7 +1,6 @@
 /* ops_neon.c - the operations for 64-bit Arm, all of which have neon. */
 #include <arm_neon.h>
 
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 
@@ -47,9 +46,11 @@ static inline void turn(const float *row, int64_t d, one_vec out[4])
 #include "backend/cpu/score_one.h"
 
 #define TILE_ITEMS      7 /* 21 of 32 registers hold sums, 3 users and 7 items */
+#define GEMM_ROWS       8 /* 24 of 32 registers hold sums */
+#define GEMM_VECS       3
 #define OPS_TABLE       cwi_ops_neon
 #define OPS_NAME        "neon"
-#define OPS_GEMM        cwi_gemm_blas
 #define OPS_SCREEN      screen_plain
 #define OPS_SCREEN_PAYS never
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"

@@ -1,6 +1,5 @@
 /* ops_ref.c - the operations compiled for any CPU: the reference. */
 #include "backend/cpu/fused.h"
-#include "backend/cpu/gemm.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 
@@ -38,14 +37,26 @@ static inline unsigned vec_above(const float *x, float bound)
     return bits;
 }
 
-#define TILE_ITEMS 4
-#define OPS_TABLE  cwi_ops_ref
-#define OPS_NAME   "ref"
-#if defined(CWI_FASTER_TABLES)
-#define OPS_GEMM cwi_gemm_plain
-#else
-#define OPS_GEMM cwi_gemm_blas /* the only table there is */
-#endif
+static void gemm(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
+                 const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
+                 int32_t ldc)
+{
+    int64_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
+    int64_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
+    for (int64_t r = 0; r < m; r++) {
+        float *sum = c + r * ldc;
+        for (int64_t s = 0; s < n; s++) sum[s] = beta == 0 ? 0 : beta * sum[s];
+        for (int64_t j = 0; j < k; j++) {
+            float x = a[r * a_row + j * a_column];
+            const float *row = b + j * b_row;
+            for (int64_t s = 0; s < n; s++) sum[s] = fused(x, row[s * b_column], sum[s]);
+        }
+    }
+}
+
+#define TILE_ITEMS      4
+#define OPS_TABLE       cwi_ops_ref
+#define OPS_NAME        "ref"
 #define OPS_SCREEN      screen_plain
 #define OPS_SCREEN_PAYS never
 #include "backend/cpu/kernels.h"
