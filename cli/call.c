@@ -29,7 +29,7 @@ void cli_common_flags(cli_call *call, cli_flag out[CLI_N_COMMON])
          "threads to use, all cores by default; results never depend on it"},
         {"isa", "NAME", &call->isa, NULL,
          "instruction set to use: ref, avx2, avx512, neon, or auto for the best of this CPU, the "
-         "default; only results of ngcf, neumf and mult-vae depend on it, in the last digits"},
+         "default; results never depend on it"},
         {"json", NULL, NULL, &call->json, "print the result as JSON"},
         {"quiet", NULL, NULL, &call->quiet, "no progress and no remarks, only warnings and errors"},
         {0},

@@ -107,10 +107,8 @@ CW_API const char *cw_cpu_isa(void);
 /*
  * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
  * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time
- * from any thread; work that is going on may finish with what it began with.  Results do not depend
- * on it, but for the matrix products of the backbones ngcf and neumf and of mult-vae, which come
- * from a BLAS library or, with "ref", from a plain and slow loop.
- * CW_BAD_ARG names those that this CPU and build have.
+ * from any thread; work that is going on may finish with what it began with.  Results never depend
+ * on it.  CW_BAD_ARG names those that this CPU and build have.
  */
 CW_API CW_MUST_CHECK cw_status cw_use_isa(cw_context *ctx, const char *name);
 
