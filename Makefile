@@ -18,7 +18,7 @@ release: deps-build
 	@$(call build,release)
 
 .PHONY: demo
-demo: deps-build ## the whole story on simulated data, in about a minute; leaves build/demo/demo.html
+demo: deps-demo ## the whole story on simulated data, in about a minute; leaves build/demo/demo.html
 	@$(call build,release,crosswise)
 	@build/release/crosswise demo --out build/demo --force
 
@@ -50,7 +50,7 @@ install: release ## install under PREFIX (/usr/local), staged in DESTDIR
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 .PHONY: docs
-docs: deps-build ## write docs/options.md and the manual page anew from the option tables
+docs: deps-demo ## write docs/options.md and the manual page anew from the option tables
 	@$(call build,release,docs)
 
 .PHONY: format

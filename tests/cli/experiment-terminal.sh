@@ -1,5 +1,6 @@
 # on a terminal a live line shows the progress and the time left
 command -v script >/dev/null || { echo "no script here: there is no terminal to look at"; exit 77; }
+script -qec true typescript </dev/null >/dev/null 2>&1 || { echo "no /dev/pts here: there is no terminal to look at"; exit 77; }
 crosswise simulate --users 400 --items 200 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END_OF_PLAN'
 {"options": {"dim": 64, "batch": 32, "epochs": 30, "eval-every": 2, "patience": 30}, "seeds": 3,
