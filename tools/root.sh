@@ -4,15 +4,20 @@
 # machine gets its own, otherwise from deb.debian.org.
 roots=$PWD/build/roots
 
-# root_alone "$@": run the calling script once more with mounts and processes of its own.  Both
+# root_alone NAME "$@": run the calling script once more with mounts and processes of its own.  Both
 # end with it, whatever ends it, so nothing stays mounted and nothing goes on in the background.
+# NAME is the root that it will work in, one script at a time.
 root_alone() {
-    local self=tools/${0##*/} need
+    local self=tools/${0##*/} name=$1 need
+    shift
     [ "${CROSSWISE_ALONE:-}" != "$self" ] || return 0
     for need in debootstrap unshare chroot tar; do
         command -v $need >/dev/null || { echo "$self: there is no $need here; please install it" >&2; exit 2; }
     done
     [ "$(id -u)" = 0 ] || { echo "$self: only root can set up a root; try sudo" >&2; exit 2; }
+    mkdir -p "$roots"
+    exec 9>"$roots/$name.lock"
+    flock --nonblock 9 || { echo "$self: another one works in $roots/$name" >&2; exit 2; }
     set -m # otherwise all that is started would ignore SIGINT
     CROSSWISE_ALONE=$self unshare --mount --pid --fork --kill-child --propagation private "$self" "$@" </dev/null &
     trap 'kill -KILL $!; echo "stopped" >&2; exit 130' INT TERM HUP
@@ -31,6 +36,8 @@ root_mirror() {
 # The bare system with git and make, kept as an archive for the next time.
 root_bootstrap() {
     local base=$roots/base
+    exec 8>"$base.lock"
+    flock 8
     [ ! -s "$base.tar" ] || return 0
     echo "setting up a bare Debian 12, once"
     rm -rf --one-file-system -- "$base"
@@ -48,13 +55,17 @@ root_bootstrap() {
 root_create() {
     root=$roots/$1
     root_bootstrap
+    exec 8>&-
     rm -rf --one-file-system -- "$root"
     mkdir -p "$root"
     tar -C "$root" --numeric-owner -xpf "$roots/base.tar"
-    root_open
+    root_open "$1"
 }
 
-root_open() { mount -t proc proc "$root/proc"; }
+root_open() {
+    root=$roots/$1
+    mount -t proc proc "$root/proc"
+}
 
 # What is committed, as a stranger gets it.
 root_clone() {
@@ -65,20 +76,20 @@ root_clone() {
 
 # root_run COMMAND: in the clone, with nothing of this machine's environment but a proxy.
 root_run() {
-    env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin ${http_proxy:+"http_proxy=$http_proxy"} \
-        chroot "$root" sh -c "cd /crosswise && $1"
+    env -i --default-signal HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin ${http_proxy:+"http_proxy=$http_proxy"} \
+        chroot "$root" sh -c "cd /crosswise && $1" 9>&-
 }
 
 root_packages() { chroot "$root" dpkg-query -W | wc -l; }
 
-# root_step NAME COMMAND: run and time it; its output stays in build/roots/NAME.log.
+# root_step NAME WHAT [COMMAND]: run and time it; its output stays in build/roots/NAME.log.
 root_step() {
     local start=$SECONDS before result=ok code=0 log=$roots/$1.log
     before=$(root_packages)
-    root_run "$2" >"$log" 2>&1 || code=$?
+    root_run "${3:-$2}" >"$log" 2>&1 || code=$?
     [ $code = 0 ] || { result=FAILED && sed 's/^/    | /' "$log"; }
     sed -n 's/^skipped:/    &/p' "$log"
-    printf '%-8s%-10s%4ds  %s: %s (%d packages installed)\n' $result "$1" $((SECONDS - start)) "$2" \
+    printf '%-8s%-12s%4ds  %s: %s (%d packages installed)\n' $result "$1" $((SECONDS - start)) "$2" \
         "$(tail -n 1 "$log")" $(($(root_packages) - before))
     return $code
 }
