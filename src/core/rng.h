@@ -67,16 +67,38 @@ static inline double cwi_rng_real(cwi_rng *rng)
     return ((double)(cwi_rng_u64(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
+/* The upper 64 bits of a product, from products of halves; *low receives the lower ones. */
+static inline uint64_t cwi_multiply_halves(uint64_t a, uint64_t b, uint64_t *low)
+{
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
+    uint64_t other = a_low * b_high + (uint32_t)middle;
+    *low = a * b;
+    return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+/* The same in one instruction where there is one. */
+static inline uint64_t cwi_multiply(uint64_t a, uint64_t b, uint64_t *low)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    return cwi_multiply_halves(a, b, low);
+#endif
+}
+
 /* Uniform in 0..n-1, without bias; n >= 1.  Lemire's multiplication method (2019), 64-bit. */
 static inline uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
 {
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)cwi_rng_u64(rng) * n;
-    if ((uint64_t)product < n) {
+    uint64_t low, high = cwi_multiply(cwi_rng_u64(rng), n, &low);
+    if (low < n) {
         uint64_t reject_below = (0 - n) % n;
-        while ((uint64_t)product < reject_below) product = (wide)cwi_rng_u64(rng) * n;
+        while (low < reject_below) high = cwi_multiply(cwi_rng_u64(rng), n, &low);
     }
-    return (uint64_t)(product >> 64);
+    return high;
 }
 
 /* Standard normal. */

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "core/mem.h"
+#include "core/numbers.h"
 #include "core/text.h"
 
 enum { MAX_HEADER_BYTES = 100000000 }; /* what other readers allow, too */
@@ -55,6 +56,7 @@ static cw_status check_length(reader *r)
     if (r->length < CWI_TENSORFILE_PREFIX)
         return refuse(r, "this is not a safetensors file: it is too short");
     memcpy(&r->header_bytes, r->bytes, sizeof r->header_bytes);
+    cwi_numbers_turn(&r->header_bytes, 1, sizeof r->header_bytes);
     if (r->header_bytes > r->length - CWI_TENSORFILE_PREFIX || r->header_bytes > MAX_HEADER_BYTES ||
         r->header_bytes < 2 || r->bytes[CWI_TENSORFILE_PREFIX] != '{')
         return refuse(r, "this is not a safetensors file, or it was cut off");
@@ -244,6 +246,27 @@ static cw_status read_arrays(reader *r, json_t *root)
     return check_places(r);
 }
 
+/* Where numbers have to be turned round, the bytes must be our own. */
+static cw_status copy_bytes(reader *r)
+{
+    r->out->bytes = cwi_alloc(r->ctx, r->length, 1);
+    if (!r->out->bytes) return CW_NO_MEMORY;
+    r->bytes = memcpy(r->out->bytes, r->bytes, r->length);
+    return CW_OK;
+}
+
+static void turn_arrays(const reader *r)
+{
+    unsigned char *at = r->out->bytes;
+    at += CWI_TENSORFILE_PREFIX + r->header_bytes;
+    for (size_t a = 0; a < r->out->n_arrays; a++) {
+        const cwi_array *array = &r->out->arrays[a];
+        size_t count = (size_t)cwi_array_count(array), width = cwi_dtype_bytes[array->dtype];
+        cwi_numbers_turn(at, count, width);
+        at += count * width;
+    }
+}
+
 /* ---- the whole ---------------------------------------------------------------- */
 
 cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
@@ -253,6 +276,7 @@ cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *by
     reader r = {.ctx = ctx, .name = name, .bytes = bytes, .length = length, .out = out};
 
     *out = (cwi_tensorfile){0};
+    if (CWI_TURNED) CW_TRY(copy_bytes(&r));
     CW_TRY(check_length(&r));
     CW_TRY(parse_json(&r));
     json_t *notes = json_object_get(out->header, "__metadata__");
@@ -262,6 +286,7 @@ cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *by
         CW_TRY(refuse(&r, "the tensors are not aligned to 8 bytes"));
     CW_TRY(read_notes(&r, notes));
     CW_TRY(read_arrays(&r, out->header));
+    if (CWI_TURNED) turn_arrays(&r);
 done:
     if (status != CW_OK) cwi_tensorfile_clear(out);
     return status;
@@ -273,6 +298,8 @@ static cw_status read_bytes(cw_context *ctx, FILE *file, const char *path, void 
     struct stat info;
     if (fstat(fileno(file), &info) != 0) return cwi_fail_errno(ctx, "read", path);
     if (!S_ISREG(info.st_mode)) return cwi_fail(ctx, CW_BAD_DATA, "%s: not a plain file", path);
+    if ((uint64_t)info.st_size > SIZE_MAX)
+        return cwi_fail(ctx, CW_NO_MEMORY, "%s is too large for the memory of this machine", path);
     *length = (size_t)info.st_size;
     *bytes = cwi_alloc(ctx, *length, 1);
     if (!*bytes) return CW_NO_MEMORY;
@@ -295,7 +322,7 @@ cw_status cwi_tensorfile_read(cw_context *ctx, const char *path, const char *for
     fclose(file);
     if (status == CW_OK)
         status = cwi_tensorfile_parse(ctx, path, bytes, length, format, version, out);
-    if (status == CW_OK)
+    if (status == CW_OK && !out->bytes)
         out->bytes = bytes;
     else
         cwi_free(bytes);

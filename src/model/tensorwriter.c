@@ -9,10 +9,9 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/numbers.h"
 #include "core/report.h"
 #include "model/tensorfile.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files hold little-endian numbers");
 
 enum { ALIGNMENT = 64 };
 
@@ -99,9 +98,15 @@ static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t 
     memset(*out, ' ', *length);
     uint64_t header_bytes = *length - CWI_TENSORFILE_PREFIX;
     memcpy(*out, &header_bytes, sizeof header_bytes);
+    cwi_numbers_turn(*out, 1, sizeof header_bytes);
     if (json_dumpb(root, *out + CWI_TENSORFILE_PREFIX, text, JSON_COMPACT) != text)
         return no_memory(ctx);
     return CW_OK;
+}
+
+static void hash_piece(void *state, const void *bytes, size_t length)
+{
+    XXH3_128bits_update(state, bytes, length);
 }
 
 /* Fill in the checksum of everything after it. */
@@ -115,7 +120,8 @@ static cw_status sign(cw_context *ctx, const cwi_tensorfile *file, const cwi_arr
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, header + after, length - after);
     for (size_t a = 0; a < file->n_arrays; a++)
-        XXH3_128bits_update(state, order[a]->data, bytes_of(order[a]));
+        cwi_numbers_give(order[a]->data, (size_t)cwi_array_count(order[a]),
+                         cwi_dtype_bytes[order[a]->dtype], hash_piece, state);
     XXH128_hash_t hash = XXH3_128bits_digest(state);
     XXH3_freeState(state);
     snprintf(digits, sizeof digits, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
@@ -134,7 +140,8 @@ static cw_status write_parts(cw_context *ctx, const char *path, const cwi_tensor
     if (status != CW_OK) return status;
     cwi_writer_put(writer, header, length);
     for (size_t a = 0; a < file->n_arrays; a++)
-        cwi_writer_put(writer, order[a]->data, bytes_of(order[a]));
+        cwi_writer_numbers(writer, order[a]->data, (size_t)cwi_array_count(order[a]),
+                           cwi_dtype_bytes[order[a]->dtype]);
     return cwi_writer_close(ctx, writer, NULL);
 }
 

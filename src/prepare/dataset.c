@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/numbers.h"
 
 cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out)
 {
@@ -52,12 +53,12 @@ void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES])
 {
     cwi_digest digest = {0};
     const int64_t sizes[] = {dataset->n_users, dataset->n_items};
-    cwi_digest_add(&digest, sizes, sizeof sizes);
+    cwi_digest_numbers(&digest, sizes, 2, sizeof *sizes);
     for (int p = 0; p < CWI_PARTS; p++) {
         const cwi_pairs *pairs = &dataset->part[p];
-        cwi_digest_add(&digest, &pairs->count, sizeof pairs->count);
-        cwi_digest_add(&digest, pairs->user, (size_t)pairs->count * sizeof *pairs->user);
-        cwi_digest_add(&digest, pairs->item, (size_t)pairs->count * sizeof *pairs->item);
+        cwi_digest_numbers(&digest, &pairs->count, 1, sizeof pairs->count);
+        cwi_digest_numbers(&digest, pairs->user, (size_t)pairs->count, sizeof *pairs->user);
+        cwi_digest_numbers(&digest, pairs->item, (size_t)pairs->count, sizeof *pairs->item);
     }
     cwi_digest_print(&digest, hash);
 }

@@ -8,8 +8,7 @@
 
 #include "core/file.h"
 #include "core/mem.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files hold little-endian numbers");
+#include "core/numbers.h"
 
 enum { PREFIX_BYTES = 10, ALIGNMENT = 64, NUMBER_BYTES = 4 };
 
@@ -163,6 +162,7 @@ const char *cwi_npy_parse(const unsigned char *bytes, size_t length, uint64_t fi
         (rows == 0 || columns == 0 ? numbers != 0
                                    : numbers % columns != 0 || numbers / columns != rows))
         return "the size of the file does not match its shape";
+    if (file_bytes > SIZE_MAX) return "the file is too large for the memory of this machine";
     return NULL;
 }
 
@@ -201,7 +201,7 @@ cw_status cwi_npy_write(cw_context *ctx, const char *path, const cwi_npy *array,
 
     if (status != CW_OK) return status;
     cwi_writer_put(writer, header, print_header(array, header));
-    cwi_writer_put(writer, data, (size_t)array->shape[0] * columns * NUMBER_BYTES);
+    cwi_writer_numbers(writer, data, (size_t)array->shape[0] * columns, NUMBER_BYTES);
     return cwi_writer_close(ctx, writer, NULL);
 }
 
@@ -239,6 +239,7 @@ static cw_status read_numbers(cw_context *ctx, FILE *file, const char *path, con
         cwi_free(numbers);
         return cwi_fail(ctx, CW_IO, "cannot read %s: the file ends early", path);
     }
+    cwi_numbers_turn(numbers, count, NUMBER_BYTES);
     *data = numbers;
     return CW_OK;
 }

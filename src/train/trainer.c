@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/numbers.h"
 #include "core/text.h"
 #include "prepare/propensity.h"
 #include "train/train.h"
@@ -102,7 +103,7 @@ static cw_status read_propensities(cwi_trainer *t, const char *path, double *out
 
     CW_TRY(cwi_source_open(t->ctx, path, &source));
     CW_TRY(cwi_propensity_read(t->ctx, source, &t->dataset->items, out));
-    cwi_digest_add(&digest, out, (size_t)t->dataset->n_items * sizeof *out);
+    cwi_digest_numbers(&digest, out, (size_t)t->dataset->n_items, sizeof *out);
     cwi_digest_print(&digest, t->propensity_hash);
 done:
     cwi_source_close(source);

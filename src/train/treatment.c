@@ -1,4 +1,5 @@
 /* treatment.c - interactions free of bias that the user has beside the dataset. */
+#include "core/numbers.h"
 #include "prepare/pairs.h"
 #include "train/train.h"
 
@@ -43,8 +44,8 @@ cw_status cwi_treatment_load(cwi_trainer *t)
     CW_TRY(cwi_pairs_drop_repeats(t->ctx, path,
                                   (cwi_bounds){t->dataset->n_users, t->dataset->n_items}, pairs));
     CW_TRY(warn_of_held_out(t, path, pairs));
-    cwi_digest_add(&digest, pairs->user, (size_t)pairs->count * sizeof *pairs->user);
-    cwi_digest_add(&digest, pairs->item, (size_t)pairs->count * sizeof *pairs->item);
+    cwi_digest_numbers(&digest, pairs->user, (size_t)pairs->count, sizeof *pairs->user);
+    cwi_digest_numbers(&digest, pairs->item, (size_t)pairs->count, sizeof *pairs->item);
     cwi_digest_print(&digest, t->treatment_hash);
 done:
     return status;

@@ -48,6 +48,29 @@ static void below_is_uniform(void **state)
     for (int k = 0; k < 100; k++) assert_true(cwi_rng_below(&rng, 1) == 0);
 }
 
+/* Machines of 32 bits have no wider product. */
+static void products_of_halves_make_the_whole_product(void **state)
+{
+    (void)state;
+    static const uint64_t edge[] = {0,         1, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX - 1,
+                                    UINT64_MAX};
+    enum { EDGES = sizeof edge / sizeof *edge, RANDOM = 10000 };
+    uint64_t low;
+    cwi_rng rng;
+    cwi_rng_init(&rng, 9, CWI_RNG_TEST, 0);
+    for (int k = 0; k < EDGES * EDGES + RANDOM; k++) {
+        bool is_edge = k < EDGES * EDGES;
+        uint64_t a = is_edge ? edge[k / EDGES] : cwi_rng_u64(&rng);
+        uint64_t b = is_edge ? edge[k % EDGES] : cwi_rng_u64(&rng);
+        uint64_t expected_low, expected = cwi_multiply(a, b, &expected_low);
+        assert_true(cwi_multiply_halves(a, b, &low) == expected && low == expected_low);
+    }
+    assert_true(cwi_multiply_halves(UINT64_MAX, UINT64_MAX, &low) == UINT64_MAX - 1 && low == 1);
+    assert_true(cwi_multiply_halves(UINT64_C(0x123456789abcdef0), UINT64_C(0xfedcba9876543210),
+                                    &low) == UINT64_C(0x121fa00ad77d7422) &&
+                low == UINT64_C(0x236d88fe5618cf00));
+}
+
 static void real_lies_inside_and_normal_has_unit_variance(void **state)
 {
     (void)state;
@@ -105,6 +128,7 @@ int main(void)
         cmocka_unit_test(philox_gives_its_known_answer),
         cmocka_unit_test(streams_differ_by_seed_purpose_and_index),
         cmocka_unit_test(below_is_uniform),
+        cmocka_unit_test(products_of_halves_make_the_whole_product),
         cmocka_unit_test(real_lies_inside_and_normal_has_unit_variance),
         cmocka_unit_test(mersenne_twister_gives_its_known_answers),
         cmocka_unit_test(permutations_are_the_published_ones),

@@ -1,0 +1,69 @@
+/* numbers.c - arrays of numbers in the byte order of files. */
+#define XXH_STATIC_LINKING_ONLY /* a hash that needs no memory, so that it cannot fail */
+#include "core/numbers.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum { PIECE_BYTES = 4096 };
+
+static void reverse(unsigned char *numbers, size_t count, size_t width)
+{
+    for (unsigned char *at = numbers; at < numbers + count * width; at += width)
+        for (size_t b = 0; b < width / 2; b++) {
+            unsigned char byte = at[b];
+            at[b] = at[width - 1 - b];
+            at[width - 1 - b] = byte;
+        }
+}
+
+void cwi_numbers_turn(void *numbers, size_t count, size_t width)
+{
+    if (CWI_TURNED) reverse(numbers, count, width);
+}
+
+void cwi_numbers_give(const void *numbers, size_t count, size_t width, cwi_piece_fn *take, void *to)
+{
+    unsigned char piece[PIECE_BYTES];
+    const unsigned char *at = numbers;
+    size_t left = count * width;
+
+    if (!CWI_TURNED) {
+        take(to, numbers, left);
+        return;
+    }
+    while (left > 0) {
+        size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+        memcpy(piece, at, bytes);
+        reverse(piece, bytes / width, width);
+        take(to, piece, bytes);
+        at += bytes;
+        left -= bytes;
+    }
+}
+
+static void write_piece(void *writer, const void *bytes, size_t length)
+{
+    cwi_writer_put(writer, bytes, length);
+}
+
+void cwi_writer_numbers(cwi_writer *writer, const void *numbers, size_t count, size_t width)
+{
+    cwi_numbers_give(numbers, count, width, write_piece, writer);
+}
+
+static void hash_piece(void *state, const void *bytes, size_t length)
+{
+    XXH3_128bits_update(state, bytes, length);
+}
+
+/* What cwi_digest_add makes of the bytes, in pieces. */
+void cwi_digest_numbers(cwi_digest *digest, const void *numbers, size_t count, size_t width)
+{
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_128bits_reset_withSeed(&state, digest->high ^ digest->low);
+    cwi_numbers_give(numbers, count, width, hash_piece, &state);
+    XXH128_hash_t hash = XXH3_128bits_digest(&state);
+    *digest = (cwi_digest){.high = hash.high64, .low = hash.low64};
+}

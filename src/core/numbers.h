@@ -1,0 +1,24 @@
+/*
+ * numbers.h - arrays of numbers as files hold them: little-endian, on every machine.
+ *
+ * Where the high byte comes first they are turned round on the way; elsewhere nothing is done.
+ */
+#ifndef CWI_CORE_NUMBERS_H
+#define CWI_CORE_NUMBERS_H
+
+#include "core/file.h"
+
+enum { CWI_TURNED = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ };
+
+/* Between the order of this machine and that of files, in place; width is 1, 2, 4 or 8 bytes. */
+void cwi_numbers_turn(void *numbers, size_t count, size_t width);
+
+/* Hand over the bytes that a file is to hold, in as many pieces as it takes. */
+typedef void cwi_piece_fn(void *to, const void *bytes, size_t length);
+void cwi_numbers_give(const void *numbers, size_t count, size_t width, cwi_piece_fn *take,
+                      void *to);
+
+void cwi_writer_numbers(cwi_writer *writer, const void *numbers, size_t count, size_t width);
+void cwi_digest_numbers(cwi_digest *digest, const void *numbers, size_t count, size_t width);
+
+#endif
