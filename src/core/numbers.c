@@ -2,8 +2,11 @@
 #define XXH_STATIC_LINKING_ONLY /* a hash that needs no memory, so that it cannot fail */
 #include "core/numbers.h"
 
+#include <float.h>
 #include <string.h>
 #include <xxhash.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "the same bits everywhere: floats must be added as floats");
 
 enum { PIECE_BYTES = 4096 };
 
