@@ -79,7 +79,7 @@ static json_t *draw_setting(const json_t *grid, cwi_rng *rng)
         json_t *value;
         if (json_is_array(values))
             value = json_incref(
-                json_array_get(values, cwi_rng_below(rng, (uint64_t)json_array_size(values))));
+                json_array_get(values, (size_t)cwi_rng_below(rng, json_array_size(values))));
         else
             value = draw_number(values, rng);
         if (json_object_set_new(out, key, value) != 0) {

@@ -59,7 +59,7 @@ static void ml1m_has_the_known_core_and_split(void **state)
         assert_int_equal(step(d, "held_out"), 67604); /* 30 % */
         int64_t held = 67604 - step(d, "moved_back");
         /* an independent run of the same protocol moved 554 rows back */
-        assert_true(labs(step(d, "moved_back") - 554) < 100);
+        assert_true(llabs(step(d, "moved_back") - 554) < 100);
         assert_int_equal(d->part[CW_PART_TEST].count, (int64_t)rint((double)held * 2 / 3));
         assert_int_equal(d->part[CW_PART_VALID].count, held - d->part[CW_PART_TEST].count);
         assert_int_equal(d->part[CW_PART_TRAIN].count, 225346 - held);

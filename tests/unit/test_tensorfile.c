@@ -144,13 +144,13 @@ static const char *parse_entries(place *p, const char *entries, size_t n_bytes)
     char header[1024];
     cwi_tensorfile file;
     int text = snprintf(header, sizeof header, "%s%s%s}", CWI_TENSORFILE_START, metadata, entries);
-    uint64_t padded = ((uint64_t)text + 7) / 8 * 8;
+    size_t padded = ((size_t)text + 7) / 8 * 8;
     size_t length = 8 + padded + n_bytes;
     unsigned char *bytes = cwi_alloc_zero(p->ctx, length, 1);
     char digits[CWI_CHECKSUM_DIGITS + 1];
 
     memset(bytes, ' ', 8 + padded);
-    memcpy(bytes, &padded, 8);
+    for (int b = 0; b < 8; b++) bytes[b] = (unsigned char)((uint64_t)padded >> 8 * b);
     memcpy(bytes + 8, header, (size_t)text);
     cwi_tensorfile_checksum(bytes, length, digits);
     memcpy(bytes + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS);
