@@ -294,9 +294,20 @@ CW_API const char *cw_method_default(const char *method, const char *backbone, c
 
 /* ---- models ----------------------------------------------------------------- */
 
-/* Write a model as one safetensors file, in one step, replacing what was there. */
+/* Write a model as one safetensors file, in one step, replacing a model that was there; any other
+ * file is refused. */
 CW_API CW_MUST_CHECK cw_status cw_model_save(cw_context *ctx, const cw_model *model,
                                              const char *path);
+/*
+ * The same together with the record of its run: whenever it is stopped, a new model never stands
+ * beside an old record.
+ *   run      as cw_train gave it; the checksum of the model is added
+ *   record   file for it
+ *   replace  also replace plain files that crosswise did not write
+ */
+CW_API CW_MUST_CHECK cw_status cw_model_save_run(cw_context *ctx, const cw_model *model,
+                                                 const char *path, const char *run,
+                                                 const char *record, bool replace);
 /* Read a model file; a damaged, foreign or newer one is CW_BAD_DATA with the reason. */
 CW_API CW_MUST_CHECK cw_status cw_model_load(cw_context *ctx, const char *path, cw_model **out);
 CW_API void cw_model_free(cw_model *model);

@@ -1,27 +1,27 @@
-/* file.c - buffered writing with a checksum; files and folders that appear whole or not at all. */
+/* file.c - buffered writing with a checksum; files that appear whole or not at all. */
 #include "core/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "core/work.h"
 
 enum { BUFFER_BYTES = 1 << 18 };
 
 struct cwi_writer {
-    int file;
+    cwi_work work;
     int error; /* errno of the first failure, 0 when all is well */
-    char *path;
+    bool is_finished;
+    char *path; /* where it shall appear */
     XXH3_state_t *hash;
     size_t used;
     char buffer[BUFFER_BYTES];
@@ -53,16 +53,19 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     ssize_t got = 0;
     XXH3_state_t *state = NULL;
     char *buffer = cwi_alloc(ctx, BUFFER_BYTES, 1);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file;
 
+    CWI_AGAIN(file, open(path, O_RDONLY | O_CLOEXEC));
     if (file < 0)
         status = cwi_fail_errno(ctx, "read", path);
     else if (!buffer || !(state = XXH3_createState()))
         status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     if (status == CW_OK) {
         XXH3_128bits_reset(state);
-        while ((got = read(file, buffer, BUFFER_BYTES)) > 0)
-            XXH3_128bits_update(state, buffer, (size_t)got);
+        do {
+            CWI_AGAIN(got, read(file, buffer, BUFFER_BYTES));
+            if (got > 0) XXH3_128bits_update(state, buffer, (size_t)got);
+        } while (got > 0);
         if (got < 0) status = cwi_fail_errno(ctx, "read", path);
         print_hash(XXH3_128bits_digest(state), hash);
     }
@@ -72,13 +75,90 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     return status;
 }
 
+/* ---- paths ---------------------------------------------------------------- */
+
+char *cwi_path_join(cw_context *ctx, const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    bool has_slash = length > 0 && folder[length - 1] == '/';
+    return cwi_format(ctx, has_slash ? "%s%s" : "%s/%s", folder, name);
+}
+
+bool cwi_path_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool cwi_path_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* ---- places --------------------------------------------------------------- */
+
+/* A place for a file is empty or has a plain file.  *size is -1 when there is none. */
+static cw_status check_plain(cw_context *ctx, const char *path, int64_t *size)
+{
+    struct stat info;
+    *size = -1;
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? CW_OK : cwi_fail_errno(ctx, "create", path);
+    *size = info.st_size;
+    if (S_ISREG(info.st_mode)) return CW_OK;
+    return cwi_fail(ctx, CW_IO, "cannot create %s: it is %s", path, cwi_mode_words(info.st_mode));
+}
+
+/* The first bytes of a plain file; -1 when it cannot be read. */
+static ssize_t read_start(const char *path, char start[CWI_FILE_START])
+{
+    struct stat info;
+    ssize_t got = -1;
+    int file;
+    CWI_AGAIN(file, open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file < 0) return -1;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode))
+        CWI_AGAIN(got, pread(file, start, CWI_FILE_START, 0));
+    close(file);
+    return got;
+}
+
+cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind *kind, bool replace)
+{
+    char start[CWI_FILE_START];
+    int64_t size;
+    cw_status status = check_plain(ctx, path, &size);
+    if (status != CW_OK) return status;
+    if (size < 0) return cwi_path_check_parent(ctx, "create", path);
+    if (size == 0 || (replace && kind->can_force)) return CW_OK;
+    ssize_t got = read_start(path, start);
+    if (got >= 0 && kind->is_ours(start, (size_t)got)) return CW_OK;
+    return cwi_fail(ctx, CW_IO, "%s exists and is no %s of crosswise; %s", path, kind->noun,
+                    kind->can_force ? "it is replaced only with --force" : "it is not replaced");
+}
+
+void cwi_file_remove(const char *path, const cwi_file_kind *kind)
+{
+    char start[CWI_FILE_START];
+    ssize_t got = read_start(path, start);
+    if (got > 0 && kind->is_ours(start, (size_t)got)) (void)unlink(path);
+}
+
 /* ---- writer --------------------------------------------------------------- */
 
-static cw_status refuse_open(cw_context *ctx, cwi_writer *writer, const char *path, bool no_file)
+static cw_status begin(cw_context *ctx, const char *path, cwi_writer *writer)
 {
-    if (no_file) (void)cwi_fail_errno(ctx, "create", path);
-    cw_status status = no_file ? CW_IO : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    cwi_writer_abandon(writer);
+    cw_status status;
+    int64_t size;
+    writer->path = cwi_strdup(ctx, path);
+    if (!writer->path) return CW_NO_MEMORY;
+    writer->hash = XXH3_createState();
+    if (!writer->hash) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    XXH3_128bits_reset(writer->hash);
+    CW_TRY(check_plain(ctx, path, &size));
+    CW_TRY(cwi_work_sweep(ctx, path, NULL, NULL));
+    CW_TRY(cwi_work_open(ctx, path, false, &writer->work));
+done:
     return status;
 }
 
@@ -87,24 +167,21 @@ cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out)
     *out = NULL;
     cwi_writer *writer = cwi_alloc(ctx, 1, sizeof *writer);
     if (!writer) return CW_NO_MEMORY;
-    writer->file = -1;
-    writer->error = 0;
-    writer->used = 0;
-    writer->path = cwi_strdup(ctx, path);
-    writer->hash = XXH3_createState();
-    if (!writer->path || !writer->hash) return refuse_open(ctx, writer, path, false);
-    XXH3_128bits_reset(writer->hash);
-    writer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->file < 0) return refuse_open(ctx, writer, path, true);
-    *out = writer;
-    return CW_OK;
+    memset(writer, 0, offsetof(cwi_writer, buffer));
+    writer->work.file = -1;
+    cw_status status = begin(ctx, path, writer);
+    if (status == CW_OK)
+        *out = writer;
+    else
+        cwi_writer_abandon(writer);
+    return status;
 }
 
 static void flush(cwi_writer *writer)
 {
     size_t at = 0;
     while (at < writer->used && writer->error == 0) {
-        ssize_t wrote = write(writer->file, writer->buffer + at, writer->used - at);
+        ssize_t wrote = write(writer->work.file, writer->buffer + at, writer->used - at);
         if (wrote > 0)
             at += (size_t)wrote;
         else if (wrote == 0 || errno != EINTR)
@@ -140,297 +217,135 @@ void cwi_writer_int(cwi_writer *writer, int64_t value)
     cwi_writer_put(writer, digits, length);
 }
 
+cw_status cwi_writer_finish(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
+{
+    int result = 0;
+    if (!writer->is_finished) {
+        flush(writer);
+        if (writer->error == 0) CWI_AGAIN(result, fsync(writer->work.file));
+        if (result != 0) writer->error = errno;
+        writer->is_finished = true;
+    }
+    if (hash) print_hash(XXH3_128bits_digest(writer->hash), hash);
+    errno = writer->error;
+    return writer->error == 0 ? CW_OK : cwi_fail_errno(ctx, "write", writer->path);
+}
+
+/* The last step.  Someone else may have taken the place since it was looked at. */
+static cw_status publish(cw_context *ctx, cwi_writer *writer)
+{
+    int64_t size;
+    int result;
+    cw_status status = check_plain(ctx, writer->path, &size);
+    if (status != CW_OK) return status;
+    CWI_AGAIN(result, rename(writer->work.path, writer->path));
+    if (result != 0) return cwi_fail_errno(ctx, "create", writer->path);
+    cwi_work_close(&writer->work); /* it has its own name now */
+    char *parent = cwi_path_parent(ctx, writer->path);
+    status = parent ? cwi_folder_sync(ctx, parent) : CW_NO_MEMORY;
+    cwi_free(parent);
+    return status;
+}
+
+cw_status cwi_writer_close(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
+{
+    cw_status status = cwi_writer_finish(ctx, writer, hash);
+    if (status == CW_OK) status = publish(ctx, writer);
+    cwi_writer_abandon(writer);
+    return status;
+}
+
 void cwi_writer_abandon(cwi_writer *writer)
 {
     if (!writer) return;
-    if (writer->file >= 0) close(writer->file);
+    if (writer->work.file >= 0) (void)unlink(writer->work.path);
+    cwi_work_close(&writer->work);
     XXH3_freeState(writer->hash);
     cwi_free(writer->path);
     cwi_free(writer);
 }
 
-cw_status cwi_writer_close(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
+cw_status cwi_writer_end(cw_context *ctx, cwi_writer *writer, cw_status status)
 {
-    cw_status status = CW_OK;
-
-    flush(writer);
-    if (writer->error == 0 && fsync(writer->file) != 0) writer->error = errno;
-    if (close(writer->file) != 0 && writer->error == 0) writer->error = errno;
-    writer->file = -1;
-    errno = writer->error;
-    if (writer->error != 0) status = cwi_fail_errno(ctx, "write", writer->path);
-    if (hash) print_hash(XXH3_128bits_digest(writer->hash), hash);
+    if (status == CW_OK) return cwi_writer_close(ctx, writer, NULL);
     cwi_writer_abandon(writer);
     return status;
 }
 
-/* ---- paths ---------------------------------------------------------------- */
+/* ---- two files that belong together ------------------------------------------ */
 
-char *cwi_path_join(cw_context *ctx, const char *folder, const char *name)
+/* Others that publish a pair in this folder wait, so that two pairs do not mix.  Whoever holds the
+ * lock for other reasons is not waited for: it is better to go on than to lose the work. */
+static int lock_folder(const char *path)
 {
-    size_t length = strlen(folder);
-    bool has_slash = length > 0 && folder[length - 1] == '/';
-    return cwi_format(ctx, has_slash ? "%s%s" : "%s/%s", folder, name);
-}
-
-bool cwi_path_exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
-bool cwi_path_is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* Bring a folder's list of names to the disk, so that a rename survives a power cut. */
-static void sync_folder(const char *path)
-{
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return; /* a file system that cannot do it has nothing to lose by it */
-    (void)fsync(folder);
-    close(folder);
-}
-
-/* Cut path at its last slash: the folder it lies in ("." when none), newly allocated. */
-static char *parent_of(cw_context *ctx, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash) return cwi_strdup(ctx, ".");
-    if (slash == path) return cwi_strdup(ctx, "/");
-    return cwi_format(ctx, "%.*s", (int)(slash - path), path);
-}
-
-/* ---- work in progress ----------------------------------------------------- */
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* What is being made is named after its process; remove what processes that are gone have left. */
-static void remove_leftovers(cw_context *ctx, const char *parent, const char *base)
-{
-    DIR *entries = opendir(parent);
-    char *prefix = cwi_format(ctx, ".%s.partial-", base);
-    struct dirent *entry;
-
-    while (entries && prefix && (entry = readdir(entries)) != NULL) {
-        size_t length = strlen(prefix);
-        int64_t process;
-        if (strncmp(entry->d_name, prefix, length) != 0) continue;
-        const char *digits = entry->d_name + length;
-        size_t n_digits = strspn(digits, "0123456789");
-        if (!cwi_parse_int(digits, n_digits, &process) || process <= 0 || process > INT32_MAX)
-            continue;
-        if (kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
-        char *path = cwi_path_join(ctx, parent, entry->d_name);
-        if (path) remove_tree(path);
-        cwi_free(path);
+    enum { ATTEMPTS = 100 };
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int folder, result = -1;
+    CWI_AGAIN(folder, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int k = 0; folder >= 0 && k < ATTEMPTS; k++) {
+        CWI_AGAIN(result, flock(folder, LOCK_EX | LOCK_NB));
+        if (result == 0 || errno != EWOULDBLOCK) break;
+        (void)nanosleep(&pause, NULL);
     }
-    if (entries) closedir(entries);
-    cwi_free(prefix);
+    return folder;
 }
 
-/* ".base.partial-PROCESS-N" in parent, newly allocated. */
-static char *work_name(cw_context *ctx, const char *parent, const char *base, int n)
+/* Move an old file away to a name of work, where it is left over should we be killed; NULL when
+ * there was none. */
+static cw_status put_aside(cw_context *ctx, const char *path, char **aside)
 {
-    return cwi_format(ctx, "%s/.%s.partial-%lld-%d", parent, base, (long long)getpid(), n);
-}
-
-char *cwi_file_work_path(cw_context *ctx, const char *path)
-{
-    char *parent = parent_of(ctx, path);
-    if (!parent) return NULL;
-    remove_leftovers(ctx, parent, base_of(path));
-    char *work = work_name(ctx, parent, base_of(path), 0);
-    cwi_free(parent);
-    return work;
-}
-
-cw_status cwi_file_publish(cw_context *ctx, const char *temporary, const char *path)
-{
-    char *parent = parent_of(ctx, path);
-    if (!parent) return CW_NO_MEMORY;
-    cw_status status = CW_OK;
-    if (rename(temporary, path) != 0)
-        status = cwi_fail_errno(ctx, "create", path);
-    else
-        sync_folder(parent);
-    cwi_free(parent);
-    return status;
-}
-
-/* ---- folders -------------------------------------------------------------- */
-
-struct cwi_folder {
-    char *path;   /* where it shall appear */
-    char *parent; /* the folder around it */
-    char *work;   /* where it is being made, beside path */
-    bool replace; /* an existing folder may be replaced */
-    const char *const *markers;
-};
-
-static bool folder_is_empty(const char *path)
-{
-    DIR *entries = opendir(path);
-    struct dirent *entry;
-    bool empty = entries != NULL;
-    while (empty && (entry = readdir(entries)) != NULL)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (entries) closedir(entries);
-    return empty;
-}
-
-static bool holds_a_marker(cw_context *ctx, const char *path, const char *const *markers)
-{
-    bool found = false;
-    for (; *markers && !found; markers++) {
-        char *file = cwi_path_join(ctx, path, *markers);
-        found = file && cwi_path_exists(file);
-        cwi_free(file);
-    }
-    return found;
-}
-
-/* May a new folder take this place?  Only an empty one, or with `replace` one of our own kind. */
-static cw_status check_place(cw_context *ctx, const char *path, bool replace,
-                             const char *const *markers)
-{
-    struct stat info;
-    const char *base = base_of(path);
-
-    if (base[0] == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
-        return cwi_fail(ctx, CW_BAD_ARG, "'%s' cannot be an output folder; name a new one", path);
-    if (lstat(path, &info) != 0) return CW_OK;
-    if (!S_ISDIR(info.st_mode))
-        return cwi_fail(ctx, CW_IO, "%s exists and is %s", path,
-                        S_ISLNK(info.st_mode) ? "a link, not a folder" : "not a folder");
-    if (folder_is_empty(path)) return CW_OK;
-    if (!replace) return cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
-    if (!holds_a_marker(ctx, path, markers))
-        return cwi_fail(ctx, CW_IO, "%s exists and has no %s, so it is not replaced", path,
-                        markers[0]);
-    return CW_OK;
-}
-
-static cw_status make_work_folder(cw_context *ctx, cwi_folder *folder)
-{
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        cwi_free(folder->work);
-        folder->work = work_name(ctx, folder->parent, base_of(folder->path), attempt);
-        if (!folder->work) return CW_NO_MEMORY;
-        if (mkdir(folder->work, 0777) == 0) return CW_OK;
-        if (errno != EEXIST) break;
-    }
-    cwi_free(folder->work);
-    folder->work = NULL;
-    return cwi_fail_errno(ctx, "create folder", folder->path);
-}
-
-static void folder_free(cwi_folder *folder)
-{
-    cwi_free(folder->path);
-    cwi_free(folder->parent);
-    cwi_free(folder->work);
-    cwi_free(folder);
-}
-
-cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
-                           const char *const *markers, cwi_folder **out)
-{
-    cw_status status = CW_NO_MEMORY;
-
-    *out = NULL;
-    cwi_folder *folder = cwi_alloc_zero(ctx, 1, sizeof *folder);
-    if (!folder) return status;
-    folder->replace = replace;
-    folder->markers = markers;
-    folder->path = cwi_strdup(ctx, path);
-    if (!folder->path) goto done;
-    for (size_t end = strlen(path); end > 1 && folder->path[end - 1] == '/'; end--)
-        folder->path[end - 1] = '\0';
-    folder->parent = parent_of(ctx, folder->path);
-    if (!folder->parent) goto done;
-    CW_TRY(check_place(ctx, folder->path, replace, markers));
-    remove_leftovers(ctx, folder->parent, base_of(folder->path));
-    CW_TRY(make_work_folder(ctx, folder));
-    *out = folder;
-done:
-    if (status != CW_OK) folder_free(folder);
-    return status;
-}
-
-const char *cwi_folder_path(const cwi_folder *folder)
-{
-    return folder->work;
-}
-
-/* Swap the work folder with the one in its place; where the file system cannot swap, move the old
- * one away first. */
-static int swap_folders(const char *work, const char *path)
-{
-    char aside[4096];
-    if (renameat2(AT_FDCWD, work, AT_FDCWD, path, RENAME_EXCHANGE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return -1;
-    if (snprintf(aside, sizeof aside, "%s-old", work) >= (int)sizeof aside) return -1;
-    if (rename(path, aside) != 0) return -1;
-    if (rename(work, path) != 0) {
-        int reason = errno;
-        (void)rename(aside, path);
-        errno = reason;
-        return -1;
-    }
-    return rename(aside, work);
-}
-
-/* Put the work folder in place; an old folder that was there is removed afterwards.  Someone else
- * may have taken the place since begin, so it is checked again. */
-static cw_status move_into_place(cw_context *ctx, const cwi_folder *folder)
-{
-    if (rename(folder->work, folder->path) == 0) return CW_OK;
-    if (errno != ENOTEMPTY && errno != EEXIST)
-        return cwi_fail_errno(ctx, "create folder", folder->path);
-    cw_status status = check_place(ctx, folder->path, folder->replace, folder->markers);
+    cwi_work work;
+    int64_t size;
+    int result;
+    *aside = NULL;
+    cw_status status = check_plain(ctx, path, &size);
+    if (status != CW_OK || size < 0) return status;
+    status = cwi_work_open(ctx, path, false, &work);
     if (status != CW_OK) return status;
-    if (swap_folders(folder->work, folder->path) != 0)
-        return cwi_fail_errno(ctx, "create folder", folder->path);
-    remove_tree(folder->work);
-    return CW_OK;
-}
-
-cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder)
-{
-    sync_folder(folder->work);
-    cw_status status = move_into_place(ctx, folder);
-    if (status != CW_OK) {
-        cwi_folder_abort(ctx, folder);
-        return status;
+    CWI_AGAIN(result, rename(path, work.path));
+    if (result == 0) {
+        *aside = work.path;
+        work.path = NULL;
+    } else {
+        status = cwi_fail_errno(ctx, "replace", path);
+        (void)unlink(work.path);
     }
-    sync_folder(folder->parent);
-    folder_free(folder);
-    return CW_OK;
+    cwi_work_close(&work);
+    return status;
 }
 
-void cwi_folder_abort(cw_context *ctx, cwi_folder *folder)
+static cw_status publish_pair(cw_context *ctx, const char *parent, cwi_writer *writer,
+                              cwi_writer *second)
 {
-    if (!folder) return;
-    cwi_fail_rename(ctx, folder->work, folder->path);
-    remove_tree(folder->work);
-    folder_free(folder);
+    char *aside = NULL;
+    cw_status status = put_aside(ctx, second->path, &aside);
+    if (status == CW_OK && aside) status = cwi_folder_sync(ctx, parent);
+    if (status == CW_OK) status = publish(ctx, writer);
+    /* The old file is still in its place, and what tells about it can be so again. */
+    if (writer->work.file >= 0 && aside && rename(aside, second->path) == 0) {
+        cwi_free(aside);
+        aside = NULL;
+    }
+    if (status == CW_OK) status = publish(ctx, second);
+    if (aside) (void)unlink(aside);
+    cwi_free(aside);
+    return status;
+}
+
+cw_status cwi_writer_close_pair(cw_context *ctx, cwi_writer *writer, cwi_writer *second)
+{
+    cw_status status;
+    int lock = -1;
+    char *parent = cwi_path_parent(ctx, second->path);
+    if (!parent) CW_TRY(CW_NO_MEMORY);
+    CW_TRY(cwi_writer_finish(ctx, writer, NULL));
+    CW_TRY(cwi_writer_finish(ctx, second, NULL));
+    lock = lock_folder(parent);
+    CW_TRY(publish_pair(ctx, parent, writer, second));
+done:
+    if (lock >= 0) close(lock);
+    cwi_free(parent);
+    cwi_writer_abandon(writer);
+    cwi_writer_abandon(second);
+    return status;
 }

@@ -125,18 +125,18 @@ static cw_status put_runs(cw_context *ctx, cwi_writer *out, const json_t *result
 cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)
 {
     cw_status status;
-    cwi_newfile made = {0};
+    cwi_writer *out = NULL;
     size_t t, r;
     json_t *table, *row, *titles = make_titles();
     status = titles ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    if (status == CW_OK) status = cwi_newfile_open(ctx, &e->store, "results.csv", &made);
-    if (status == CW_OK) cwi_cells_csv(made.writer, titles);
+    if (status == CW_OK) status = cwi_runstore_create(ctx, &e->store, "results.csv", &out);
+    if (status == CW_OK) cwi_cells_csv(out, titles);
     json_decref(titles);
     json_array_foreach(json_object_get(results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
-        if (status == CW_OK) status = put_runs(ctx, made.writer, results, table, row, "tuning");
-        if (status == CW_OK) status = put_runs(ctx, made.writer, results, table, row, "runs");
+        if (status == CW_OK) status = put_runs(ctx, out, results, table, row, "tuning");
+        if (status == CW_OK) status = put_runs(ctx, out, results, table, row, "runs");
     }
-    return cwi_newfile_close(ctx, &made, status);
+    return cwi_writer_end(ctx, out, status);
 }

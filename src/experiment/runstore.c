@@ -12,6 +12,7 @@
 
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/work.h"
 
 static const char lock_name[] = "experiment.lock";
 
@@ -54,13 +55,17 @@ static cw_status take_lock(cw_context *ctx, cwi_runstore *store)
     char *path = cwi_runstore_path(ctx, store, "%s", lock_name);
     cw_status status = CW_OK;
     if (!path) return CW_NO_MEMORY;
-    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int result = -1;
+    CWI_AGAIN(store->lock, open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (store->lock >= 0) CWI_AGAIN(result, flock(store->lock, LOCK_EX | LOCK_NB));
     if (store->lock < 0)
         status = cwi_fail_errno(ctx, "create", path);
-    else if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    else if (result != 0 && errno == EWOULDBLOCK)
         status =
             cwi_fail(ctx, CW_IO, "%s is in use: another process is running an experiment there",
                      store->folder);
+    else if (result != 0)
+        status = cwi_fail_errno(ctx, "lock", path);
     cwi_free(path);
     return status;
 }
@@ -119,38 +124,37 @@ cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const ch
     return status;
 }
 
-cw_status cwi_newfile_open(cw_context *ctx, const cwi_runstore *store, const char *file,
-                           cwi_newfile *out)
+cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,
+                              cwi_writer **out)
 {
-    *out = (cwi_newfile){.path = cwi_runstore_path(ctx, store, "%s", file)};
-    if (out->path) out->work = cwi_file_work_path(ctx, out->path);
-    return out->work ? cwi_writer_open(ctx, out->work, &out->writer) : CW_NO_MEMORY;
-}
-
-cw_status cwi_newfile_close(cw_context *ctx, cwi_newfile *file, cw_status status)
-{
-    if (status == CW_OK)
-        status = cwi_writer_close(ctx, file->writer, NULL);
-    else
-        cwi_writer_abandon(file->writer);
-    if (status == CW_OK) status = cwi_file_publish(ctx, file->work, file->path);
-    if (status != CW_OK && file->work) {
-        (void)unlink(file->work);
-        cwi_fail_rename(ctx, file->work, file->path);
-    }
-    cwi_free(file->work);
-    cwi_free(file->path);
-    *file = (cwi_newfile){0};
+    char *path = cwi_runstore_path(ctx, store, "%s", file);
+    *out = NULL;
+    cw_status status = path ? cwi_writer_open(ctx, path, out) : CW_NO_MEMORY;
+    cwi_free(path);
     return status;
 }
 
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
                              const char *text)
 {
-    cwi_newfile made;
-    cw_status status = cwi_newfile_open(ctx, store, file, &made);
-    if (status == CW_OK) cwi_writer_text(made.writer, text);
-    return cwi_newfile_close(ctx, &made, status);
+    cwi_writer *writer;
+    cw_status status = cwi_runstore_create(ctx, store, file, &writer);
+    if (status == CW_OK) cwi_writer_text(writer, text);
+    return cwi_writer_end(ctx, writer, status);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), tail = strlen(ending);
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+/* We hold the folder's lock, so nothing in it can be alive. */
+static bool is_left_over(const char *name)
+{
+    const char *base;
+    size_t length;
+    return ends_with(name, ".checkpoint") || cwi_work_is_name(name, &base, &length);
 }
 
 void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)
@@ -159,8 +163,7 @@ void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)
     DIR *entries = folder ? opendir(folder) : NULL;
     struct dirent *entry;
     while (entries && (entry = readdir(entries)) != NULL)
-        if (strstr(entry->d_name, ".checkpoint") || strstr(entry->d_name, ".partial-"))
-            (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        if (is_left_over(entry->d_name)) (void)unlinkat(dirfd(entries), entry->d_name, 0);
     if (entries) closedir(entries);
     cwi_free(folder);
 }

@@ -33,17 +33,9 @@ char *cwi_runstore_path(cw_context *ctx, const cwi_runstore *store, const char *
 cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
                             json_t **out);
 
-/* A file of the folder that appears whole or not at all. */
-typedef struct cwi_newfile {
-    cwi_writer *writer;
-    char *path, *work;
-} cwi_newfile;
-
-cw_status cwi_newfile_open(cw_context *ctx, const cwi_runstore *store, const char *file,
-                           cwi_newfile *out);
-/* Give it its name when status is CW_OK, else remove it; returns what came of it.  Must follow
- * open, also after its failure. */
-cw_status cwi_newfile_close(cw_context *ctx, cwi_newfile *file, cw_status status);
+/* A new file of the folder; cwi_writer_end puts it in place. */
+cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,
+                              cwi_writer **out);
 
 /* The whole of it at once. */
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,

@@ -410,29 +410,29 @@ static cw_status put_all_times(const view *v)
 static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json_t *results,
                             const char *file, cw_status (*put)(const view *v))
 {
-    cwi_newfile made;
-    cw_status status = cwi_newfile_open(ctx, &e->store, file, &made);
+    cwi_writer *out;
+    cw_status status = cwi_runstore_create(ctx, &e->store, file, &out);
     const char *title = text_of(json_object_get(results, "plan"), "title");
     size_t t, d;
     json_t *table, *dataset;
     if (status == CW_OK) {
-        cwi_writer_text(made.writer, "# ");
-        cwi_writer_text(made.writer, title[0] ? title : "Experiment");
-        cwi_writer_text(made.writer, "\n");
+        cwi_writer_text(out, "# ");
+        cwi_writer_text(out, title[0] ? title : "Experiment");
+        cwi_writer_text(out, "\n");
     }
     json_array_foreach(json_object_get(results, "tables"), t, table)
     {
         const char *before = "";
         json_array_foreach(json_object_get(results, "datasets"), d, dataset)
         {
-            view v = {ctx, made.writer, results, table, text_of(dataset, "dataset"), {0}};
+            view v = {ctx, out, results, table, text_of(dataset, "dataset"), {0}};
             if (status != CW_OK || strcmp(before, v.dataset) == 0) continue;
             before = v.dataset;
             choose_features(&v);
             status = put(&v);
         }
     }
-    return cwi_newfile_close(ctx, &made, status);
+    return cwi_writer_end(ctx, out, status);
 }
 
 cw_status cwi_tables_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)

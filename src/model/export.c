@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "core/mem.h"
 #include "core/report.h"
-#include "model/model.h"
+#include "model/modelfile.h"
 #include "prepare/npy.h"
 
 /* ---- description -------------------------------------------------------------- */
@@ -129,16 +129,29 @@ static cw_status write_info(cw_context *ctx, const char *folder, const cw_model 
     return status;
 }
 
+static bool owns(const char *path)
+{
+    static const char *const files[] = {"user_vectors.npy", "item_vectors.npy", "users.txt",
+                                        "items.txt",        "model.json",       "params/"};
+    const char inner[] = "params/", ending[] = ".npy";
+    size_t length = strlen(path), head = sizeof inner - 1, tail = sizeof ending - 1;
+    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
+        if (strcmp(path, files[k]) == 0) return true;
+    return strncmp(path, inner, head) == 0 && length > head + tail &&
+           strcmp(path + length - tail, ending) == 0;
+}
+
+const cwi_folder_kind cwi_export_kind = {"model.json", owns};
+
 cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *folder, bool replace)
 {
-    static const char *const markers[] = {"model.json", NULL};
     cw_status status;
     cwi_folder *work = NULL;
     cwi_ranker ranker = {0};
 
     cwi_begin(ctx);
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
-    CW_TRY(cwi_folder_begin(ctx, folder, replace, markers, &work));
+    CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_export_kind, &work));
     const char *path = cwi_folder_path(work);
     CW_TRY(write_vectors(ctx, path, &ranker));
     CW_TRY(write_params(ctx, path, &model->params));

@@ -73,7 +73,15 @@ static size_t list_arrays(const cw_model *model, const packed *users, const pack
     return n;
 }
 
-cw_status cw_model_save(cw_context *ctx, const cw_model *model, const char *path)
+static bool begins_like_a_model(const char *start, size_t length)
+{
+    return cwi_tensorfile_begins(start, length, format);
+}
+
+const cwi_file_kind cwi_model_kind = {"model", begins_like_a_model, true};
+
+cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path,
+                        cwi_writer *writer)
 {
     cw_status status;
     packed users = {0}, items = {0};
@@ -87,11 +95,10 @@ cw_status cw_model_save(cw_context *ctx, const cw_model *model, const char *path
                            .notes = notes,
                            .n_notes = 3};
 
-    cwi_begin(ctx);
     CW_TRY(pack_ids(ctx, &model->users, &users));
     CW_TRY(pack_ids(ctx, &model->items, &items));
     file.n_arrays = list_arrays(model, &users, &items, arrays);
-    CW_TRY(cwi_tensorfile_write(ctx, path, &file));
+    CW_TRY(cwi_tensorfile_put(ctx, path, &file, writer));
 done:
     cwi_free(users.text);
     cwi_free(users.start);

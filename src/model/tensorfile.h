@@ -8,7 +8,7 @@
 #ifndef CWI_MODEL_TENSORFILE_H
 #define CWI_MODEL_TENSORFILE_H
 
-#include "core/context.h"
+#include "core/file.h"
 
 typedef enum cwi_dtype {
     CWI_F32 = 0,
@@ -51,9 +51,16 @@ typedef struct cwi_tensorfile {
     void *header;      /* and its header */
 } cwi_tensorfile;
 
-/* Write a file under a temporary name beside its own, bring it to the disk and rename it, replacing
- * what was there.  On failure the old file is as it was. */
+/* Write a file whole or not at all, replacing a plain one.  On failure the old file is as it was.
+ */
 cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tensorfile *file);
+
+/* Everything into a file that is open; path is for messages. */
+cw_status cwi_tensorfile_put(cw_context *ctx, const char *path, const cwi_tensorfile *file,
+                             cwi_writer *writer);
+
+/* Are these the first bytes of a file of this format, of any version? */
+bool cwi_tensorfile_begins(const char *start, size_t length, const char *format);
 
 /* Read a file of this format, of this version or an older one.  Everything is checked: sizes,
  * places, the checksum.  *out is zeroed on failure. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "core/file.h"
@@ -132,37 +131,19 @@ static cw_status sign(cw_context *ctx, const cwi_tensorfile *file, const cwi_arr
 
 /* ---- the file ----------------------------------------------------------------- */
 
-static cw_status write_parts(cw_context *ctx, const char *path, const cwi_tensorfile *file,
-                             const cwi_array *const *order, const char *header, size_t length)
+bool cwi_tensorfile_begins(const char *start, size_t length, const char *format)
 {
-    cwi_writer *writer;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-    if (status != CW_OK) return status;
-    cwi_writer_put(writer, header, length);
-    for (size_t a = 0; a < file->n_arrays; a++)
-        cwi_writer_numbers(writer, order[a]->data, (size_t)cwi_array_count(order[a]),
-                           cwi_dtype_bytes[order[a]->dtype]);
-    return cwi_writer_close(ctx, writer, NULL);
+    char expected[64];
+    const size_t after = CWI_CHECKSUM_AT + CWI_CHECKSUM_DIGITS;
+    const size_t text = sizeof CWI_TENSORFILE_START - 1;
+    int used = snprintf(expected, sizeof expected, "\",\"format\":\"%s\"", format);
+    return length >= after + (size_t)used &&
+           memcmp(start + CWI_TENSORFILE_PREFIX, CWI_TENSORFILE_START, text) == 0 &&
+           memcmp(start + after, expected, (size_t)used) == 0;
 }
 
-static cw_status publish(cw_context *ctx, const char *path, const cwi_tensorfile *file,
-                         const cwi_array *const *order, const char *header, size_t length)
-{
-    if (cwi_path_is_folder(path))
-        return cwi_fail(ctx, CW_IO, "cannot create %s: it is a folder", path);
-    char *temporary = cwi_file_work_path(ctx, path);
-    if (!temporary) return CW_NO_MEMORY;
-    cw_status status = write_parts(ctx, temporary, file, order, header, length);
-    if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);
-    if (status != CW_OK) {
-        cwi_fail_rename(ctx, temporary, path);
-        (void)unlink(temporary);
-    }
-    cwi_free(temporary);
-    return status;
-}
-
-cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tensorfile *file)
+cw_status cwi_tensorfile_put(cw_context *ctx, const char *path, const cwi_tensorfile *file,
+                             cwi_writer *writer)
 {
     cw_status status;
     const cwi_array **order = NULL;
@@ -176,10 +157,21 @@ cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tens
         CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "%s: two tensors have the same name", path));
     CW_TRY(print_header(ctx, root, &header, &length));
     CW_TRY(sign(ctx, file, order, header, length));
-    CW_TRY(publish(ctx, path, file, order, header, length));
+    cwi_writer_put(writer, header, length);
+    for (size_t a = 0; a < file->n_arrays; a++)
+        cwi_writer_numbers(writer, order[a]->data, (size_t)cwi_array_count(order[a]),
+                           cwi_dtype_bytes[order[a]->dtype]);
 done:
     json_decref(root);
     cwi_free(header);
     cwi_free((void *)order);
     return status;
+}
+
+cw_status cwi_tensorfile_write(cw_context *ctx, const char *path, const cwi_tensorfile *file)
+{
+    cwi_writer *writer;
+    cw_status status = cwi_writer_open(ctx, path, &writer);
+    if (status == CW_OK) status = cwi_tensorfile_put(ctx, path, file, writer);
+    return cwi_writer_end(ctx, writer, status);
 }

@@ -92,6 +92,14 @@ cw_status cwi_pairs_drop_repeats(cw_context *ctx, const char *file, cwi_bounds b
     return status;
 }
 
+static bool begins_like_pairs(const char *start, size_t length)
+{
+    return length >= sizeof header && memcmp(start, header, sizeof header - 1) == 0 &&
+           start[sizeof header - 1] == '\n';
+}
+
+const cwi_file_kind cwi_pairs_kind = {"training set", begins_like_pairs, false};
+
 cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pairs,
                           char hash[CWI_HASH_BYTES])
 {

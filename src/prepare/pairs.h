@@ -23,7 +23,10 @@ cw_status cwi_pairs_read_raw(cw_context *ctx, const char *path, const cwi_idmap 
 cw_status cwi_pairs_drop_repeats(cw_context *ctx, const char *file, cwi_bounds bounds,
                                  cwi_pairs *pairs);
 
-/* Write pairs to a new file; hash may be NULL. */
+/* A file that cwi_pairs_write wrote. */
+extern const cwi_file_kind cwi_pairs_kind;
+
+/* Write pairs to a file; hash may be NULL. */
 cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pairs,
                           char hash[CWI_HASH_BYTES]);
 

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "core/file.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "core/rng.h"
@@ -106,33 +106,23 @@ done:
     return status;
 }
 
-/* Write beside the other files under a temporary name, then give it its own. */
+/* Write beside the other files, in one step. */
 static cw_status publish(cw_context *ctx, const char *folder, double theta, bool replace,
                          const cwi_pairs *pairs)
 {
-    cw_status status = CW_NO_MEMORY;
+    cw_status status;
     char text[CWI_NUMBER_BYTES];
-    char *temporary = NULL;
 
     cwi_print_real(theta, text);
     char *path = cwi_format(ctx, "%s/train_%s.csv", folder, text);
-    if (path) temporary = cwi_file_work_path(ctx, path);
-    if (!temporary) goto done;
-    if (!replace && cwi_path_exists(path)) {
-        status = cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path);
-        goto done;
-    }
-    status = cwi_pairs_write(ctx, temporary, pairs, NULL);
-    if (status == CW_OK) status = cwi_file_publish(ctx, temporary, path);
-    if (status == CW_OK) {
-        cwi_log(ctx, CW_LOG_INFO, "wrote %s", path);
-    } else {
-        (void)unlink(temporary);
-        cwi_fail_rename(ctx, temporary, path);
-    }
+    if (!path) return CW_NO_MEMORY;
+    if (!replace && cwi_path_exists(path))
+        CW_TRY(cwi_fail(ctx, CW_IO, "%s exists; it is replaced only with --force", path));
+    CW_TRY(cwi_file_check(ctx, path, &cwi_pairs_kind, false));
+    CW_TRY(cwi_pairs_write(ctx, path, pairs, NULL));
+    cwi_log(ctx, CW_LOG_INFO, "wrote %s", path);
 done:
     cwi_free(path);
-    cwi_free(temporary);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/text.h"
 #include "import/idfile.h"
 #include "import/import.h"
 #include "import/source.h"
@@ -353,15 +354,37 @@ done:
     return status;
 }
 
+/* train_<theta>.csv, which skew writes. */
+static bool is_skewed(const char *file)
+{
+    static const char before[] = "train_", after[] = ".csv";
+    const size_t head = sizeof before - 1, tail = sizeof after - 1;
+    size_t length = strlen(file);
+    double theta;
+    return length > head + tail && strncmp(file, before, head) == 0 &&
+           strcmp(file + length - tail, after) == 0 &&
+           cwi_parse_real(file + head, length - head - tail, &theta);
+}
+
+static bool owns(const char *path)
+{
+    static const char *const files[] = {user_file, item_file, uniform_file, about_file, "truth/"};
+    for (int p = 0; p < CWI_PARTS; p++)
+        if (strcmp(path, part_file[p]) == 0) return true;
+    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
+        if (strcmp(path, files[k]) == 0) return true;
+    return is_skewed(path) || (strncmp(path, "truth/", 6) == 0 && cwi_truth_owns(path + 6));
+}
+
+const cwi_folder_kind cwi_dataset_kind = {about_file, owns};
+
 cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char *path,
                           bool replace)
 {
-    static const char *const markers[] = {"dataset.json", "train.csv", "train.csv.gz",
-                                          "train.csv.zst", NULL};
     cwi_folder *folder;
 
     cwi_begin(ctx);
-    cw_status status = cwi_folder_begin(ctx, path, replace, markers, &folder);
+    cw_status status = cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder);
     if (status != CW_OK) return status;
     status = fill_folder(ctx, cwi_folder_path(folder), dataset);
     if (status == CW_OK) return cwi_folder_commit(ctx, folder);

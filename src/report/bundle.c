@@ -1,5 +1,6 @@
 /* bundle.c - the report of an experiment: a folder with a page, tables and figures. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/file.h"
 #include "core/mem.h"
@@ -73,13 +74,9 @@ static cw_status write_form(cw_context *ctx, const char *folder, const char *nam
     snprintf(file, sizeof file, "%s%s", name, endings[as]);
     char *path = cwi_path_join(ctx, folder, file);
     cw_status status = path ? cwi_writer_open(ctx, path, &writer) : CW_NO_MEMORY;
-    if (status == CW_OK) {
-        status = put_form(ctx, writer, as, what, title);
-        cw_status closed = cwi_writer_close(ctx, writer, NULL);
-        if (status == CW_OK) status = closed;
-    }
+    if (status == CW_OK) status = put_form(ctx, writer, as, what, title);
     cwi_free(path);
-    return status;
+    return cwi_writer_end(ctx, writer, status);
 }
 
 static cw_status write_section(cw_context *ctx, const char *folder, const json_t *section)
@@ -149,10 +146,25 @@ done:
     return status;
 }
 
+/* The page, and for every section its files, whose names begin with its number. */
+static bool owns(const char *path)
+{
+    static const char *const files[] = {"report.html", "tables.md", "tables.tex"};
+    static const char *const endings[] = {".csv", ".svg", ".png"};
+    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
+        if (strcmp(path, files[k]) == 0) return true;
+    size_t digits = strspn(path, "0123456789"), length = strlen(path);
+    if (digits < 2 || length < digits + 5 || path[digits] != '-' || strchr(path, '/')) return false;
+    for (size_t k = 0; k < sizeof endings / sizeof endings[0]; k++)
+        if (strcmp(path + length - 4, endings[k]) == 0) return true;
+    return false;
+}
+
+const cwi_folder_kind cwi_report_kind = {"report.html", owns};
+
 cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const char *folder,
                                bool replace)
 {
-    static const char *const markers[] = {"report.html", NULL};
     cw_status status;
     json_t *results = NULL, *page = NULL;
     cwi_folder *work = NULL;
@@ -161,7 +173,7 @@ cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const ch
     CW_TRY(read_results(ctx, experiment, &results));
     CW_TRY(cwi_findings_page(ctx, results, &page));
     CW_TRY(cwi_page_check(ctx, page));
-    CW_TRY(cwi_folder_begin(ctx, folder, replace, markers, &work));
+    CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_report_kind, &work));
     CW_TRY(write_all(ctx, cwi_folder_path(work), page));
     cwi_folder *finished = work;
     work = NULL; /* freed by the next call */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "core/mem.h"
@@ -333,14 +332,17 @@ static void put_contents(const page *p, const json_t *sections)
     put(p, "</ul>\n</nav>\n");
 }
 
+/* By which a page is known as ours. */
+static const char generator[] = "<meta name=\"generator\" content=\"crosswise ";
+
 static void put_head(const page *p, const char *title)
 {
     put(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
            "<meta name=\"color-scheme\" content=\"light dark\">\n"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-           "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-           "<meta name=\"generator\" content=\"crosswise ");
+           "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n");
+    put(p, generator);
     put_text(p, cw_version());
     put_element(p, "\">\n<title>", title, "</title>\n<style>\n");
     cwi_writer_put(p->out, cwi_page_css, cwi_page_css_bytes);
@@ -378,24 +380,20 @@ static cw_status put_page(const page *p, const json_t *root)
     return status;
 }
 
+static bool begins_like_a_page(const char *start, size_t length)
+{
+    return memmem(start, length, generator, sizeof generator - 1) != NULL;
+}
+
+const cwi_file_kind cwi_page_kind = {"page", begins_like_a_page, false};
+
 cw_status cwi_page_write(cw_context *ctx, const json_t *root, const char *path)
 {
     page p = {.ctx = ctx};
-    char *work = cwi_file_work_path(ctx, path);
-    if (!work) return CW_NO_MEMORY;
-    cw_status status = cwi_writer_open(ctx, work, &p.out);
-    if (status == CW_OK) {
-        status = put_page(&p, root);
-        cw_status closed = cwi_writer_close(ctx, p.out, NULL);
-        if (status == CW_OK) status = closed;
-    }
-    if (status == CW_OK) status = cwi_file_publish(ctx, work, path);
-    if (status != CW_OK) {
-        cwi_fail_rename(ctx, work, path);
-        (void)unlink(work);
-    }
-    cwi_free(work);
-    return status;
+    cw_status status = cwi_file_check(ctx, path, &cwi_page_kind, false);
+    if (status == CW_OK) status = cwi_writer_open(ctx, path, &p.out);
+    if (status == CW_OK) status = put_page(&p, root);
+    return cwi_writer_end(ctx, p.out, status);
 }
 
 cw_status cw_report_page(cw_context *ctx, const char *json, const char *path)

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "core/context.h"
+#include "core/file.h"
 
 /* Is this a description as crosswise.h documents it?  CW_BAD_DATA names what is wrong with it;
  * the code that writes pages relies on all that is checked here. */
@@ -16,7 +16,11 @@ bool cwi_chart_has_numbers(const json_t *chart);
 /* The numbers of a chart as a table of a description, new; NULL: no memory. */
 json_t *cwi_chart_table(const json_t *chart);
 
-/* Write the page of a description that was checked. */
+/* Files that cwi_page_write wrote, and folders of cw_report_experiment. */
+extern const cwi_file_kind cwi_page_kind;
+extern const cwi_folder_kind cwi_report_kind;
+
+/* Write the page of a description that was checked; only another page is replaced. */
 cw_status cwi_page_write(cw_context *ctx, const json_t *root, const char *path);
 
 /* Files that pages carry, embedded by the build. */

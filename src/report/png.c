@@ -149,12 +149,12 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
     cw_status status = cwi_writer_open(ctx, path, &s.out);
     if (status != CW_OK) return status;
     cairo_status_t drawn = p->cairo_surface_write_to_png_stream(surface, put_bytes, &s);
-    status = cwi_writer_close(ctx, s.out, NULL);
-    if (drawn == CAIRO_STATUS_NO_MEMORY) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    if (drawn != CAIRO_STATUS_SUCCESS)
-        return cwi_fail(ctx, CW_UNSUPPORTED, "cannot write %s: %s", path,
-                        p->cairo_status_to_string(drawn));
-    return status;
+    if (drawn == CAIRO_STATUS_NO_MEMORY)
+        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    else if (drawn != CAIRO_STATUS_SUCCESS)
+        status = cwi_fail(ctx, CW_UNSUPPORTED, "cannot write %s: %s", path,
+                          p->cairo_status_to_string(drawn));
+    return cwi_writer_end(ctx, s.out, status);
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */

@@ -53,6 +53,20 @@ static char *dump(json_t *value)
     return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
+static bool begins_like_a_checkpoint(const char *start, size_t length)
+{
+    return cwi_tensorfile_begins(start, length, format);
+}
+
+/* It is removed when training is done, so nothing else may ever be in its place. */
+const cwi_file_kind cwi_checkpoint_kind = {"checkpoint", begins_like_a_checkpoint, false};
+
+cw_status cwi_checkpoint_check(const cwi_trainer *t)
+{
+    const char *path = cwi_options_text(t->options, "checkpoint");
+    return path[0] ? cwi_file_check(t->ctx, path, &cwi_checkpoint_kind, false) : CW_OK;
+}
+
 /* ---- save ------------------------------------------------------------------- */
 
 typedef struct contents {
@@ -106,6 +120,8 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     double sums[N_SUMS], *sum[N_SUMS];
     const char *path = cwi_options_text(t->options, "checkpoint");
     if (path[0] == '\0') return CW_OK;
+    cw_status status = cwi_checkpoint_check(t);
+    if (status != CW_OK) return status;
     contents *c = cwi_alloc_zero(t->ctx, 1, sizeof *c);
     if (!c) return CW_NO_MEMORY;
 
@@ -129,7 +145,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     add_params(c, "best.", &t->best);
     add_params(c, "m.", &t->adam.m);
     add_params(c, "v.", &t->adam.v);
-    cw_status status = write_contents(t, c, path);
+    status = write_contents(t, c, path);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     cwi_free(c);
     return status;

@@ -107,6 +107,8 @@ cw_status cwi_trainer_await(cwi_trainer *t);
 double cwi_trainer_reg(const cwi_trainer *t);
 
 /* checkpoint.c */
+extern const cwi_file_kind cwi_checkpoint_kind;
+cw_status cwi_checkpoint_check(const cwi_trainer *t); /* can it be written in the end? */
 cw_status cwi_checkpoint_save(cwi_trainer *t);
 cw_status cwi_checkpoint_load(cwi_trainer *t); /* nothing happens when there is none */
 

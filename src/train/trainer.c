@@ -162,6 +162,7 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
     CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
+    CW_TRY(cwi_checkpoint_check(t));
     CW_TRY(prepare_data(t));
     if (cwi_trainer_learns(t)) {
         cwi_params_init(t->options, t->shape.n_users, &t->params);

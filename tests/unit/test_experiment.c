@@ -92,9 +92,11 @@ static void a_store_keeps_what_was_written(void **state)
     assert_non_null(strstr(cw_context_error(ctx), "a.json is damaged"));
     snprintf(path, sizeof path, "%s/runs", f->w->path);
     write_file(path, "b.checkpoint", "");
-    write_file(path, ".b.json.partial-1-0", "");
+    write_file(path, ".b.json.partial-0123456789abcdef", "");
+    write_file(path, "my.checkpoints", "not ours");
     cwi_runstore_sweep(ctx, &store);
-    snprintf(path, sizeof path, "ls -A '%s/runs' | tr '\\n' ' ' | grep -qx 'a.json '", f->w->path);
+    snprintf(path, sizeof path,
+             "ls -A '%s/runs' | tr '\\n' ' ' | grep -qx 'a.json my.checkpoints '", f->w->path);
     assert_int_equal(system(path), 0);
     cwi_runstore_close(&store);
 }

@@ -170,9 +170,14 @@ static void pages_appear_whole_or_not_at_all(void **state)
 {
     workshop *f = *state;
     char missing[160];
-    write_file(f->folder, "page.html", "old");
+    write_file(f->folder, "page.html", "<h1>old</h1>");
+    assert_int_equal(cw_report_page(f->l.ctx, "{\"title\": \"new\"}", f->path), CW_IO);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "is no page of crosswise"));
+    assert_string_equal(read_text(f->folder, "page.html"), "<h1>old</h1>");
+    assert_int_equal(unlink(f->path), 0);
+    write_page(f, "{\"title\": \"old\"}");
     assert_int_equal(cw_report_page(f->l.ctx, "{\"title\": 1}", f->path), CW_BAD_DATA);
-    assert_string_equal(read_text(f->folder, "page.html"), "old");
+    assert_non_null(strstr(read_text(f->folder, "page.html"), "<h1>old</h1>"));
     write_page(f, "{\"title\": \"new\"}");
     assert_non_null(strstr(read_text(f->folder, "page.html"), "<h1>new</h1>"));
     assert_int_equal(entries(f->folder), 1);
