@@ -1,13 +1,8 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
-#include <dirent.h>
-#include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -216,45 +211,19 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
     return code;
 }
 
-static bool is_empty_folder(const char *path)
+cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n_outputs,
+                            const char *const *others, size_t n_others)
 {
-    DIR *entries = opendir(path);
-    int count = 0;
-    while (entries && readdir(entries)) count++;
-    if (entries) closedir(entries);
-    return count == 2; /* itself and its parent */
-}
-
-static int check_parent(const char *what, const char *out)
-{
-    char *copy = strdup(out);
-    int code = -1;
-    if (copy && access(dirname(copy), W_OK | X_OK) != 0) {
-        fprintf(stderr, "crosswise: cannot create %s%s: %s\n", what, out, strerror(errno));
-        code = CLI_FAILED;
-    }
-    free(copy);
-    return code;
-}
-
-int cli_check_out(const cli_command *command, const char *out, bool force)
-{
-    struct stat info;
-    if (!out || !out[0]) return cli_misuse(command, "--out DIR is missing");
-    if (lstat(out, &info) != 0) return errno == ENOENT ? check_parent("folder ", out) : -1;
-    if (force || is_empty_folder(out)) return -1;
-    fprintf(stderr, "crosswise: %s exists%s\n", out,
-            S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
-    return CLI_FAILED;
-}
-
-int cli_check_file(const char *out)
-{
-    struct stat info;
-    if (!out) return -1;
-    if (stat(out, &info) != 0 || !S_ISDIR(info.st_mode)) return check_parent("", out);
-    fprintf(stderr, "crosswise: cannot create %s: it is a folder\n", out);
-    return CLI_FAILED;
+    size_t n = 0;
+    const char **inputs = calloc(call->n_inputs + n_others + 1, sizeof *inputs);
+    if (!inputs) return CW_NO_MEMORY;
+    for (size_t k = 0; k < call->n_inputs; k++)
+        inputs[n++] = strcmp(call->inputs[k], "-") == 0 ? "/dev/stdin" : call->inputs[k];
+    for (size_t k = 0; k < n_others; k++)
+        if (others[k] && others[k][0]) inputs[n++] = others[k];
+    cw_status status = cw_output_compare(call->ctx, outputs, n_outputs, inputs, n);
+    free(inputs);
+    return status;
 }
 
 static int exit_code(cw_status status)

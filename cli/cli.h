@@ -69,11 +69,10 @@ int cli_end(cli_call *call, int code, cw_status status);
  * call->n_given; returns how many.  (The flag's own `text` holds the last one.) */
 size_t cli_values(const cli_call *call, const char *name, const char **out);
 
-/* Can a dataset go to folder out?  Asked before the long work; cw_dataset_save decides.  Returns -1
- * to go on, or an exit code after an error was printed. */
-int cli_check_out(const cli_command *command, const char *out, bool force);
-/* The same for a file that is to be written, which may exist; NULL is fine. */
-int cli_check_file(const char *out);
+/* May these be written by a command that reads call->inputs and others?  NULL and "" among the
+ * latter are left out.  CW_BAD_ARG when one would replace another or what is read. */
+cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n_outputs,
+                            const char *const *others, size_t n_others);
 
 /* Print a usage error and how to get help; returns the exit code. */
 int cli_misuse(const cli_command *command, const char *format, ...)

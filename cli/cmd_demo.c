@@ -1,4 +1,5 @@
 /* cmd_demo.c - crosswise demo */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -345,11 +346,51 @@ static void clear(demo *d)
     }
 }
 
-static int make_folder(const char *path)
+/* Is there anything in the folder, other than itself and its parent? */
+static bool is_empty(const char *path)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return -1;
-    fprintf(stderr, "crosswise: cannot create folder %s: %s\n", path, strerror(errno));
+    int count = 0;
+    DIR *entries = opendir(path);
+    while (entries && readdir(entries)) count++;
+    if (entries) closedir(entries);
+    return count <= 2;
+}
+
+static int make_folder(const char *path, bool force)
+{
+    struct stat info;
+    if (mkdir(path, 0777) == 0) return -1;
+    if (errno != EEXIST || stat(path, &info) != 0) {
+        fprintf(stderr, "crosswise: cannot create folder %s: %s\n", path, strerror(errno));
+        return CLI_FAILED;
+    }
+    if (S_ISDIR(info.st_mode) && (force || is_empty(path))) return -1;
+    fprintf(stderr, "crosswise: %s exists%s\n", path,
+            S_ISDIR(info.st_mode) ? "; it is replaced only with --force" : " and is not a folder");
     return CLI_FAILED;
+}
+
+static cw_status check_output(const demo *d, cw_output what, const char *format, const char *first,
+                              const char *second)
+{
+    char *path = path_of(d, format, first, second);
+    cw_status status =
+        path ? cw_output_check(d->call->ctx, what, path, what == CW_OUTPUT_DATASET) : CW_NO_MEMORY;
+    free(path);
+    return status;
+}
+
+/* What an earlier demo left is replaced, anything else is not. */
+static cw_status check_outputs(const demo *d)
+{
+    cw_status status = check_output(d, CW_OUTPUT_PAGE, "%s%s", "demo.html", "");
+    for (int s = 0; s < DEMO_N_SPLITS && status == CW_OK; s++) {
+        status = check_output(d, CW_OUTPUT_DATASET, "%s%s", demo_split_name[s], "");
+        for (int m = 0; m < DEMO_N_METHODS && status == CW_OK; m++)
+            status = check_output(d, CW_OUTPUT_MODEL, "%s-%s.safetensors", demo_split_name[s],
+                                  demo_method_name[m]);
+    }
+    return status;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
@@ -387,9 +428,10 @@ static int run(const cli_command *command, int argc, char **argv)
     d.out = out;
     if (code < 0 && call.n_inputs > 0)
         code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
-    if (code < 0) code = cli_check_out(command, out, force);
-    if (code < 0) code = make_folder(out);
-    if (code < 0) status = run_all(&d, &s);
+    if (code < 0 && !out[0]) code = cli_misuse(command, "--out DIR is missing");
+    if (code < 0) code = make_folder(out, force);
+    if (code < 0) status = check_outputs(&d);
+    if (code < 0 && status == CW_OK) status = run_all(&d, &s);
     if (status != CW_OK) (void)rmdir(out); /* when nothing is in it yet */
     clear(&d);
     return cli_end(&call, code, status);

@@ -5,7 +5,9 @@ static cw_status export(cli_call *call, const char *out, bool force)
 {
     cw_model *model = NULL;
 
-    cw_status status = cw_model_load(call->ctx, call->inputs[0], &model);
+    cw_status status = cw_output_check(call->ctx, CW_OUTPUT_EXPORT, out, force);
+    if (status == CW_OK) status = cli_compare_files(call, &out, 1, NULL, 0);
+    if (status == CW_OK) status = cw_model_load(call->ctx, call->inputs[0], &model);
     if (status == CW_OK) status = cw_model_export(call->ctx, model, out, force);
     cw_model_free(model);
     return status;
@@ -22,7 +24,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_call call;
 
     int code = cli_begin(&call, command, argc, argv, flags);
-    if (code < 0 && !out) code = cli_misuse(command, "--out DIR is missing");
+    if (code < 0 && (!out || !out[0])) code = cli_misuse(command, "--out DIR is missing");
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
     cw_status status = code < 0 ? export(&call, out, force) : CW_OK;

@@ -28,7 +28,9 @@ static cw_status prepare(cli_call *call, const given *files, const char *out, bo
     cw_interactions *interactions = NULL;
     cw_dataset *dataset = NULL;
 
-    cw_status status = import(call, files, &interactions);
+    cw_status status = cw_output_check(call->ctx, CW_OUTPUT_DATASET, out, force);
+    if (status == CW_OK) status = cli_compare_files(call, &out, 1, files->path, 3);
+    if (status == CW_OK) status = import(call, files, &interactions);
     if (status == CW_OK)
         status = cw_dataset_prepare(call->ctx, interactions, call->options[1], &dataset);
     if (status == CW_OK) status = cw_dataset_save(call->ctx, dataset, out, force);
@@ -60,7 +62,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0 && call.n_inputs > 0 && has_parts)
         code = cli_misuse(command, "give either inputs or --train, --valid and --test, not both");
     if (code < 0 && has_parts && !files.path[0]) code = cli_misuse(command, "--train is missing");
-    if (code < 0) code = cli_check_out(command, out, force);
+    if (code < 0 && (!out || !out[0])) code = cli_misuse(command, "--out DIR is missing");
     cw_status status = code < 0 ? prepare(&call, &files, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }

@@ -19,7 +19,8 @@ static cw_status report(cli_call *call, const char *out, bool force)
     char *usual = out ? NULL : usual_place(call->inputs[0]);
     if (!out && !usual) return CW_NO_MEMORY;
     if (!out) out = usual;
-    cw_status status = cw_report_experiment(call->ctx, call->inputs[0], out, force);
+    cw_status status = cli_compare_files(call, &out, 1, NULL, 0);
+    if (status == CW_OK) status = cw_report_experiment(call->ctx, call->inputs[0], out, force);
     if (status == CW_OK && call->json) {
         json_t *result = json_pack("{s:s+}", "page", out, "/report.html");
         char *text = json_dumps(result, JSON_COMPACT);

@@ -5,7 +5,9 @@ static cw_status simulate(cli_call *call, const char *out, bool force)
 {
     cw_dataset *dataset = NULL;
 
-    cw_status status = cw_dataset_simulate(call->ctx, call->options[0], call->options[1], &dataset);
+    cw_status status = cw_output_check(call->ctx, CW_OUTPUT_DATASET, out, force);
+    if (status == CW_OK)
+        status = cw_dataset_simulate(call->ctx, call->options[0], call->options[1], &dataset);
     if (status == CW_OK) status = cw_dataset_save(call->ctx, dataset, out, force);
     if (status == CW_OK && (call->json || !call->quiet))
         status = cli_show_dataset(call, out, dataset);
@@ -26,7 +28,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs > 0)
         code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
-    if (code < 0) code = cli_check_out(command, out, force);
+    if (code < 0 && (!out || !out[0])) code = cli_misuse(command, "--out DIR is missing");
     cw_status status = code < 0 ? simulate(&call, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }

@@ -10,6 +10,7 @@ typedef struct job {
     cli_call *call;
     const char *out;        /* NULL: the model is not kept */
     const char *train_file; /* NULL: train.csv */
+    bool force;             /* replace files that are not ours, too */
     bool is_live;           /* lines are overwritten on a terminal */
     char *record;           /* path of the run file */
     char *checkpoint;
@@ -147,28 +148,10 @@ static char *with_ending(const char *path, const char *ending)
     static const char usual[] = ".safetensors";
     size_t length = strlen(path), cut = sizeof usual - 1;
     if (length > cut && strcmp(path + length - cut, usual) == 0) length -= cut;
-    char *made = malloc(length + strlen(ending) + 1);
-    if (!made) return NULL;
-    memcpy(made, path, length);
-    strcpy(made + length, ending);
+    size_t bytes = length + strlen(ending) + 1;
+    char *made = malloc(bytes);
+    if (made) snprintf(made, bytes, "%.*s%s", (int)length, path, ending);
     return made;
-}
-
-/* The record beside the model, replaced in one step. */
-static cw_status write_record(job *j, const char *run)
-{
-    char *temporary = with_ending(j->record, ".partial");
-    FILE *file = temporary ? fopen(temporary, "w") : NULL;
-    bool good =
-        file && fprintf(file, "%s\n", run) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    if (file && fclose(file) != 0) good = false;
-    if (good) good = rename(temporary, j->record) == 0;
-    if (!good) {
-        fprintf(stderr, "crosswise: cannot write %s\n", j->record);
-        if (temporary) unlink(temporary);
-    }
-    free(temporary);
-    return good ? CW_OK : CW_IO;
 }
 
 /* ---- the data ----------------------------------------------------------------- */
@@ -207,10 +190,10 @@ static cw_status train(job *j)
 
     cw_status status = load(call, j->train_file, &dataset);
     if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
-    if (status == CW_OK && j->out) status = cw_model_save(call->ctx, model, j->out);
-    if (status == CW_OK && j->out) status = write_record(j, run);
+    if (status == CW_OK && j->out)
+        status = cw_model_save_run(call->ctx, model, j->out, run, j->record, j->force);
     if (status == CW_OK && j->checkpoint && !is_on(call->options[0], "checkpoint-end"))
-        (void)unlink(j->checkpoint); /* no longer needed */
+        cw_checkpoint_remove(j->checkpoint); /* no longer needed */
     cli_clear_line();
     if (status == CW_OK && call->json)
         print_record(run);
@@ -235,12 +218,46 @@ static cw_status name_files(job *j)
     return cw_options_set(j->call->ctx, j->call->options[0], "checkpoint", j->checkpoint);
 }
 
+static char *join(const char *folder, const char *file)
+{
+    size_t bytes = strlen(folder) + strlen(file) + 2;
+    char *path = malloc(bytes);
+    if (path) snprintf(path, bytes, "%s/%s", folder, file);
+    return path;
+}
+
+/* Before the long work: may all three be written, and do they leave alone what is read? */
+static cw_status check_files(const job *j)
+{
+    cw_context *ctx = j->call->ctx;
+    const cw_options *options = j->call->options[0];
+    const char *checkpoint = cw_options_get(options, "checkpoint");
+    const char *outputs[] = {checkpoint, j->out, j->record};
+    char *train_file = join(j->call->inputs[0], j->train_file ? j->train_file : "train.csv");
+    const char *inputs[] = {train_file, cw_options_get(options, "treatment"),
+                            cw_options_get(options, "propensity")};
+    size_t first = checkpoint[0] ? 0 : 1, end = j->out ? 3 : 1;
+    cw_status status = train_file ? CW_OK : CW_NO_MEMORY;
+    if (status == CW_OK && first < end)
+        status = cli_compare_files(j->call, outputs + first, end - first, inputs, 3);
+    free(train_file);
+    if (status == CW_OK && j->out) status = cw_output_check(ctx, CW_OUTPUT_MODEL, j->out, j->force);
+    if (status == CW_OK && j->out)
+        status = cw_output_check(ctx, CW_OUTPUT_RECORD, j->record, j->force);
+    if (status == CW_OK && checkpoint[0])
+        status = cw_output_check(ctx, CW_OUTPUT_CHECKPOINT, checkpoint, j->force);
+    return status;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     const char *out = NULL, *train_file = NULL;
+    bool force = false;
     const cli_flag flags[] = {
         {"out", "FILE", &out, NULL,
          "write the model here (FILE.safetensors), and FILE.run.json beside it"},
+        {"force", NULL, NULL, &force,
+         "let them replace files that are there and that crosswise did not write"},
         {"train-file", "NAME", &train_file, NULL,
          "train on this file of the folder, such as train_0.5.csv that skew wrote"},
         {0}};
@@ -250,12 +267,15 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one dataset folder or file, not %zu", call.n_inputs);
-    if (code < 0) code = cli_check_file(out);
     if (code < 0) {
-        job j = {
-            .call = &call, .out = out, .train_file = train_file, .is_live = isatty(STDERR_FILENO)};
+        job j = {.call = &call,
+                 .out = out,
+                 .train_file = train_file,
+                 .force = force,
+                 .is_live = isatty(STDERR_FILENO)};
         cw_context_set_event(call.ctx, on_event, &j);
         status = name_files(&j);
+        if (status == CW_OK) status = check_files(&j);
         if (status == CW_OK) status = train(&j);
         free(j.record);
         free(j.checkpoint);

@@ -440,6 +440,41 @@ CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json,
 CW_API CW_MUST_CHECK cw_status cw_report_experiment(cw_context *ctx, const char *experiment,
                                                     const char *folder, bool replace);
 
+/* ---- outputs ------------------------------------------------------------------- */
+
+/* Files and folders that crosswise writes. */
+typedef enum cw_output {
+    CW_OUTPUT_MODEL = 0,
+    CW_OUTPUT_RECORD = 1,     /* of a run */
+    CW_OUTPUT_CHECKPOINT = 2, /* of training */
+    CW_OUTPUT_PAGE = 3,
+    CW_OUTPUT_DATASET = 4, /* from here on folders */
+    CW_OUTPUT_EXPORT = 5,
+    CW_OUTPUT_REPORT = 6
+} cw_output;
+
+/*
+ * May this be written at path?  To be asked before long work; the call that writes asks again.
+ * Anything but a plain file or, for a folder, a folder is refused, links too.
+ *   replace  files: also a plain file that is there and that crosswise did not write, but for
+ *            checkpoints and pages.  Folders: also one of the same kind, if it holds nothing but
+ *            what crosswise makes.
+ */
+CW_API CW_MUST_CHECK cw_status cw_output_check(cw_context *ctx, cw_output what, const char *path,
+                                               bool replace);
+
+/*
+ * Do files or folders that are to be written meet each other or what is read?  CW_BAD_ARG names the
+ * two; hard links and other ways to write a path count.  An input that is a folder stands for the
+ * files in it and for the names that a dataset may have there.
+ */
+CW_API CW_MUST_CHECK cw_status cw_output_compare(cw_context *ctx, const char *const *outputs,
+                                                 size_t n_outputs, const char *const *inputs,
+                                                 size_t n_inputs);
+
+/* Remove a checkpoint that is no longer needed; a file that is none stays. */
+CW_API void cw_checkpoint_remove(const char *path);
+
 /* Release text that a call returned. */
 CW_API void cw_text_free(char *text);
 

@@ -134,7 +134,7 @@ cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind 
     ssize_t got = read_start(path, start);
     if (got >= 0 && kind->is_ours(start, (size_t)got)) return CW_OK;
     return cwi_fail(ctx, CW_IO, "%s exists and is no %s of crosswise; %s", path, kind->noun,
-                    kind->can_force ? "it is replaced only with --force" : "it is not replaced");
+                    kind->can_force ? "only train --force replaces it" : "it is not replaced");
 }
 
 void cwi_file_remove(const char *path, const cwi_file_kind *kind)

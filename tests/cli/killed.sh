@@ -11,7 +11,7 @@ flock 4 # somebody is at work there
 crosswise prepare log.csv --quiet --out new
 crosswise skew set --theta 1 --quiet
 find . -name '*.partial-*' | sort
-ls set
+ls set | sort
 exec 4<&-
 crosswise prepare log.csv --quiet --out new --force
 find . -name '*.partial-*' | sort

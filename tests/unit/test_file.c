@@ -226,8 +226,9 @@ static void a_file_of_another_kind_is_replaced_only_when_asked(void **state)
     write_file(f->folder, "set", "precious");
     assert_int_equal(cwi_file_check(ctx, f->path, &note, true), CW_OK);
     assert_int_equal(cwi_file_check(ctx, f->path, &note, false), CW_IO);
-    assert_non_null(strstr(cw_context_error(ctx), "set exists and is no note of crosswise; it is "
-                                                  "replaced only with --force"));
+    assert_non_null(strstr(cw_context_error(ctx),
+                           "set exists and is no note of crosswise; only train "
+                           "--force replaces it"));
     cwi_begin(ctx);
     assert_int_equal(cwi_file_check(ctx, f->path, &strict, true), CW_IO);
     assert_non_null(strstr(cw_context_error(ctx), "it is not replaced"));
