@@ -105,6 +105,16 @@ typedef struct cli_lines {
 int cli_read_lines(const char *path, cli_lines *out);
 void cli_free_lines(cli_lines *lines); /* a zeroed one is fine */
 
+/* ---- json.c ----------------------------------------------------------------- */
+
+void cli_init_json(void); /* before any other use of JSON */
+
+/* JSON that the library has made, as a new value, without what signs it. */
+json_t *cli_parse(const char *text);
+
+/* A JSON file of the user's; NULL: *error says why. */
+json_t *cli_parse_file(const char *path, json_error_t *error);
+
 /* ---- table.c ---------------------------------------------------------------- */
 
 /* 1234567 as 1,234,567. */

@@ -138,7 +138,7 @@ static cw_status compare(cli_call *call)
     if (status == CW_OK && call->json) {
         printf("%s\n", json);
     } else if (status == CW_OK) {
-        json_t *result = json_loads(json, 0, NULL);
+        json_t *result = cli_parse(json);
         if (!result) status = CW_NO_MEMORY;
         print_result(result);
         json_decref(result);

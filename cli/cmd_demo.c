@@ -60,7 +60,7 @@ static cw_status find_top_share(demo *d)
     char *text = NULL;
     cw_status status = cw_dataset_describe(d->call->ctx, d->data[DEMO_USUAL], &text);
     if (status != CW_OK) return status;
-    json_t *root = json_loads(text, 0, NULL);
+    json_t *root = cli_parse(text);
     d->top_share =
         json_number_value(json_object_get(json_object_get(root, "item_degrees"), "top_10_percent"));
     json_decref(root);
@@ -118,7 +118,7 @@ static cw_status train(demo *d, const settings *s, int split, int method)
         status = cw_train(ctx, d->data[split], options, &d->model[split][method], &run);
     if (status == CW_OK) status = cw_model_save(ctx, d->model[split][method], file);
     if (status == CW_OK) {
-        json_t *root = json_loads(run, 0, NULL);
+        json_t *root = cli_parse(run);
         d->result[split][method].epochs = json_incref(json_object_get(root, "epochs"));
         snprintf(what, sizeof what, "%s on the %s split, best epoch %d", demo_method_title[method],
                  demo_split_name[split],
@@ -163,7 +163,7 @@ static cw_status measure(demo *d, int split, int method, bool is_uniform)
     cw_status status = make_options(ctx, "evaluate", measured, &options);
     if (status == CW_OK)
         status = cw_evaluate(ctx, d->data[split], d->model[split][method], options, &text);
-    json_t *root = status == CW_OK ? json_loads(text, 0, NULL) : NULL;
+    json_t *root = status == CW_OK ? cli_parse(text) : NULL;
     if (root && is_uniform) {
         result->uniform = metric(root, "recall@20");
     } else if (root) {

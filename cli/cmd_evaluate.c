@@ -192,7 +192,7 @@ static void print_sweep(const json_t *sweep)
 static cw_status print_evaluation(const cli_call *call, const char *json)
 {
     char users[32], rows[32];
-    json_t *root = json_loads(json, 0, NULL);
+    json_t *root = cli_parse(json);
 
     if (!root) return CW_NO_MEMORY;
     printf("%s on %s: %s, %s users, %s rows to be found\n", call->inputs[1], call->inputs[0],

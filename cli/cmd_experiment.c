@@ -39,8 +39,7 @@ static json_t *read_plan(const char *name)
 {
     json_error_t error;
     const char *text = cw_plan_text(name);
-    json_t *plan =
-        text ? json_loads(text, 0, &error) : json_load_file(name, JSON_REJECT_DUPLICATES, &error);
+    json_t *plan = text ? cli_parse(text) : cli_parse_file(name, &error);
     if (plan) return plan;
     if (is_folder(name)) {
         fprintf(stderr,
@@ -115,7 +114,7 @@ static void write_note(job *j, const json_t *event)
 static void on_event(void *user, const char *text)
 {
     job *j = user;
-    json_t *event = json_loads(text, 0, NULL);
+    json_t *event = cli_parse(text);
     cli_clear_line();
     j->finished++;
     write_note(j, event);
@@ -226,7 +225,7 @@ static int experiment(job *j, cw_status *status)
         cw_experiment_run(j->call->ctx, plan, j->call->options[0], j->out ? j->out : "", &json);
     cli_clear_line();
     if (*status == CW_OK) {
-        json_t *results = json_loads(json, 0, NULL);
+        json_t *results = cli_parse(json);
         code = show(j, results);
         json_decref(results);
     }

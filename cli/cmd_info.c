@@ -51,7 +51,7 @@ static cw_status print_info(const char *json)
 {
     static const char *const keys[] = {"method", "backbone",   "users",
                                        "items",  "train_rows", "parameters"};
-    json_t *root = json_loads(json, 0, NULL);
+    json_t *root = cli_parse(json);
     if (!root) return CW_NO_MEMORY;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         print_value(keys[k], json_object_get(root, keys[k]));

@@ -76,7 +76,7 @@ static void print_epoch(const job *j, const json_t *event)
 static void on_event(void *user, const char *text)
 {
     job *j = user;
-    json_t *event = json_loads(text, 0, NULL);
+    json_t *event = cli_parse(text);
     cli_clear_line();
     if (number(event, "epoch") > 0) {
         j->seconds += number(event, "train_s") + number(event, "eval_s");
@@ -103,7 +103,7 @@ static void print_result(const job *j, const char *run)
                                          {"MRR", "mrr"},
                                          {"MAP", "map"},
                                          {"ARP", "arp"}};
-    json_t *root = json_loads(run, 0, NULL);
+    json_t *root = cli_parse(run);
     const char *at = strchr(cw_options_get(j->call->options[0], "metric"), '@');
     const json_t *valid = json_object_get(root, "valid"), *test = json_object_get(root, "test");
     char key[32];
@@ -135,7 +135,7 @@ static void print_result(const job *j, const char *run)
 /* The record as the last event, on one line like the others. */
 static void print_record(const char *run)
 {
-    json_t *record = json_loads(run, 0, NULL);
+    json_t *record = cli_parse(run);
     if (!record || json_object_set_new(record, "event", json_string("done")) != 0) return;
     json_dumpf(record, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
     putchar('\n');

@@ -86,6 +86,7 @@ static void occupy_standard_streams(void)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    cli_init_json();
     /* A closed pipe or a file-size limit is an error to report, not a reason to die silently. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -115,7 +115,7 @@ static void print_train(const json_t *root)
 
 static cw_status print_description(const char *title, const char *json)
 {
-    json_t *root = json_loads(json, 0, NULL);
+    json_t *root = cli_parse(json);
     if (!root) return CW_NO_MEMORY;
     printf("%s%s\n\n", title,
            json_is_true(json_object_get(root, "simulated")) ? " (simulated)" : "");

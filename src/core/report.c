@@ -1,26 +1,35 @@
 /* report.c - options and results as JSON text. */
 #include "core/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 
 json_t *cwi_report_string(const char *text)
 {
-    json_t *string = json_string(text);
-    if (string) return string;
-    char *plain = strdup(text); /* not UTF-8, or no memory, which the next calls will find too */
+    if (cwi_json_is_utf8(text, strlen(text))) return json_string_nocheck(text);
+    char *plain = strdup(text);
     for (char *c = plain; c && *c; c++)
         if ((unsigned char)*c >= 0x80) *c = '?';
-    string = plain ? json_string(plain) : NULL;
+    json_t *string = plain ? json_string_nocheck(plain) : NULL;
     free(plain);
     return string;
 }
 
-bool cwi_report_lacks_memory(const json_error_t *error)
+json_t *cwi_report_number(double value)
 {
-    return json_error_code(error) == json_error_out_of_memory || error->text[0] == '\0';
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cwi_report_copy(const json_t *value)
+{
+    json_t *copy = json_deep_copy(value);
+    if (json_equal(copy, value)) return copy;
+    json_decref(copy);
+    return NULL;
 }
 
 static json_t *value_of(const cw_options *options, const cw_option_info *info)
@@ -60,10 +69,11 @@ cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out)
     *out = NULL;
     size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
     if (bytes > 0) *out = cwi_alloc(ctx, bytes + 1, 1);
-    if (*out) {
-        json_dumpb(root, *out, bytes, flags);
-        (*out)[bytes] = '\0';
+    if (*out && json_dumpb(root, *out, bytes, flags) != bytes) { /* it allocates, too */
+        cwi_free(*out);
+        *out = NULL;
     }
+    if (*out) (*out)[bytes] = '\0';
     json_decref(root);
     return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }

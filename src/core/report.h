@@ -9,8 +9,12 @@
 /* Text as a JSON string; bytes that are not UTF-8 become '?'.  NULL: no memory. */
 json_t *cwi_report_string(const char *text);
 
-/* Did parsing fail for want of memory?  Jansson does not always say so, but then says nothing. */
-bool cwi_report_lacks_memory(const json_error_t *error);
+/* A number, null where it is not finite, which JSON cannot say.  NULL: no memory. */
+json_t *cwi_report_number(double value);
+
+/* A new object or array with the same contents.  Jansson's own copies lack what found no memory;
+ * this one is NULL then. */
+json_t *cwi_report_copy(const json_t *value);
 
 /* All options with their values: numbers as numbers, "not given" as null.  NULL: no memory. */
 json_t *cwi_report_options(const cw_options *options);

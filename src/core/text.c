@@ -129,6 +129,11 @@ int cwi_word_index(const char *words, const char *text)
     }
 }
 
+bool cwi_is_file_name(const char *text)
+{
+    return text[0] && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strchr(text, '/');
+}
+
 const char *cwi_excerpt(const char *text, size_t length, char out[48])
 {
     size_t kept = length < 40 ? length : 40;

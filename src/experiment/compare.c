@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "core/report.h"
@@ -39,11 +40,6 @@ typedef struct comparison {
 static cw_status no_memory(cw_context *ctx)
 {
     return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* ---- one side ---------------------------------------------------------------------- */
@@ -86,8 +82,8 @@ static int put_means(const cwi_contest *contest, size_t side, json_t *out)
             if (contest->entries[k].side == side)
                 value[n++] = cwi_contest_value(contest, &contest->entries[k], metric);
         cwi_mean_sd(value, n, &mean, &sd);
-        bad |= json_object_set_new(means, metric, number(mean)) |
-               json_object_set_new(sds, metric, number(sd));
+        bad |= json_object_set_new(means, metric, cwi_report_number(mean)) |
+               json_object_set_new(sds, metric, cwi_report_number(sd));
     }
     return json_object_set_new(out, "mean", means) | json_object_set_new(out, "sd", sds) | bad;
 }
@@ -128,15 +124,36 @@ static char *model_path(cw_context *ctx, const char *record)
     return cwi_format(ctx, "%.*s.safetensors", (int)length, record);
 }
 
-static bool has_models(const comparison *c)
+static cw_status has_models(const comparison *c, bool *out)
 {
-    for (size_t k = 0; k < c->contest.n; k++) {
+    *out = true;
+    for (size_t k = 0; k < c->contest.n && *out; k++) {
         char *path = model_path(c->ctx, c->contest.entries[k].path);
-        bool is_there = path && cwi_path_exists(path);
+        if (!path) return CW_NO_MEMORY;
+        *out = cwi_path_exists(path);
         cwi_free(path);
-        if (!is_there) return false;
     }
-    return true;
+    return CW_OK;
+}
+
+/* The model beside a record must be the one that the record speaks of. */
+static cw_status check_model(comparison *c, const cw_model *model, const char *path,
+                             const cwi_entry *entry)
+{
+    static const char *const keys[] = {"method", "backbone", "options", "seed",
+                                       "data",   "valid",    "test"};
+    json_t *about;
+    cw_status status = cwi_json_reparse(c->ctx, model->about ? model->about : "{}", &about);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0] && status == CW_OK; k++)
+        if (!json_equal(json_object_get(about, keys[k]), json_object_get(entry->record, keys[k])))
+            status = cwi_fail(c->ctx, CW_BAD_DATA, "%s is not the model of %s: '%s' differs", path,
+                              entry->path, keys[k]);
+    json_decref(about);
+    if (status == CW_OK &&
+        (model->n_users != c->data->n_users || model->n_items != c->data->n_items))
+        status = cwi_fail(c->ctx, CW_BAD_ARG, "%s does not fit the dataset %s", path,
+                          cwi_options_text(c->options, "data"));
+    return status;
 }
 
 /* Add the metrics of every user with the model of an entry, times factor, to sum. */
@@ -149,11 +166,7 @@ static cw_status add_users(comparison *c, const cwi_entry *entry, double factor,
     char *path = model_path(c->ctx, entry->path);
     if (!path) return CW_NO_MEMORY;
     CW_TRY(cw_model_load(c->ctx, path, &model));
-    if (model->n_users != c->data->n_users || model->n_items != c->data->n_items) {
-        status = cwi_fail(c->ctx, CW_BAD_ARG, "%s does not fit the dataset %s", path,
-                          cwi_options_text(c->options, "data"));
-        goto done;
-    }
+    CW_TRY(check_model(c, model, path, entry));
     CW_TRY(cwi_model_rank(c->ctx, model, &ranker));
     CW_TRY(cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k,
                               value));
@@ -208,10 +221,11 @@ static cw_status test_metric(comparison *c, size_t side, const char *metric, con
     cw_status status = cwi_pairing_test(c->ctx, ours, theirs, n, &result);
     if (status != CW_OK) return status;
     cwi_mean_sd(theirs, n, &mean, &sd);
-    *out = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", number(result.mean),
-                     "relative", number(result.mean / mean), "sd", number(result.sd), "t",
-                     number(result.t), "p", number(result.t_p), "wilcoxon_p",
-                     number(result.wilcoxon_p), "effect", number(result.effect));
+    *out = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", cwi_report_number(result.mean),
+        "relative", cwi_report_number(result.mean / mean), "sd", cwi_report_number(result.sd), "t",
+        cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
+        cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
     return *out ? CW_OK : no_memory(c->ctx);
 }
 
@@ -257,9 +271,9 @@ static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, i
         CW_TRY(test_metric(c, side, key, seeds, n, &test));
         status = cwi_report_put(c->ctx, out, key, test);
         if (status == CW_OK && c->data && n > 0)
-            status = cwi_report_put(
-                c->ctx, test, "users",
-                json_pack("[o, o]", number(interval[m].low), number(interval[m].high)));
+            status = cwi_report_put(c->ctx, test, "users",
+                                    json_pack("[o, o]", cwi_report_number(interval[m].low),
+                                              cwi_report_number(interval[m].high)));
         if (status != CW_OK) goto done;
     }
 done:
@@ -290,8 +304,10 @@ static cw_status open_data(comparison *c)
     const char *ours = json_string_value(json_object_get(data, "xxh3_128"));
     cw_part part = strcmp(c->contest.part, "test") == 0 ? CW_PART_TEST : CW_PART_VALID;
 
+    bool has_all;
     if (!folder[0]) return CW_OK;
-    if (!has_models(c))
+    CW_TRY(has_models(c, &has_all));
+    if (!has_all)
         return cwi_contest_warn(
             c->ctx, &c->contest,
             "not every record has its model beside it: users are not resampled");

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "core/report.h"
@@ -416,7 +417,7 @@ static cw_status write_results(cw_context *ctx, cwi_experiment *e, char **json)
     CW_TRY(cwi_experiment_report(ctx, e, &results));
     CW_TRY(cwi_csv_write(ctx, e, results));
     CW_TRY(cwi_tables_write(ctx, e, results));
-    CW_TRY(cwi_report_text(ctx, json_incref(results), &text));
+    CW_TRY(cwi_json_sign(ctx, json_incref(results), &text));
     CW_TRY(cwi_runstore_write(ctx, &e->store, "results.json", text));
     cwi_runstore_sweep(ctx, &e->store);
     if (json) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/text.h"
@@ -53,8 +54,8 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
 {
     cw_status status;
     cwi_place at;
-    *out = (scope){.options = json_copy(outer->options),
-                   .grid = json_copy(outer->grid),
+    *out = (scope){.options = cwi_report_copy(outer->options),
+                   .grid = cwi_report_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
     status = out->options && out->grid ? CW_OK : no_memory(r->ctx);
@@ -214,7 +215,7 @@ done:
 static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row *row)
 {
     cw_status status;
-    *row = (cwi_row){.options = json_copy(c->scope.options),
+    *row = (cwi_row){.options = cwi_report_copy(c->scope.options),
                      .varied = json_incref(varied),
                      .seeds = json_incref(c->scope.seeds),
                      .tuning = c->scope.tuning};
@@ -348,7 +349,7 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cwi_table *table = &plan->tables[plan->n_tables++];
     *table = (cwi_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
-    table->ours = ours ? json_deep_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
+    table->ours = ours ? cwi_report_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
     if (!table->title) return CW_NO_MEMORY;
     return table->ours ? CW_OK : no_memory(r->ctx);
@@ -424,15 +425,11 @@ done:
 
 cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out)
 {
-    json_error_t error;
     reader r = {.ctx = ctx, .plan = out};
 
-    *out = (cwi_plan){.source = json_loads(text, JSON_REJECT_DUPLICATES, &error)};
-    if (!out->source && cwi_report_lacks_memory(&error)) return no_memory(ctx);
-    if (!out->source)
-        return cwi_fail(ctx, CW_BAD_DATA, "plan: it is no JSON: line %d: %s", error.line,
-                        error.text);
-    cw_status status = read_plan(&r);
+    *out = (cwi_plan){0};
+    cw_status status = cwi_json_parse(ctx, "plan", text, strlen(text), &out->source);
+    if (status == CW_OK) status = read_plan(&r);
     if (status == CW_OK) status = cwi_plan_load_sets(ctx, out);
     cw_options_free(r.check.probe);
     cwi_free(r.contenders);

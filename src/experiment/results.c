@@ -3,10 +3,10 @@
  * Times and memory are under "time" alone; all the rest is the same whenever and however often the
  * experiment was interrupted.  Of tuning runs the test part is left out: nobody shall look at it.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "evaluate/significance.h"
@@ -19,11 +19,6 @@
 static int put(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value);
-}
-
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 static int copy(const json_t *from, const char *key, json_t *to)
@@ -39,14 +34,15 @@ static cw_status describe_set(cw_context *ctx, const cwi_experiment *e, const cw
                               json_t **out)
 {
     cw_status status;
-    char file[64], *text = NULL;
-    snprintf(file, sizeof file, "data/%s.json", set->hash);
-    CW_TRY(cwi_runstore_read(ctx, &e->store, file, out));
+    char *text = NULL;
+    json_t *made;
+    CW_TRY(cwi_runstore_read(ctx, &e->store, "data", set->hash, out));
     if (*out) goto done;
     CW_TRY(cw_dataset_describe(ctx, set->data, &text));
-    CW_TRY(cwi_runstore_write(ctx, &e->store, file, text));
-    CW_TRY(cwi_runstore_read(ctx, &e->store, file, out));
+    CW_TRY(cwi_json_reparse(ctx, text, &made));
+    CW_TRY(cwi_runstore_keep(ctx, &e->store, "data", set->hash, made, out));
 done:
+    (void)json_object_del(*out, "run"); /* of no interest any more */
     cwi_free(text);
     return status;
 }
@@ -170,7 +166,8 @@ static int put_summary(const cwi_search *s, json_t *row)
         double mean, sd;
         if (strcmp(metric, "users") == 0) continue;
         cwi_mean_sd(value, collect(s, metric, value), &mean, &sd);
-        bad |= put(means, metric, number(mean)) | put(sds, metric, number(sd));
+        bad |=
+            put(means, metric, cwi_report_number(mean)) | put(sds, metric, cwi_report_number(sd));
     }
     return put(row, "mean", means) | put(row, "sd", sds) | bad;
 }
@@ -288,9 +285,10 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_ta
     cwi_mean_sd(y, n, &mean, &sd);
     json_t *test = json_pack(
         "{s:i, s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "row", (int)index, "baseline",
-        (int)baseline, "metric", metric, "pairs", (json_int_t)n, "difference", number(result.mean),
-        "relative", number(result.mean / mean), "t", number(result.t), "p", number(result.t_p),
-        "wilcoxon_p", number(result.wilcoxon_p), "effect", number(result.effect));
+        (int)baseline, "metric", metric, "pairs", (json_int_t)n, "difference",
+        cwi_report_number(result.mean), "relative", cwi_report_number(result.mean / mean), "t",
+        cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
+        cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
     if (json_array_append_new(tests, test) == 0) return CW_OK;
     return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/text.h"
@@ -129,9 +130,7 @@ static bool is_failed(const json_t *record)
 /* What an earlier process has finished need not be done again. */
 static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
 {
-    char file[160];
-    snprintf(file, sizeof file, "runs/%s.json", run->name);
-    cw_status status = cwi_runstore_read(ctx, &e->store, file, &run->record);
+    cw_status status = cwi_runstore_read(ctx, &e->store, "runs", run->name, &run->record);
     if (status != CW_OK || !run->record) return status;
     run->state = is_failed(run->record) ? CWI_RUN_FAILED : CWI_RUN_DONE;
     if (run->state == CWI_RUN_DONE || !e->retries) return CW_OK;
@@ -216,8 +215,7 @@ static cw_status evaluate(cw_context *ctx, const cwi_set *set, const cw_model *m
     CW_TRY(cwi_options_assign(ctx, options, "k", k));
     CW_TRY(cwi_options_assign(ctx, options, "bootstrap", "0"));
     CW_TRY(cw_evaluate(ctx, set->data, model, options, &json));
-    *out = json_loads(json, 0, NULL);
-    if (!*out) status = no_memory(ctx);
+    CW_TRY(cwi_json_reparse(ctx, json, out));
 done:
     cw_text_free(json);
     cw_options_free(options);
@@ -235,9 +233,7 @@ static cw_status train(cw_context *ctx, const cwi_experiment *e, const cwi_run *
     const cwi_set *set = &e->plan->sets[run->set];
 
     CW_TRY(cw_train(ctx, set->data, run->options, &model, &text));
-    *record = json_loads(text, 0, NULL);
-    if (!*record) status = no_memory(ctx);
-    if (status != CW_OK) goto done;
+    CW_TRY(cwi_json_verify(ctx, "record", text, strlen(text), record));
     if (run->is_early) goto done;
     CW_TRY(evaluate(ctx, set, model, *record, &evaluation));
     CW_TRY(cwi_report_put(ctx, *record, "evaluation", json_incref(evaluation)));
@@ -267,25 +263,18 @@ static json_t *record_failure(cw_context *ctx, const cwi_run *run)
         "seed", (json_int_t)run->seed, "error", cwi_report_string(ctx->error));
 }
 
-/* Store the record and read it back, so that this process and the next see the same digits. */
+/* Store the record; what is handed out is what was stored. */
 static cw_status store(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
                        json_t **record)
 {
     cw_status status;
-    char *text = NULL, file[160];
-    snprintf(file, sizeof file, "runs/%s.json", run->name);
-    CW_TRY(cwi_report_put(ctx, *record, "run", json_string(run->name)));
     CW_TRY(
         cwi_report_put(ctx, *record, "dataset", cwi_report_string(e->plan->sets[run->set].name)));
     CW_TRY(cwi_report_put(ctx, *record, "train_set",
                           cwi_report_string(e->plan->sets[run->set].train_set)));
-    CW_TRY(cwi_report_text(ctx, json_incref(*record), &text));
-    CW_TRY(cwi_runstore_write(ctx, &e->store, file, text));
-    json_decref(*record);
-    *record = json_loads(text, 0, NULL);
-    if (!*record) status = no_memory(ctx);
+    json_t *made = *record;
+    CW_TRY(cwi_runstore_keep(ctx, &e->store, "runs", run->name, made, record));
 done:
-    cwi_free(text);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/work.h"
@@ -100,27 +101,59 @@ void cwi_runstore_close(cwi_runstore *store)
     *store = (cwi_runstore){.lock = -1};
 }
 
-cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
-                            json_t **out)
+/* ---- records --------------------------------------------------------------------- */
+
+/* The key under which a record says its own name. */
+static const char own_name[] = "run";
+
+/* Is it whole, and what its name says?  Descriptions of earlier versions do not say. */
+static cw_status check_record(cw_context *ctx, const char *path, const char *name,
+                              const json_t *record)
 {
-    json_error_t error;
+    const json_t *found = json_object_get(record, own_name);
+    const char *text = json_string_value(found);
+    if (!found || (text && strcmp(text, name) == 0)) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_DATA,
+                    "%s is the record of another run, %s; remove it to have it made again", path,
+                    text ? text : "which has no name");
+}
+
+cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *kind,
+                            const char *name, json_t **out)
+{
     cw_status status = CW_OK;
-    char *path = cwi_runstore_path(ctx, store, "%s", file);
+    char *path = cwi_runstore_path(ctx, store, "%s/%s.json", kind, name);
     *out = NULL;
     if (!path) return CW_NO_MEMORY;
-    if (cwi_path_exists(path)) {
-        *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-        if (!*out && cwi_report_lacks_memory(&error))
-            status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-        else if (!json_is_object(*out))
-            status =
-                cwi_fail(ctx, CW_BAD_DATA, "%s is damaged; remove it to have it made again", path);
+    if (!cwi_path_exists(path)) goto done;
+    status = cwi_json_load(ctx, path, out);
+    if (status == CW_BAD_DATA) {
+        cwi_begin(ctx);
+        (void)cwi_fail(ctx, status, "%s is damaged; remove it to have it made again", path);
     }
-    if (status != CW_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
+    if (status == CW_OK) status = check_record(ctx, path, name, *out);
+    if (status == CW_OK) goto done;
+    json_decref(*out);
+    *out = NULL;
+done:
     cwi_free(path);
+    return status;
+}
+
+cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const char *kind,
+                            const char *name, json_t *record, json_t **out)
+{
+    cw_status status;
+    char *text = NULL, file[160];
+    *out = NULL;
+    snprintf(file, sizeof file, "%s/%s.json", kind, name);
+    CW_TRY(cwi_report_put(ctx, record, own_name, json_string(name)));
+    CW_TRY(cwi_json_sign(ctx, json_incref(record), &text));
+    CW_TRY(cwi_runstore_write(ctx, store, file, text));
+    CW_TRY(cwi_json_verify(ctx, file, text, strlen(text), out));
+done:
+    json_decref(record);
+    cwi_free(text);
     return status;
 }
 

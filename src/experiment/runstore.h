@@ -4,7 +4,7 @@
  *   experiment.lock       held while a process works here
  *   experiment.json       the plan that was last run here
  *   runs/NAME.json        a finished run; NAME ends in a hash of data and options, so that the same
- *                         run is found again, whichever plan asks for it
+ *                         run is found again, whichever plan asks for it; signed, with its NAME
  *   runs/NAME.checkpoint  a run under way
  *   data/HASH.json        description of a dataset
  */
@@ -29,9 +29,15 @@ void cwi_runstore_close(cwi_runstore *store);
 char *cwi_runstore_path(cw_context *ctx, const cwi_runstore *store, const char *format, ...)
     CWI_PRINTF(3, 4);
 
-/* A file of the folder, such as runs/NAME.json, as a new object; NULL when it is not there. */
-cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *file,
-                            json_t **out);
+/* A record, runs/NAME.json or data/NAME.json, as a new object; NULL when it is not there.  One that
+ * is damaged, or lies under the name of another, is refused. */
+cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const char *kind,
+                            const char *name, json_t **out);
+
+/* Write a record, which is released, and read it back: this process and the next shall see the same
+ * digits. */
+cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const char *kind,
+                            const char *name, json_t *record, json_t **out);
 
 /* A new file of the folder; cwi_writer_end puts it in place. */
 cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,

@@ -63,7 +63,9 @@ cw_status cwi_plan_check_train_sets(cw_context *ctx, const cwi_place *place, con
         const json_t *set = json_array_get(value, t);
         cwi_place at = cwi_place_index(place, t);
         double theta = json_number_value(set);
-        if (!json_is_string(set) && !(json_is_number(set) && theta >= -10 && theta <= 10))
+        bool good = json_is_string(set) ? cwi_is_file_name(json_string_value(set))
+                                        : json_is_number(set) && theta >= -10 && theta <= 10;
+        if (!good)
             status = cwi_plan_bad(ctx, &at,
                                   "it must be the name of a file of the dataset folder, or a theta "
                                   "between -10 and 10");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 
@@ -34,27 +35,62 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
 
 /* ---- records -------------------------------------------------------------------------- */
 
+/* What comparing needs must be there, and of its kind. */
+static cw_status check_keys(cw_context *ctx, const char *path, const json_t *record)
+{
+    static const struct {
+        const char *inside, *key;
+        json_type type;
+        const char *kind;
+    } needs[] = {
+        {"", "method", JSON_STRING, "a text"},        {"", "backbone", JSON_STRING, "a text"},
+        {"", "seed", JSON_INTEGER, "a whole number"}, {"", "options", JSON_OBJECT, "an object"},
+        {"options", "metric", JSON_STRING, "a text"}, {"", "data", JSON_OBJECT, "an object"},
+        {"data", "xxh3_128", JSON_STRING, "a text"}};
+    for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
+        bool is_inner = needs[k].inside[0] != '\0';
+        const json_t *from = is_inner ? json_object_get(record, needs[k].inside) : record;
+        const json_t *value = json_object_get(from, needs[k].key);
+        if (value && json_typeof(value) == needs[k].type) continue;
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run: '%s%s%s' is %s%s", path,
+                        needs[k].inside, is_inner ? "." : "", needs[k].key,
+                        value ? "not " : "missing", value ? needs[k].kind : "");
+    }
+    return CW_OK;
+}
+
+static cw_status check_metrics(cw_context *ctx, const char *path, const char *part,
+                               const json_t *metrics)
+{
+    const char *name;
+    json_t *value;
+    if (!metrics || json_is_null(metrics))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: this run has no %s metrics", path, part);
+    if (!json_is_object(metrics))
+        return cwi_fail(ctx, CW_BAD_DATA, "%s: '%s' is not an object of metrics", path, part);
+    json_object_foreach((json_t *)metrics, name, value)
+    {
+        if (!json_is_number(value) && !json_is_null(value))
+            return cwi_fail(ctx, CW_BAD_DATA, "%s: '%s.%s' is not a number", path, part, name);
+    }
+    return CW_OK;
+}
+
 static cw_status read_record(cw_context *ctx, const char *path, const char *part, cwi_entry *entry)
 {
-    json_error_t error;
+    cw_status status;
     entry->path = path;
     if (!cwi_path_exists(path) || cwi_path_is_folder(path))
         return cwi_fail(ctx, CW_IO, "cannot read %s: there is no such file", path);
-    entry->record = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!entry->record && cwi_report_lacks_memory(&error)) return no_memory(ctx);
-    if (!entry->record)
-        return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run: line %d: %s", path,
-                        error.line, error.text);
+    CW_TRY(cwi_json_load(ctx, path, &entry->record));
     if (json_object_get(entry->record, "error"))
         return cwi_fail(ctx, CW_BAD_DATA, "%s: this run failed: %s", path,
                         text_of(entry->record, "error"));
-    if (!text_of(entry->record, "method")[0] ||
-        !json_is_object(json_object_get(entry->record, "options")))
-        return cwi_fail(ctx, CW_BAD_DATA, "%s: it is no record of a run", path);
-    if (!json_is_object(json_object_get(entry->record, part)))
-        return cwi_fail(ctx, CW_BAD_DATA, "%s: this run has no %s metrics", path, part);
+    CW_TRY(check_keys(ctx, path, entry->record));
+    CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
-    return CW_OK;
+done:
+    return status;
 }
 
 /* ---- sides ----------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "model/modelfile.h"
@@ -25,28 +26,27 @@ static json_t *describe_tensors(const cwi_params *params)
     return list;
 }
 
-static json_t *describe(const cw_model *model)
+static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
 {
     json_int_t parameters = 0;
+    json_t *about;
+    *out = NULL;
+    cw_status status = cwi_json_reparse(ctx, model->about ? model->about : "{}", &about);
+    if (status != CW_OK) return status;
     for (int t = 0; t < model->params.count; t++)
         parameters += model->params.tensor[t].rows * model->params.tensor[t].columns;
-    json_t *about = json_loads(model->about ? model->about : "{}", 0, NULL);
-    json_t *tensors = describe_tensors(&model->params);
-    if (!about || !tensors) {
-        json_decref(about);
-        json_decref(tensors);
-        return NULL;
-    }
-    return json_pack("{s:s, s:s, s:i, s:i, s:I, s:I, s:o, s:o}", "method", model->method,
-                     "backbone", model->backbone, "users", model->n_users, "items", model->n_items,
-                     "train_rows", (json_int_t)model->seen.start[model->n_users], "parameters",
-                     parameters, "tensors", tensors, "about", about);
+    json_t *root =
+        json_pack("{s:s, s:s, s:i, s:i, s:I, s:I, s:o, s:o}", "method", model->method, "backbone",
+                  model->backbone, "users", model->n_users, "items", model->n_items, "train_rows",
+                  (json_int_t)model->seen.start[model->n_users], "parameters", parameters,
+                  "tensors", describe_tensors(&model->params), "about", about);
+    return cwi_report_text(ctx, root, out);
 }
 
 cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json)
 {
     cwi_begin(ctx);
-    return cwi_report_text(ctx, describe(model), json);
+    return describe(ctx, model, json);
 }
 
 /* ---- export ------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static cw_status write_info(cw_context *ctx, const char *folder, const cw_model 
     cwi_writer *writer;
     char *json = NULL;
     char *path = cwi_path_join(ctx, folder, "model.json");
-    cw_status status = path ? cwi_report_text(ctx, describe(model), &json) : CW_NO_MEMORY;
+    cw_status status = path ? describe(ctx, model, &json) : CW_NO_MEMORY;
     if (status == CW_OK) status = cwi_writer_open(ctx, path, &writer);
     if (status == CW_OK) {
         cwi_writer_text(writer, json);

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
 #include "registry/registry.h"
@@ -52,9 +53,11 @@ static void print_option(const json_t *value, char out[CWI_NUMBER_BYTES])
 /* The options the model was trained with; what its record lacks has its default. */
 static cw_status read_options(cw_context *ctx, const cw_model *model, cw_options **out)
 {
-    json_t *about = model->about ? json_loads(model->about, 0, NULL) : NULL;
+    json_t *about = NULL;
+    *out = NULL;
+    cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
     const json_t *record = json_object_get(about, "options");
-    cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
+    if (status == CW_OK) status = cwi_options_create(ctx, "train", cwi_train_options, out);
 
     for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
         char text[CWI_NUMBER_BYTES];

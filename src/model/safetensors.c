@@ -1,9 +1,9 @@
 /* safetensors.c - write a model, read one from a file that may be anything. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
@@ -152,14 +152,14 @@ static cw_status read_name(const reader *r, const char *key, char out[32])
 
 static cw_status read_about(const reader *r)
 {
-    json_error_t error;
+    json_t *about;
     const char *text = cwi_tensorfile_note(r->file, "about");
     if (!text) return refuse(r, "about", "is missing");
-    json_t *about = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    cw_status status = cwi_json_parse(r->ctx, "about", text, strlen(text), &about);
     bool is_object = json_is_object(about);
     json_decref(about);
-    if (!about && json_error_code(&error) == json_error_out_of_memory)
-        return cwi_fail(r->ctx, CW_NO_MEMORY, "out of memory");
+    if (status == CW_NO_MEMORY) return status;
+    cwi_begin(r->ctx); /* the message names the file instead */
     if (!is_object) return refuse(r, "about", "is not a JSON object");
     r->model->about = cwi_strdup(r->ctx, text);
     return r->model->about ? CW_OK : CW_NO_MEMORY;

@@ -2,13 +2,13 @@
 #include "model/tensorfile.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/numbers.h"
 #include "core/text.h"
@@ -66,16 +66,14 @@ static cw_status check_length(reader *r)
 
 static cw_status parse_json(reader *r)
 {
-    json_error_t error;
-    json_t *root = json_loadb((const char *)r->bytes + CWI_TENSORFILE_PREFIX,
-                              (size_t)r->header_bytes, JSON_REJECT_DUPLICATES, &error);
+    json_t *root;
+    cw_status status =
+        cwi_json_parse(r->ctx, r->name, (const char *)r->bytes + CWI_TENSORFILE_PREFIX,
+                       (size_t)r->header_bytes, &root);
     r->out->header = root;
-    if (root) return CW_OK;
-    if (json_error_code(&error) == json_error_out_of_memory)
-        return cwi_fail(r->ctx, CW_NO_MEMORY, "out of memory");
-    if (json_error_code(&error) == json_error_duplicate_key)
-        return refuse(r, "the header has a name twice");
-    return refuse(r, "the header is damaged: it is not JSON");
+    if (status != CW_BAD_DATA) return status;
+    cwi_begin(r->ctx); /* a line says nothing here */
+    return refuse(r, "the header is damaged: it is not JSON, or has a name twice");
 }
 
 static const char *text_of(const json_t *object, const char *key)

@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "prepare/stats.h"
@@ -107,7 +108,7 @@ done:
 cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char **json)
 {
     cw_status status;
-    json_t *root = json_object();
+    json_t *root = json_object(), *origin;
 
     cwi_begin(ctx);
     *json = NULL;
@@ -116,8 +117,10 @@ cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char *
     CW_TRY(add_parts(ctx, dataset, root));
     CW_TRY(cwi_report_put(ctx, root, "simulated", json_boolean(dataset->truth != NULL)));
     if (dataset->part[CW_PART_TRAIN].count > 0) CW_TRY(add_train(ctx, dataset, root));
-    if (dataset->origin)
-        CW_TRY(cwi_report_put(ctx, root, "origin", json_loads(dataset->origin, 0, NULL)));
+    if (dataset->origin) {
+        CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
+        CW_TRY(cwi_report_put(ctx, root, "origin", origin));
+    }
     json_t *whole = root;
     root = NULL; /* consumed by the next call */
     CW_TRY(cwi_report_text(ctx, whole, json));

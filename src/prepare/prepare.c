@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "core/report.h"
@@ -161,7 +162,10 @@ static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
                               const cw_options *options, const history *past,
                               const cwi_split *split, cw_dataset *dataset)
 {
-    json_t *source = from->source ? json_loads(from->source, 0, NULL) : json_object();
+    json_t *source = NULL;
+    cw_status status = from->source ? cwi_json_reparse(ctx, from->source, &source) : CW_OK;
+    if (status != CW_OK) return status;
+    if (!source) source = json_object();
     json_t *origin = json_pack("{s:o, s:o, s:o}", "source", source, "options",
                                cwi_report_options(options), "steps", describe_steps(past, split));
     return cwi_report_text(ctx, origin, &dataset->origin);

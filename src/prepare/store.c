@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/text.h"
@@ -108,42 +109,72 @@ done:
     return status;
 }
 
-/* Warn when a file is not the one that dataset.json describes. */
+/* A file is not the one that dataset.json describes.  People edit rows and ids, and a warning is
+ * enough; nobody has a reason to touch the truth. */
+static cw_status blame(cw_context *ctx, const char *path, bool is_truth, const char *what)
+{
+    if (is_truth) return cwi_fail(ctx, CW_BAD_DATA, "%s %s since the dataset was made", path, what);
+    cwi_log(ctx, CW_LOG_WARNING, "%s %s since the dataset was made", path, what);
+    return CW_OK;
+}
+
+/* Compare a file with its checksum; one that was compressed has none. */
+static cw_status check_hash(cw_context *ctx, const char *folder, const char *name,
+                            const char *expected)
+{
+    char actual[CWI_HASH_BYTES];
+    bool is_truth = strchr(name, '/') != NULL;
+    cw_status status = CW_OK;
+    cwi_source *compressed = NULL;
+    char *path = cwi_path_join(ctx, folder, name);
+    if (!path) return CW_NO_MEMORY;
+    if (cwi_path_exists(path)) {
+        CW_TRY(cwi_file_hash(ctx, path, actual));
+        if (strcmp(expected, actual) != 0) CW_TRY(blame(ctx, path, is_truth, "has changed"));
+    } else {
+        if (!is_truth) CW_TRY(open_optional(ctx, folder, name, &compressed));
+        if (!compressed) CW_TRY(blame(ctx, path, is_truth, "was removed"));
+    }
+done:
+    cwi_source_close(compressed);
+    cwi_free(path);
+    return status;
+}
+
+/* What the list names lies in the folder or in its truth/, and nowhere else. */
+static bool is_inside(const char *name)
+{
+    static const char inner[] = "truth/";
+    bool is_truth = strncmp(name, inner, sizeof inner - 1) == 0;
+    return cwi_is_file_name(is_truth ? name + sizeof inner - 1 : name);
+}
+
 static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about)
 {
     const char *name;
     json_t *entry;
+    cw_status status = CW_OK;
     json_object_foreach(json_object_get(about, "files"), name, entry)
     {
+        char excerpt[48];
         const char *expected = json_string_value(json_object_get(entry, "xxh3_128"));
-        char actual[CWI_HASH_BYTES];
-        if (!expected || strchr(name, '/')) continue;
-        char *path = cwi_path_join(ctx, folder, name);
-        if (!path) return CW_NO_MEMORY;
-        cw_status status = CW_OK;
-        if (cwi_path_exists(path)) {
-            status = cwi_file_hash(ctx, path, actual);
-            if (status == CW_OK && strcmp(expected, actual) != 0)
-                cwi_log(ctx, CW_LOG_WARNING, "%s has changed since the dataset was made", path);
-        }
-        cwi_free(path);
-        if (status != CW_OK) return status;
+        if (!expected) continue;
+        if (!is_inside(name))
+            return cwi_fail(ctx, CW_BAD_DATA, "%s/%s lists '%s', which is no file of a dataset",
+                            folder, about_file, cwi_excerpt(name, strlen(name), excerpt));
+        CW_TRY(check_hash(ctx, folder, name, expected));
     }
-    return CW_OK;
+done:
+    return status;
 }
 
 static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
 {
-    json_error_t error;
-    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (*out && json_integer_value(json_object_get(*out, "format")) > FORMAT_VERSION)
-        return cwi_fail(ctx, CW_BAD_DATA, "%s was written by a newer crosswise (format %lld)", path,
-                        (long long)json_integer_value(json_object_get(*out, "format")));
-    if (json_is_object(*out)) return CW_OK;
-    if (*out) return cwi_fail(ctx, CW_BAD_DATA, "%s: it must hold a JSON object", path);
-    if (json_error_code(&error) == json_error_out_of_memory)
-        return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+    cw_status status = cwi_json_load(ctx, path, out);
+    json_int_t version = json_integer_value(json_object_get(*out, "format"));
+    if (status != CW_OK || version <= FORMAT_VERSION) return status;
+    return cwi_fail(ctx, CW_BAD_DATA, "%s was written by a newer crosswise (format %lld)", path,
+                    (long long)version);
 }
 
 static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dataset)
@@ -208,6 +239,11 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     if (!cwi_path_is_folder(folder))
         return cwi_fail(ctx, CW_IO, "%s is not a folder; crosswise prepare makes one of it",
                         folder);
+    if (train_file && !cwi_is_file_name(train_file))
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "the training set is '%s'; it must be the name of a file of the dataset "
+                        "folder",
+                        train_file);
     CW_TRY(cwi_dataset_create(ctx, &dataset));
     CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
     CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
@@ -248,6 +284,19 @@ static cw_status note_file(cw_context *ctx, json_t *files, const char *name, con
     return cwi_report_put(ctx, files, name, json_pack("{s:s}", "xxh3_128", hash));
 }
 
+static cw_status note_truth(cw_context *ctx, const char *folder, json_t *files)
+{
+    cw_status status = CW_OK;
+    for (const char *const *name = cwi_truth_files; *name && status == CW_OK; name++) {
+        char hash[CWI_HASH_BYTES];
+        char *path = cwi_path_join(ctx, folder, *name);
+        status = path ? cwi_file_hash(ctx, path, hash) : CW_NO_MEMORY;
+        if (status == CW_OK) status = note_file(ctx, files, *name, hash);
+        cwi_free(path);
+    }
+    return status;
+}
+
 static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
                             const cwi_pairs *pairs, json_t *files)
 {
@@ -285,6 +334,7 @@ static cw_status save_files(cw_context *ctx, const char *folder, const cw_datase
     CW_TRY(save_ids(ctx, folder, item_file, &dataset->items, files));
     if (dataset->truth) {
         CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
+        CW_TRY(note_truth(ctx, folder, files));
         if (dataset->truth->uniform.count > 0)
             CW_TRY(save_pairs(ctx, folder, uniform_file, &dataset->truth->uniform, files));
     }
@@ -324,7 +374,7 @@ static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
     char *path = cwi_path_join(ctx, folder, about_file);
 
     if (!path) return CW_NO_MEMORY;
-    CW_TRY(cwi_report_text(ctx, json_incref(about), &text));
+    CW_TRY(cwi_json_sign(ctx, json_incref(about), &text));
     CW_TRY(cwi_writer_open(ctx, path, &writer));
     cwi_writer_text(writer, text);
     cwi_writer_text(writer, "\n");
@@ -340,13 +390,15 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
 {
     cw_status status;
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
-    json_t *files = json_object();
+    json_t *files = json_object(), *origin = NULL;
 
     CW_TRY(cwi_report_put(ctx, about, "files", files));
     CW_TRY(save_files(ctx, folder, dataset, files));
     CW_TRY(add_counts(ctx, dataset, about));
-    if (dataset->origin)
-        CW_TRY(cwi_report_put(ctx, about, "origin", json_loads(dataset->origin, 0, NULL)));
+    if (dataset->origin) {
+        CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
+        CW_TRY(cwi_report_put(ctx, about, "origin", origin));
+    }
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:

@@ -1,12 +1,12 @@
 /* truth.c - the true model behind a simulated dataset. */
 #include "prepare/truth.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
 #include "prepare/npy.h"
@@ -140,6 +140,11 @@ cw_status cw_dataset_relevance(cw_context *ctx, const cw_dataset *dataset, int32
 
 /* ---- files ----------------------------------------------------------------- */
 
+const char *const cwi_truth_files[] = {"truth/truth.json",          "truth/user_factors.npy",
+                                       "truth/item_factors.npy",    "truth/item_quality.npy",
+                                       "truth/user_propensity.npy", "truth/item_propensity.npy",
+                                       "truth/user_conformity.npy", NULL};
+
 static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const char *folder)
 {
     char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES];
@@ -211,17 +216,16 @@ static double number_of(const json_t *object, const char *name)
 
 static cw_status load_numbers(cw_context *ctx, const char *folder, cwi_truth *truth)
 {
-    json_error_t error;
+    json_t *root;
     char *path = cwi_path_join(ctx, folder, "truth.json");
     if (!path) return CW_NO_MEMORY;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    cw_status status = cwi_json_load(ctx, path, &root);
     double dim = number_of(root, "dim");
-    cw_status status = CW_OK;
 
     truth->offset = number_of(root, "offset");
     truth->alpha = number_of(root, "alpha");
-    if (!root)
-        status = cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+    if (status != CW_OK)
+        ; /* said already */
     else if (!(dim >= 1 && dim <= INT32_MAX && dim == floor(dim)))
         status = cwi_fail(ctx, CW_BAD_DATA, "%s: dim must be a whole number, 1 or more", path);
     else if (!isfinite(truth->offset) || !isfinite(truth->alpha) || truth->alpha < 0)

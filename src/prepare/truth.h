@@ -22,6 +22,9 @@ double cwi_truth_exposure(const cwi_truth *truth, int32_t user, int32_t item);
 cw_status cwi_truth_select(cw_context *ctx, const cwi_truth *from, const int32_t *users,
                            int32_t n_users, const int32_t *items, int32_t n_items, cwi_truth **out);
 
+/* What lies in the folder of a dataset for its truth; ends with NULL. */
+extern const char *const cwi_truth_files[];
+
 /* Write folder/truth/, which must not be there yet; `uniform` is the caller's to write. */
 cw_status cwi_truth_save(cw_context *ctx, const cwi_truth *truth, int32_t n_users, int32_t n_items,
                          const char *folder);

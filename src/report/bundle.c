@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "report/findings.h"
 #include "report/markup.h"
 #include "report/page.h"
@@ -29,11 +29,8 @@ static cw_status check_place(cw_context *ctx, const char *folder, const char *pa
 
 static cw_status load(cw_context *ctx, const char *path, json_t **out)
 {
-    json_error_t error;
-    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (*out) return cwi_findings_check(ctx, *out, path);
-    if (cwi_report_lacks_memory(&error)) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    return cwi_fail(ctx, CW_BAD_DATA, "%s:%d: %s", path, error.line, error.text);
+    cw_status status = cwi_json_load(ctx, path, out);
+    return status == CW_OK ? cwi_findings_check(ctx, *out, path) : status;
 }
 
 /* results.json of an experiment's folder; to be released also after a failure. */

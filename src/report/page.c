@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "report/markup.h"
 #include "report/svg.h"
@@ -398,15 +398,11 @@ cw_status cwi_page_write(cw_context *ctx, const json_t *root, const char *path)
 
 cw_status cw_report_page(cw_context *ctx, const char *json, const char *path)
 {
-    json_error_t error;
+    json_t *root;
     cwi_begin(ctx);
-    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &error);
-    if (!root && cwi_report_lacks_memory(&error))
-        return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    if (!root)
-        return cwi_fail(ctx, CW_BAD_DATA, "the description of the page is no JSON: line %d: %s",
-                        error.line, error.text);
-    cw_status status = cwi_page_check(ctx, root);
+    cw_status status =
+        cwi_json_parse(ctx, "the description of the page", json, strlen(json), &root);
+    if (status == CW_OK) status = cwi_page_check(ctx, root);
     if (status == CW_OK) status = cwi_page_write(ctx, root, path);
     json_decref(root);
     return status;

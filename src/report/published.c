@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/text.h"
 
 cw_status cwi_published_read(cw_context *ctx, json_t **out)
 {
-    *out = json_loadb((const char *)cwi_published, cwi_published_bytes, 0, NULL);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_json_parse(ctx, "published.json", (const char *)cwi_published, cwi_published_bytes,
+                          out);
 }
 
 const char *cwi_published_dataset(const json_t *published, json_int_t users, json_int_t items)

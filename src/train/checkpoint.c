@@ -5,10 +5,11 @@
  * moments, and a handful of counters.  The file is replaced in one step; the old one stays until
  * the new one is complete.
  */
-#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "model/tensorfile.h"
@@ -230,15 +231,27 @@ static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *
     return CW_OK;
 }
 
+/* A note of the file as JSON. */
+static cw_status parse_note(cwi_trainer *t, const cwi_tensorfile *file, const char *path,
+                            const char *key, json_t **out)
+{
+    const char *text = cwi_tensorfile_note(file, key);
+    cw_status status = cwi_json_parse(t->ctx, path, text ? text : "", text ? strlen(text) : 0, out);
+    if (status != CW_BAD_DATA) return status;
+    cwi_begin(t->ctx);
+    return cwi_fail(t->ctx, status, "%s: '%s' is damaged", path, key);
+}
+
 static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
-    const char *text = cwi_tensorfile_note(file, "identity");
-    json_t *theirs = text ? json_loads(text, 0, NULL) : NULL;
-    json_t *made = describe_identity(t);
+    cw_status status;
+    json_t *theirs = NULL, *ours = NULL, *made = describe_identity(t);
     char *printed = made ? dump(made) : NULL; /* through text, so that numbers compare alike */
-    json_t *ours = printed ? json_loads(printed, 0, NULL) : NULL;
-    cw_status status = ours ? refuse_foreign(t, path, theirs, ours)
-                            : cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    if (!printed) CW_TRY(cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory"));
+    CW_TRY(cwi_json_reparse(t->ctx, printed, &ours));
+    CW_TRY(parse_note(t, file, path, "identity", &theirs));
+    CW_TRY(refuse_foreign(t, path, theirs, ours));
+done:
     free(printed);
     json_decref(theirs);
     json_decref(made);
@@ -246,14 +259,75 @@ static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, cons
     return status;
 }
 
+/* The list of epochs, one entry for the beginning and one for each that is finished. */
+static cw_status take_epochs(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    json_t *epochs, *entry;
+    size_t index;
+    cw_status status = parse_note(t, file, path, "epochs", &epochs);
+    if (status != CW_OK) return status;
+    json_decref(t->epochs);
+    t->epochs = epochs;
+    bool good = json_is_array(epochs);
+    json_array_foreach(epochs, index, entry)
+    {
+        const json_t *number = json_object_get(entry, "epoch");
+        good = good && json_is_integer(number) && json_integer_value(number) == (json_int_t)index;
+    }
+    return good ? CW_OK : cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'epochs' is damaged", path);
+}
+
+/* Can training have come here?  No counter is believed, since some of them bound loops. */
+static bool are_possible(const cwi_trainer *t)
+{
+    const cwi_tally *tally = &t->tally;
+    int64_t told = (int64_t)json_array_size(t->epochs), finished = told > 0 ? told - 1 : 0;
+    return t->epoch == finished && tally->steps >= 0 && tally->steps <= t->steps_per_epoch &&
+           tally->trained >= 0 && tally->trained <= tally->steps &&
+           t->adam.step >= tally->trained &&
+           t->adam.step <= finished * t->steps_per_epoch + tally->trained &&
+           t->stopper.best_epoch >= 0 && t->stopper.best_epoch <= finished &&
+           t->stopper.worse >= 0 && t->stopper.worse <= finished;
+}
+
+/* The L2 term alone may be unknown. */
+static bool are_sums_possible(const cwi_trainer *t)
+{
+    const cwi_tally *tally = &t->tally;
+    return isfinite(tally->data_loss) && isfinite(tally->penalty) &&
+           isfinite(tally->reg_at_start) && isfinite(t->stopper.best) && t->stopper.best >= 0 &&
+           isfinite(t->train_s) && t->train_s >= 0;
+}
+
+static bool is_luck_possible(const cwi_luck *luck)
+{
+    const int64_t most = INT64_C(1) << 53;
+    bool good = true;
+    for (int g = 0; g < CWI_MAX_GROUPS; g++)
+        good = good && luck->slots[g] >= 0 && luck->slots[g] <= CWI_MAX_SLOTS &&
+               luck->accepted[g] >= 0 && luck->accepted[g] <= luck->attempts[g] &&
+               luck->attempts[g] <= most;
+    return good;
+}
+
+static cw_status check_progress(const cwi_trainer *t, const char *path)
+{
+    const char *damaged = !are_possible(t)                    ? "counters"
+                          : !are_sums_possible(t)             ? "sums"
+                          : !is_luck_possible(&t->tally.luck) ? "luck"
+                                                              : NULL;
+    if (!damaged) return CW_OK;
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is damaged", path, damaged);
+}
+
 static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
     cw_status status;
     int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
     double sums[N_SUMS], *sum[N_SUMS];
-    const char *epochs = cwi_tensorfile_note(file, "epochs");
 
     CW_TRY(check_identity(t, file, path));
+    CW_TRY(take_epochs(t, file, path));
     CW_TRY(take(t, file, path, "", "counters", CWI_I64, N_COUNTERS, counters));
     CW_TRY(take(t, file, path, "", "sums", CWI_F64, N_SUMS, sums));
     CW_TRY(take(t, file, path, "", "luck", CWI_I64, 3 * CWI_MAX_GROUPS, &t->tally.luck));
@@ -261,6 +335,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     list_sums(t, sum);
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
     for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
+    CW_TRY(check_progress(t, path));
     CW_TRY(cwi_adam_restore(t->ctx, &t->adam));
     if (t->adam.mode == CWI_ADAM_DEFERRED) CW_TRY(take_deferred(t, file, path));
     CW_TRY(take_params(t, file, path, "param.", &t->params));
@@ -270,10 +345,6 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
         CW_TRY(cwi_params_copy(t->ctx, &t->params, &t->best));
         CW_TRY(take_params(t, file, path, "best.", &t->best));
     }
-    json_decref(t->epochs);
-    t->epochs = epochs ? json_loads(epochs, 0, NULL) : NULL;
-    if (!json_is_array(t->epochs))
-        status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: the list of epochs is damaged", path);
 done:
     return status;
 }

@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "core/report.h"
 #include "train/train.h"
 
 double cwi_seconds_since(const struct timespec *then)
@@ -15,7 +16,7 @@ static void set_metric(json_t *out, const char *name, int32_t k, double value)
 {
     char key[32];
     snprintf(key, sizeof key, "%s@%d", name, k);
-    json_object_set_new(out, key, json_real(value));
+    json_object_set_new(out, key, cwi_report_number(value));
 }
 
 json_t *cwi_record_metrics(const cwi_metrics *m)
@@ -43,8 +44,10 @@ static json_t *report_luck(const cwi_trainer *t)
         char key[32];
         if (luck->attempts[g] == 0) continue;
         snprintf(key, sizeof key, "k%lld", (long long)luck->slots[g] / 2);
-        json_object_set_new(out, key,
-                            json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
+        json_t *rate = json_real((double)luck->accepted[g] / (double)luck->attempts[g]);
+        if (json_object_set_new(out, key, rate) == 0) continue;
+        json_decref(out);
+        return NULL;
     }
     return out;
 }
@@ -55,11 +58,11 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
     double steps = t->tally.trained > 0 ? (double)t->tally.trained : 1;
     double data_loss = t->tally.data_loss / steps;
     double reg_loss = (t->tally.reg_loss + t->tally.penalty) / steps;
-    json_t *out =
-        json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch,
-                  "train_s", train_s, "eval_s", eval_s, "loss", data_loss + reg_loss, "data_loss",
-                  data_loss, "reg_loss", reg_loss, "best_epoch", (json_int_t)t->stopper.best_epoch,
-                  "best", t->stopper.best, "accepted", report_luck(t));
+    json_t *out = json_pack(
+        "{s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch, "train_s",
+        train_s, "eval_s", eval_s, "loss", cwi_report_number(data_loss + reg_loss), "data_loss",
+        cwi_report_number(data_loss), "reg_loss", cwi_report_number(reg_loss), "best_epoch",
+        (json_int_t)t->stopper.best_epoch, "best", t->stopper.best, "accepted", report_luck(t));
     if (valid && json_object_set_new(out, "valid", cwi_record_metrics(valid)) != 0) {
         json_decref(out);
         return NULL;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "backend/backend.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "core/text.h"
@@ -73,18 +74,21 @@ static cw_status describe_run(cwi_trainer *t, json_t *about, char **run)
     struct rusage usage;
     double train_s = 0;
     size_t index;
-    json_t *epoch, *record = json_deep_copy(about);
+    json_t *epoch, *record = cwi_report_copy(about);
 
     getrusage(RUSAGE_SELF, &usage);
     json_array_foreach(t->epochs, index, epoch) train_s +=
         json_number_value(json_object_get(epoch, "train_s"));
-    json_object_set(record, "epochs", t->epochs);
-    json_object_set_new(record, "train_s", json_real(train_s));
-    json_object_set_new(record, "threads", json_integer(cw_context_threads(t->ctx)));
-    json_object_set_new(record, "isa", json_string(cwi_ops_best()->name));
-    json_object_set_new(record, "peak_bytes", json_integer((json_int_t)usage.ru_maxrss * 1024));
-    json_object_set_new(record, "crosswise", json_string(cw_version()));
-    return cwi_report_text(t->ctx, record, run);
+    int bad = json_object_set(record, "epochs", t->epochs);
+    bad |= json_object_set_new(record, "train_s", json_real(train_s));
+    bad |= json_object_set_new(record, "threads", json_integer(cw_context_threads(t->ctx)));
+    bad |= json_object_set_new(record, "isa", json_string(cwi_ops_best()->name));
+    bad |=
+        json_object_set_new(record, "peak_bytes", json_integer((json_int_t)usage.ru_maxrss * 1024));
+    bad |= json_object_set_new(record, "crosswise", json_string(cw_version()));
+    if (!bad) return cwi_json_sign(t->ctx, record, run);
+    json_decref(record);
+    return cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
 }
 
 /* Hand over what the trainer holds; ids are copied. */

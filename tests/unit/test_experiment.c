@@ -81,14 +81,14 @@ static void a_store_keeps_what_was_written(void **state)
     json_t *record;
     char path[256];
     assert_int_equal(cwi_runstore_open(ctx, f->w->path, &store), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_OK);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs", "a", &record), CW_OK);
     assert_null(record);
     assert_int_equal(cwi_runstore_write(ctx, &store, "runs/a.json", "{\"x\": 1}"), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_OK);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs", "a", &record), CW_OK);
     assert_int_equal(json_integer_value(json_object_get(record, "x")), 1);
     json_decref(record);
     assert_int_equal(cwi_runstore_write(ctx, &store, "runs/a.json", "{\"x\": "), CW_OK);
-    assert_int_equal(cwi_runstore_read(ctx, &store, "runs/a.json", &record), CW_BAD_DATA);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs", "a", &record), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(ctx), "a.json is damaged"));
     snprintf(path, sizeof path, "%s/runs", f->w->path);
     write_file(path, "b.checkpoint", "");
@@ -98,6 +98,31 @@ static void a_store_keeps_what_was_written(void **state)
     snprintf(path, sizeof path,
              "ls -A '%s/runs' | tr '\\n' ' ' | grep -qx 'a.json my.checkpoints '", f->w->path);
     assert_int_equal(system(path), 0);
+    cwi_runstore_close(&store);
+}
+
+/* Records that changed places have good checksums and wrong names. */
+static void a_record_under_the_name_of_another_is_refused(void **state)
+{
+    fixture *f = *state;
+    cw_context *ctx = f->w->l.ctx;
+    cwi_runstore store;
+    json_t *record;
+    char from[256], to[256];
+    assert_int_equal(cwi_runstore_open(ctx, f->w->path, &store), CW_OK);
+    assert_int_equal(
+        cwi_runstore_keep(ctx, &store, "runs", "a", json_pack("{s:i}", "x", 1), &record), CW_OK);
+    assert_int_equal(json_integer_value(json_object_get(record, "x")), 1);
+    json_decref(record);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs", "a", &record), CW_OK);
+    json_decref(record);
+    snprintf(from, sizeof from, "%s/runs/a.json", f->w->path);
+    snprintf(to, sizeof to, "%s/runs/b.json", f->w->path);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(cwi_runstore_read(ctx, &store, "runs", "b", &record), CW_BAD_DATA);
+    assert_null(record);
+    assert_non_null(strstr(cw_context_error(ctx),
+                           "runs/b.json is the record of another run, a; remove it to have it"));
     cwi_runstore_close(&store);
 }
 
@@ -287,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_store_has_one_user_at_a_time),
         TEST(a_store_keeps_what_was_written),
+        TEST(a_record_under_the_name_of_another_is_refused),
         TEST(a_folder_of_something_else_is_refused),
         TEST(results_do_not_depend_on_the_number_of_jobs),
         TEST(a_stopped_experiment_goes_on),

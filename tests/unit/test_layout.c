@@ -147,7 +147,8 @@ static void what_is_no_experiment_is_refused(void **state)
 {
     static const char *const bad[][2] = {
         {"{", "/results.json:1: "},
-        {"[]", "/results.json: these are no results of an experiment"},
+        {"[]", "/results.json: it must hold a JSON object"},
+        {"{}", "/results.json: these are no results of an experiment"},
         {"{\"format\":\"crosswise-experiment\",\"version\":2}",
          "/results.json: its version is not 1"},
         {"{\"format\":\"crosswise-experiment\",\"version\":1}",

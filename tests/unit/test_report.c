@@ -122,7 +122,7 @@ static void numbers_are_shown_to_four_digits(void **state)
 static void wrong_descriptions_are_refused(void **state)
 {
     static const char *const bad[][2] = {
-        {"{", "the description of the page is no JSON: line 1: "},
+        {"{", "the description of the page:1: it is no JSON: "},
         {"[]", "the page is not an object"},
         {"{}", "the page has no \"title\""},
         {"{\"title\": 3}", "title is not text"},

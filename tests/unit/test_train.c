@@ -290,6 +290,45 @@ static void foreign_and_damaged_checkpoints_are_refused(void **state)
     }
 }
 
+/* A checkpoint with a good checksum that training cannot have come to, such as one with so many
+ * steps that adding them up would never end. */
+static void impossible_counters_of_a_checkpoint_are_refused(void **state)
+{
+    fixture *f = *state;
+    enum { N_COUNTERS = 11, N_CASES = 15 };
+    for (int k = 0; k < N_CASES; k++) {
+        cwi_trainer *t;
+        cw_model *model;
+        set(f, "checkpoint", f->checkpoint);
+        set(f, "resume", "off");
+        assert_int_equal(cwi_trainer_create(f->l.ctx, f->data, f->options, &t), CW_OK);
+        for (int step = 0; step < 3; step++) assert_int_equal(cwi_trainer_step(t), CW_OK);
+        int64_t *const counters[] = {&t->epoch,         &t->adam.step,          &t->tally.steps,
+                                     &t->tally.trained, &t->stopper.best_epoch, &t->stopper.worse};
+        if (k < 10)
+            *counters[k % 5 + 1] = k < 5 ? INT64_C(1) << 62 : -1;
+        else if (k == 10)
+            t->epoch = 1;
+        else if (k == 11)
+            t->stopper.best = (double)NAN;
+        else if (k == 12)
+            t->train_s = -1;
+        else if (k == 13)
+            t->tally.luck.attempts[0] = INT64_MAX;
+        else
+            t->tally.luck.accepted[0] = -1;
+        /* the time since the last step is added to what is saved */
+        clock_gettime(CLOCK_MONOTONIC, &t->epoch_began);
+        assert_int_equal(cwi_checkpoint_save(t), CW_OK);
+        cwi_trainer_free(t);
+        set(f, "resume", "on");
+        assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+        const char *damaged = k < N_COUNTERS ? "'counters'" : k < 13 ? "'sums'" : "'luck'";
+        const char *error = cw_context_error(f->l.ctx);
+        if (!strstr(error, damaged) || !strstr(error, f->checkpoint)) fail_msg("%d: %s", k, error);
+    }
+}
+
 /* A file at every call, so that the name does not tell propensities apart. */
 static void write_propensities(fixture *f, double of_item_0)
 {
@@ -493,6 +532,7 @@ int main(void)
         TEST(a_finished_run_goes_on_for_more_epochs),
         TEST(a_resumed_run_tells_every_epoch_once),
         TEST(foreign_and_damaged_checkpoints_are_refused),
+        TEST(impossible_counters_of_a_checkpoint_are_refused),
         TEST(a_checkpoint_knows_its_propensities),
         TEST(deferred_adam_stays_close_to_dense),
         TEST(the_loss_starts_at_ln_2_and_falls),

@@ -1,0 +1,408 @@
+/* json.c - a JSON parser that knows bad text from missing memory; signed files. */
+#include "core/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/report.h"
+#include "core/text.h"
+
+enum { MAX_DEPTH = 128, MAX_BYTES = 1 << 30 };
+
+typedef struct parser {
+    const char *at, *end;
+    char *text;       /* decoded names and strings; a string is longer in the source */
+    size_t used;      /* of it, by the names of the objects that are open */
+    int depth;        /* of these and of open arrays */
+    const char *flaw; /* why it is no JSON; NULL: a value that is missing found no memory */
+} parser;
+
+static json_t *parse_value(parser *p);
+
+/* Say what is wrong, and return what a call that fails returns: NULL, or false. */
+static void *spoil(parser *p, const char *flaw)
+{
+    if (!p->flaw) p->flaw = flaw;
+    return NULL;
+}
+
+static void skip_space(parser *p)
+{
+    while (p->at < p->end && memchr(" \t\r\n", *p->at, 4)) p->at++;
+}
+
+/* Take one character if it comes next, white space aside. */
+static bool take(parser *p, char expected)
+{
+    skip_space(p);
+    if (p->at == p->end || *p->at != expected) return false;
+    p->at++;
+    return true;
+}
+
+/* ---- strings ---------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character that begins here; 0 when none does. */
+static size_t character_bytes(const unsigned char *at, size_t left)
+{
+    static const unsigned char least[] = {0, 0, 0x80, 0xa0, 0x90};
+    size_t n = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    if (n <= 1) return n;
+    if (at[0] > 0xf4 || n > left) return 0;
+    for (size_t k = 1; k < n; k++)
+        if ((at[k] & 0xc0) != 0x80) return 0;
+    if ((at[0] & (n == 3 ? 0x0f : 0x07)) == 0 && at[1] < least[n]) return 0; /* a longer form */
+    if ((at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f)) return 0;
+    return n;
+}
+
+bool cwi_json_is_utf8(const char *text, size_t length)
+{
+    size_t at = 0, n = 1;
+    for (; at < length && n > 0; at += n)
+        n = character_bytes((const unsigned char *)text + at, length - at);
+    return n > 0;
+}
+
+static size_t print_character(uint32_t code, char *out)
+{
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t k = n; k-- > 1; code >>= 6) out[k] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(lead[n] | code);
+    return n;
+}
+
+/* Four hexadecimal digits. */
+static bool take_code(parser *p, uint32_t *out)
+{
+    *out = 0;
+    if (p->end - p->at < 4) return false;
+    for (int k = 0; k < 4; k++) {
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char *digit = *p->at ? strchr(digits, *p->at++) : NULL;
+        if (!digit) return false;
+        *out = *out * 16 + (uint32_t)(digit - digits - (digit - digits > 15 ? 6 : 0));
+    }
+    return true;
+}
+
+/* What follows "\u", of which two may make one character. */
+static bool take_unicode(parser *p, char **to)
+{
+    uint32_t code, low = 0;
+    bool good = take_code(p, &code) && code > 0;
+    if (good && code >= 0xd800 && code < 0xe000) {
+        good = code < 0xdc00 && p->end - p->at >= 2 && p->at[0] == '\\' && p->at[1] == 'u';
+        if (good) p->at += 2;
+        good = good && take_code(p, &low) && low >= 0xdc00 && low < 0xe000;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    if (!good) return spoil(p, "a string has a bad \\u escape");
+    *to += print_character(code, *to);
+    return true;
+}
+
+/* What follows a backslash. */
+static bool take_escape(parser *p, char **to)
+{
+    static const char named[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    char c = p->at < p->end ? *p->at++ : '\0';
+    const char *found = c ? strchr(named, c) : NULL;
+    if (c == 'u') return take_unicode(p, to);
+    if (!found) return spoil(p, "a string has a bad escape");
+    *(*to)++ = meant[found - named];
+    return true;
+}
+
+/* The string that follows its opening quote; it stays until what comes after it is decoded. */
+static const char *take_string(parser *p)
+{
+    char *to = p->text + p->used;
+    while (p->at < p->end && *p->at != '"') {
+        size_t n = character_bytes((const unsigned char *)p->at, (size_t)(p->end - p->at));
+        if (n == 0) return spoil(p, "it is not UTF-8");
+        if ((unsigned char)*p->at < 0x20)
+            return spoil(p, "a string has an end of line or a control character in it");
+        if (*p->at == '\\') {
+            p->at++;
+            if (!take_escape(p, &to)) return NULL;
+            continue;
+        }
+        memcpy(to, p->at, n);
+        to += n;
+        p->at += n;
+    }
+    if (p->at == p->end) return spoil(p, "a string has no end");
+    p->at++;
+    *to = '\0';
+    return p->text + p->used;
+}
+
+/* ---- other values ------------------------------------------------------------ */
+
+static size_t count_digits(const parser *p, const char *from)
+{
+    const char *at = from;
+    while (at < p->end && *at >= '0' && *at <= '9') at++;
+    return (size_t)(at - from);
+}
+
+/* The end of the number that begins here; NULL when it is none. */
+static const char *find_number_end(const parser *p, bool *is_real)
+{
+    const char *at = p->at + (*p->at == '-');
+    size_t n = count_digits(p, at);
+    *is_real = false;
+    if (n == 0 || (n > 1 && *at == '0')) return NULL;
+    at += n;
+    if (at < p->end && *at == '.') {
+        *is_real = true;
+        n = count_digits(p, ++at);
+        if (n == 0) return NULL;
+        at += n;
+    }
+    if (at < p->end && (*at == 'e' || *at == 'E')) {
+        *is_real = true;
+        at++;
+        if (at < p->end && (*at == '+' || *at == '-')) at++;
+        n = count_digits(p, at);
+        if (n == 0) return NULL;
+        at += n;
+    }
+    return at;
+}
+
+static json_t *parse_number(parser *p)
+{
+    bool is_real;
+    int64_t whole;
+    double real;
+    const char *end = find_number_end(p, &is_real);
+    if (!end) return spoil(p, "a value is expected");
+    size_t length = (size_t)(end - p->at);
+    bool good = is_real ? cwi_parse_real(p->at, length, &real) && isfinite(real)
+                        : cwi_parse_int(p->at, length, &whole);
+    if (!good) return spoil(p, "a number is too large or too long");
+    p->at = end;
+    return is_real ? json_real(real) : json_integer(whole);
+}
+
+static bool take_word(parser *p, const char *word)
+{
+    size_t length = strlen(word);
+    if ((size_t)(p->end - p->at) < length || memcmp(p->at, word, length) != 0) return false;
+    p->at += length;
+    return true;
+}
+
+static bool add_element(parser *p, json_t *array)
+{
+    json_t *value = parse_value(p);
+    return value && json_array_append_new(array, value) == 0;
+}
+
+static bool add_member(parser *p, json_t *object)
+{
+    size_t before = p->used;
+    if (!take(p, '"')) return spoil(p, "a name in quotes is expected");
+    const char *name = take_string(p);
+    if (!name) return false;
+    if (json_object_get(object, name)) return spoil(p, "a name is there twice");
+    if (!take(p, ':')) return spoil(p, "':' is expected");
+    p->used += strlen(name) + 1;
+    json_t *value = parse_value(p);
+    p->used = before;
+    return value && json_object_set_new_nocheck(object, name, value) == 0;
+}
+
+static bool fill(parser *p, json_t *out, char close, bool (*add)(parser *p, json_t *out))
+{
+    if (take(p, close)) return true;
+    do {
+        if (!add(p, out)) return false;
+    } while (take(p, ','));
+    return take(p, close) ||
+           spoil(p, close == ']' ? "',' or ']' is expected" : "',' or '}' is expected");
+}
+
+static json_t *parse_nested(parser *p)
+{
+    bool is_array = *p->at++ == '[';
+    if (p->depth == MAX_DEPTH) return spoil(p, "it is nested too deeply");
+    json_t *out = is_array ? json_array() : json_object();
+    p->depth++;
+    bool good = out && fill(p, out, is_array ? ']' : '}', is_array ? add_element : add_member);
+    p->depth--;
+    if (good) return out;
+    json_decref(out);
+    return NULL;
+}
+
+static json_t *parse_value(parser *p)
+{
+    skip_space(p);
+    char next = p->at < p->end ? *p->at : '\0';
+    if (next == '{' || next == '[') return parse_nested(p);
+    if (next == '"') {
+        p->at++;
+        const char *text = take_string(p);
+        return text ? json_string_nocheck(text) : NULL;
+    }
+    if (take_word(p, "true")) return json_true();
+    if (take_word(p, "false")) return json_false();
+    if (take_word(p, "null")) return json_null();
+    return p->at < p->end ? parse_number(p) : spoil(p, "it ends too early");
+}
+
+/* ---- texts ------------------------------------------------------------------- */
+
+static cw_status no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
+static int64_t line_of(const char *text, const char *at)
+{
+    int64_t line = 1;
+    for (; text < at; text++) line += *text == '\n';
+    return line;
+}
+
+cw_status cwi_json_parse(cw_context *ctx, const char *name, const char *text, size_t length,
+                         json_t **out)
+{
+    parser p = {.at = text, .end = text + length};
+
+    *out = NULL;
+    p.text = cwi_alloc(ctx, length + 1, 1);
+    if (!p.text) return CW_NO_MEMORY;
+    skip_space(&p);
+    if (p.at < p.end && (*p.at == '{' || *p.at == '['))
+        *out = parse_nested(&p);
+    else
+        spoil(&p, "'{' or '[' is expected");
+    skip_space(&p);
+    if (*out && p.at < p.end) spoil(&p, "there is something after its end");
+    cwi_free(p.text);
+    if (*out && !p.flaw) return CW_OK;
+    json_decref(*out);
+    *out = NULL;
+    if (!p.flaw) return no_memory(ctx);
+    return cwi_fail(ctx, CW_BAD_DATA, "%s:%lld: it is no JSON: %s", name,
+                    (long long)line_of(text, p.at), p.flaw);
+}
+
+cw_status cwi_json_reparse(cw_context *ctx, const char *text, json_t **out)
+{
+    return cwi_json_parse(ctx, "text of the library", text, strlen(text), out);
+}
+
+/* ---- signatures --------------------------------------------------------------- */
+
+static const char before_digits[] = "\"xxh3_128\": \"", after_digits[] = "\"\n}";
+
+enum { DIGITS = CWI_HASH_BYTES - 1 };
+
+/* The digits with which a signed text ends, white space aside; NULL: it does not. */
+static const char *find_digits(const char *text, size_t length)
+{
+    const size_t before = sizeof before_digits - 1, after = sizeof after_digits - 1;
+    while (length > 0 && memchr(" \t\r\n", text[length - 1], 4)) length--;
+    if (length < before + DIGITS + after) return NULL;
+    const char *digits = text + length - after - DIGITS;
+    return memcmp(digits + DIGITS, after_digits, after) == 0 &&
+                   memcmp(digits - before, before_digits, before) == 0
+               ? digits
+               : NULL;
+}
+
+static void print_checksum(const char *text, const char *digits, char out[CWI_HASH_BYTES])
+{
+    cwi_digest digest = {0};
+    cwi_digest_add(&digest, text, (size_t)(digits - text));
+    cwi_digest_print(&digest, out);
+}
+
+cw_status cwi_json_sign(cw_context *ctx, json_t *root, char **out)
+{
+    static const char blank[] = "00000000000000000000000000000000";
+    char hash[CWI_HASH_BYTES];
+    *out = NULL;
+    (void)json_object_del(root, "signed"); /* both come last */
+    (void)json_object_del(root, "xxh3_128");
+    if (json_object_set_new(root, "signed", json_true()) != 0 ||
+        json_object_set_new(root, "xxh3_128", json_string(blank)) != 0) {
+        json_decref(root);
+        return no_memory(ctx);
+    }
+    cw_status status = cwi_report_text(ctx, root, out);
+    if (status != CW_OK) return status;
+    char *digits = (char *)find_digits(*out, strlen(*out));
+    print_checksum(*out, digits, hash);
+    memcpy(digits, hash, DIGITS);
+    return CW_OK;
+}
+
+cw_status cwi_json_verify(cw_context *ctx, const char *name, const char *text, size_t length,
+                          json_t **out)
+{
+    char hash[CWI_HASH_BYTES];
+    const char *digits = find_digits(text, length);
+    *out = NULL;
+    if (digits) print_checksum(text, digits, hash);
+    if (digits && memcmp(digits, hash, DIGITS) != 0)
+        return cwi_fail(ctx, CW_BAD_DATA, "%s is damaged: its checksum does not match", name);
+    cw_status status = cwi_json_parse(ctx, name, text, length, out);
+    if (status != CW_OK) return status;
+    bool claims = json_object_get(*out, "signed") || json_object_get(*out, "xxh3_128");
+    if (!json_is_object(*out))
+        status = cwi_fail(ctx, CW_BAD_DATA, "%s: it must hold a JSON object", name);
+    else if (claims && !digits)
+        status =
+            cwi_fail(ctx, CW_BAD_DATA, "%s is damaged: its checksum is not in its place", name);
+    (void)json_object_del(*out, "signed");
+    (void)json_object_del(*out, "xxh3_128");
+    if (status == CW_OK) return CW_OK;
+    json_decref(*out);
+    *out = NULL;
+    return status;
+}
+
+/* ---- files --------------------------------------------------------------------- */
+
+static cw_status read_all(cw_context *ctx, int file, const char *path, char **out, size_t *length)
+{
+    size_t capacity = 0;
+    ssize_t got;
+    do {
+        cw_status status = cwi_grow(ctx, out, &capacity, *length + (1 << 16), 1);
+        if (status != CW_OK) return status;
+        got = read(file, *out + *length, capacity - *length);
+        if (got < 0 && errno != EINTR) return cwi_fail_errno(ctx, "read", path);
+        if (got > 0) *length += (size_t)got;
+        if (*length > MAX_BYTES)
+            return cwi_fail(ctx, CW_BAD_DATA, "%s: it is larger than %d bytes", path, MAX_BYTES);
+    } while (got != 0);
+    return CW_OK;
+}
+
+cw_status cwi_json_load(cw_context *ctx, const char *path, json_t **out)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    *out = NULL;
+    if (file < 0) return cwi_fail_errno(ctx, "read", path);
+    cw_status status = read_all(ctx, file, path, &text, &length);
+    close(file);
+    if (status == CW_OK) status = cwi_json_verify(ctx, path, text, length, out);
+    cwi_free(text);
+    return status;
+}
