@@ -86,7 +86,9 @@ cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
     *out = NULL;
     cwi_painter *painter = cwi_alloc_zero(ctx, 1, sizeof *painter);
     if (!painter) return CW_NO_MEMORY;
-    /* GLib cannot be unloaded: it stays until the process ends. */
+    /* By name, so that the system's search finds it as it finds the libraries linked: our binaries
+     * have no search path of their own (tools/check-rpath), which would come first.  GLib cannot be
+     * unloaded: it stays until the process ends. */
     painter->library = dlopen("librsvg-2.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (painter->library && find_calls(painter)) {
         *out = painter;
