@@ -231,7 +231,7 @@ static int exit_code(cw_status status)
     switch (status) {
     case CW_OK: return CLI_DONE;
     case CW_BAD_ARG: return CLI_USAGE;
-    case CW_CANCELLED: return CLI_INTERRUPTED;
+    case CW_CANCELLED: return CLI_SIGNAL + cli_signal();
     case CW_NO_MEMORY:
     case CW_BAD_DATA:
     case CW_IO:
@@ -244,8 +244,10 @@ int cli_end(cli_call *call, int code, cw_status status)
 {
     cli_clear_line();
     if (status != CW_OK) {
+        char line[CLI_LINE_BYTES];
         const char *reason = call->ctx ? cw_context_error(call->ctx) : "";
-        fprintf(stderr, "crosswise: %s\n", reason[0] ? reason : cw_status_text(status));
+        fprintf(stderr, "crosswise: %s\n",
+                cli_one_line(reason[0] ? reason : cw_status_text(status), line));
     }
     for (size_t s = 0; s < CLI_MAX_STAGES; s++) cw_options_free(call->options[s]);
     cw_context_free(call->ctx);

@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Exit codes. */
-enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
+/* Exit codes; CLI_SIGNAL + n is the end by signal n, as a shell would say it. */
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_SIGNAL = 128 };
 
 /* A flag of the command itself; flags of the library's stages come from their option tables. */
 typedef struct cli_flag {
@@ -82,6 +82,19 @@ int cli_misuse(const cli_command *command, const char *format, ...)
 
 void cli_watch(cli_call *call); /* route log, progress and signals of the context */
 void cli_clear_line(void);      /* remove the live line */
+/* The signal that asks the command to stop, 0 while there is none. */
+int cli_signal(void);
+/* Wait until there is something to read, but not beyond a signal to stop: then it is false. */
+bool cli_await_input(int file);
+
+/* ---- screen.c: what may reach a terminal ------------------------------------ */
+
+enum { CLI_LINE_BYTES = 2048 };
+
+bool cli_guard_streams(void); /* false: no memory */
+void cli_erase_line(void);    /* what the line of standard error shows */
+/* A message that is one line, whatever names it quotes. */
+const char *cli_one_line(const char *text, char out[CLI_LINE_BYTES]);
 
 /* ---- help.c ---------------------------------------------------------------- */
 
@@ -94,7 +107,8 @@ const char *cli_nearest(const char *typed, const char *const *words, size_t n_wo
 
 /* ---- lines.c ---------------------------------------------------------------- */
 
-/* The lines of a text file ("-": standard input) without their ends; empty ones are left out. */
+/* The lines of a text file ("-": standard input) without their ends; empty ones are left out.
+ * There are bounds for lines, a line and all, so that no input takes all memory. */
 typedef struct cli_lines {
     char *text;
     const char **line; /* [count] */

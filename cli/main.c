@@ -1,6 +1,7 @@
 /* main.c - crosswise: finds the command and runs it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,19 +84,35 @@ static void occupy_standard_streams(void)
             (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* Has whoever read standard output gone away?  A write long ago may have found it out. */
+static bool has_lost_reader(int reason)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return reason == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
+/* A result that could not be written is a failure, a quiet one when nobody wants it: | head. */
+static int check_output(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    int reason = errno;
+    if (has_lost_reader(reason)) return code == CLI_DONE ? CLI_SIGNAL + SIGPIPE : code;
+    fprintf(stderr, "crosswise: cannot write to standard output: %s\n",
+            reason ? strerror(reason) : "write failed");
+    return code == CLI_DONE ? CLI_FAILED : code;
+}
+
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
     cli_init_json();
-    /* A closed pipe or a file-size limit is an error to report, not a reason to die silently. */
+    /* A closed pipe or a file-size limit must not end the program before it has tidied up. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    int code = dispatch(argc, argv);
-    errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "crosswise: cannot write to standard output: %s\n",
-                errno ? strerror(errno) : "write failed");
-        return code == CLI_DONE ? CLI_FAILED : code;
+    if (!cli_guard_streams()) {
+        fputs("crosswise: out of memory\n", stderr);
+        return CLI_FAILED;
     }
-    return code;
+    return check_output(dispatch(argc, argv));
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +16,8 @@
 enum {
     WINDOW_BYTES = 256 << 10,
     PACKED_BYTES = 64 << 10,
-    PROGRESS_BYTES = 4 << 20 /* of text between two calls of the progress callback */
+    PROGRESS_BYTES = 4 << 20, /* of text between two calls of the progress callback */
+    WAIT_MS = 200             /* between two such calls while nothing comes */
 };
 
 struct cwi_source {
@@ -48,6 +50,19 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A pipe may keep us waiting for long: the caller is asked meanwhile whether to go on. */
+static cw_status await_input(cw_context *ctx, const cwi_source *source)
+{
+    struct pollfd input = {.fd = source->fd, .events = POLLIN};
+    int ready = 0;
+    cw_status status = CW_OK;
+    while (status == CW_OK && (ready == 0 || (ready < 0 && errno == EINTR))) {
+        ready = poll(&input, 1, WAIT_MS);
+        if (ready <= 0) status = cwi_progress(ctx, source->stage, source->bytes_read, 0);
+    }
+    return status; /* reading says what else is wrong */
+}
+
 /* Up to size bytes of the file as they are; *got is 0 at the end. */
 static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t size, size_t *got)
 {
@@ -58,6 +73,8 @@ static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t
         source->memory_left -= *got;
     } else {
         ssize_t result;
+        cw_status status = source->bytes_total > 0 ? CW_OK : await_input(ctx, source);
+        if (status != CW_OK) return status;
         do result = read(source->fd, out, size);
         while (result < 0 && errno == EINTR);
         if (result < 0) return cwi_fail_errno(ctx, "read", source->name);

@@ -1,4 +1,4 @@
-# a result that nobody can read is a failure
+# a result that nobody can read is a failure, a quiet one where the reader has gone away
 make_log >log.csv
 crosswise prepare log.csv --quiet --out set
 crosswise describe set >&- || echo "exit code $?"

@@ -29,7 +29,7 @@ same part
 ls part
 find part -name '*.checkpoint' -o -name '*partial*'
 # an interrupt keeps the state, too
-"$CROSSWISE" experiment plan.json set --out stopped --checkpoint-every 0 >/dev/null 2>message &
+env --default-signal=INT "$CROSSWISE" experiment plan.json set --out stopped --checkpoint-every 0 >/dev/null 2>message &
 sleep 0.15
 kill -INT $! 2>/dev/null || true
 code=0

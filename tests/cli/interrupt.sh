@@ -1,7 +1,7 @@
 # an interrupted run says so and leaves nothing
 mkfifo pipe
-for signal in INT TERM; do
-    bash -c 'exec "$CROSSWISE" prepare pipe --out set --quiet' &
+for signal in INT TERM HUP; do
+    env --default-signal "$CROSSWISE" prepare pipe --out set --quiet &
     process=$!
     exec 3>pipe # opened for reading by then
     kill -$signal $process

@@ -2,7 +2,8 @@
 crosswise simulate --users 800 --items 300 --relevant 0.5 --popularity 0.5 --quiet --out set
 flags="set --dim 64 --batch 64 --epochs 12 --eval-every 4 --checkpoint-every 0 --quiet"
 crosswise train $flags --out whole.safetensors
-"$CROSSWISE" train $flags --out part.safetensors 2>message & # the process itself
+# the process itself, for which interrupts are not ignored as they are in the background
+env --default-signal=INT "$CROSSWISE" train $flags --out part.safetensors 2>message &
 sleep 0.3
 kill -INT $! 2>/dev/null || true
 code=0
