@@ -1,33 +1,76 @@
 /* lines.c - lists of ids from text files. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
-/* The whole of a stream with a zero at its end, or NULL with errno set. */
-static char *read_all(FILE *file, size_t *length)
-{
-    char *text = NULL;
-    size_t room = 0, got = 1;
+/* No id is longer than MAX_LINE.  Whoever wants more users at once wants --all. */
+enum { MAX_LINES = 10000000, MAX_LINE = 1000000, MAX_BYTES = 1 << 30, CHUNK = 1 << 16 };
 
-    *length = 0;
-    while (got > 0) {
-        if (room - *length < 2) {
-            room = room ? 2 * room : 1 << 16;
-            char *more = realloc(text, room);
-            if (!more) break;
-            text = more;
+/* A list while it is read. */
+typedef struct list {
+    const char *name;
+    char *text; /* [room], ends with a zero */
+    size_t length, room;
+    size_t line, line_bytes; /* number of the last line, and what there is of it */
+} list;
+
+static int refuse(const char *name, const char *reason)
+{
+    char line[CLI_LINE_BYTES];
+    fprintf(stderr, "crosswise: cannot read %s: %s\n", cli_one_line(name, line), reason);
+    return CLI_FAILED;
+}
+
+/* What is wrong with the bytes that came last, or NULL. */
+static const char *check(list *l, const char *bytes, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (bytes[k] == '\0') return "there is a zero byte in it";
+        if (l->line > MAX_LINES) return "a list may have 10000000 lines and no more";
+        l->line += bytes[k] == '\n';
+        l->line_bytes = bytes[k] == '\n' ? 0 : l->line_bytes + 1;
+        if (l->line_bytes > MAX_LINE) return "a line may have 1000000 bytes and no more";
+    }
+    return l->length + n > MAX_BYTES ? "a list may have 1 GiB and no more" : NULL;
+}
+
+/* Room for another chunk and the zero at the end. */
+static bool make_room(list *l)
+{
+    if (l->room - l->length > CHUNK) return true;
+    size_t room = l->room ? 2 * l->room : 2 * CHUNK;
+    char *more = realloc(l->text, room);
+    if (!more) return false;
+    l->text = more;
+    l->room = room;
+    return true;
+}
+
+/* Returns -1, or an exit code after an error was printed. */
+static int read_all(list *l, int file)
+{
+    ssize_t got;
+    do {
+        if (!make_room(l)) return refuse(l->name, "out of memory");
+        if (!cli_await_input(file)) {
+            fprintf(stderr, "crosswise: stopped while reading %s\n", l->name);
+            return CLI_SIGNAL + cli_signal();
         }
-        got = fread(text + *length, 1, room - *length - 1, file);
-        *length += got;
-    }
-    if (got > 0 || ferror(file)) {
-        free(text);
-        return NULL;
-    }
-    text[*length] = '\0';
-    return text;
+        got = read(file, l->text + l->length, CHUNK);
+        if (got < 0) return refuse(l->name, strerror(errno));
+        const char *wrong = check(l, l->text + l->length, (size_t)got);
+        if (wrong) {
+            fprintf(stderr, "crosswise: %s:%zu: %s\n", l->name, l->line, wrong);
+            return CLI_FAILED;
+        }
+        l->length += (size_t)got;
+    } while (got > 0);
+    l->text[l->length] = '\0';
+    return -1;
 }
 
 /* Cut the text into lines: LF or CRLF, a byte order mark is dropped. */
@@ -50,28 +93,19 @@ static bool split(cli_lines *lines)
     return true;
 }
 
-static int refuse(const char *path, const char *reason)
-{
-    fprintf(stderr, "crosswise: cannot read %s: %s\n", path, reason);
-    return CLI_FAILED;
-}
-
 int cli_read_lines(const char *path, cli_lines *out)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    size_t length = 0;
+    int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    list l = {.name = is_stdin ? "standard input" : path, .line = 1};
 
     *out = (cli_lines){0};
-    if (!file) return refuse(path, strerror(errno));
-    errno = 0;
-    out->text = read_all(file, &length);
-    int reason = errno ? errno : EIO;
-    if (!is_stdin) fclose(file);
-    if (!out->text) return refuse(path, strerror(reason));
-    if (strlen(out->text) != length) return refuse(path, "there is a zero byte in it");
-    if (!split(out)) return refuse(path, strerror(ENOMEM));
-    return -1;
+    if (file < 0) return refuse(path, strerror(errno));
+    int code = read_all(&l, file);
+    if (!is_stdin) (void)close(file);
+    out->text = l.text;
+    if (code < 0 && !split(out)) code = refuse(l.name, "out of memory");
+    return code;
 }
 
 void cli_free_lines(cli_lines *lines)

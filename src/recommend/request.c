@@ -9,6 +9,8 @@
 #include "import/source.h"
 #include "recommend/recommend.h"
 
+enum { MAX_LINES = 10000000 }; /* of a list of items; no catalogue is near it */
+
 const cw_option_info cwi_recommend_options[] = {
     WHOLE("k", "10", 1, 1000000,
           "length of a list; it is shorter when there are not as many items"),
@@ -39,32 +41,55 @@ int32_t cwi_sort_distinct(int32_t *item, int32_t n)
     return kept;
 }
 
-/* Read the items that nobody shall get.  Those that the model does not know cannot turn up. */
-static cw_status read_lines(cw_context *ctx, cwi_source *source, cwi_request *request)
+/* Mark the items that a list names.  Those that the model does not know cannot turn up. */
+static cw_status mark_listed(cw_context *ctx, cwi_source *source, const cwi_idmap *items,
+                             bool *is_listed)
 {
-    const cwi_idmap *items = &request->model->items;
-    size_t room = 0, used = 0, length;
     int64_t n_unknown = 0;
+    size_t length;
     const char *line;
 
     for (;;) {
         cw_status status = cwi_source_line(ctx, source, &line, &length);
         if (status != CW_OK) return status;
         if (!line) break;
-        if (length == 0) continue;
-        int32_t item = cwi_idmap_find(items, line, length);
-        n_unknown += item < 0;
-        if (item < 0) continue;
-        if (used == INT32_MAX) return cwi_source_fail(ctx, source, CW_BAD_DATA, "too many items");
-        status = cwi_grow(ctx, &request->excluded, &room, used + 1, sizeof *request->excluded);
-        if (status != CW_OK) return status;
-        request->excluded[used++] = item;
+        if (cwi_source_line_number(source) > MAX_LINES)
+            return cwi_source_fail(ctx, source, CW_BAD_DATA, "a list may have %d lines and no more",
+                                   MAX_LINES);
+        if (length > CWI_MAX_ID_BYTES)
+            return cwi_source_fail(ctx, source, CW_BAD_DATA, "a line may have %d bytes and no more",
+                                   CWI_MAX_ID_BYTES);
+        int32_t item = length > 0 ? cwi_idmap_find(items, line, length) : -1;
+        if (item >= 0)
+            is_listed[item] = true;
+        else
+            n_unknown += length > 0;
     }
-    if (used > 0) request->n_excluded = cwi_sort_distinct(request->excluded, (int32_t)used);
     if (n_unknown > 0)
         cwi_log(ctx, CW_LOG_WARNING, "%s: %lld items are not in the model", cwi_source_name(source),
                 (long long)n_unknown);
     return CW_OK;
+}
+
+/* Read the items that nobody shall get, in memory that the model bounds and not the list. */
+static cw_status read_listed(cw_context *ctx, cwi_source *source, cwi_request *request)
+{
+    cw_status status = CW_NO_MEMORY;
+    int32_t n_items = request->model->n_items, n = 0;
+    bool *is_listed = cwi_alloc_zero(ctx, (size_t)n_items, sizeof *is_listed);
+    if (!is_listed) goto done;
+    CW_TRY(mark_listed(ctx, source, &request->model->items, is_listed));
+    for (int32_t i = 0; i < n_items; i++) n += is_listed[i];
+    request->excluded = cwi_alloc(ctx, (size_t)n, sizeof *request->excluded);
+    if (!request->excluded) {
+        status = CW_NO_MEMORY;
+        goto done;
+    }
+    for (int32_t i = 0; i < n_items; i++)
+        if (is_listed[i]) request->excluded[request->n_excluded++] = i;
+done:
+    cwi_free(is_listed);
+    return status;
 }
 
 static cw_status read_exclusion(cw_context *ctx, const char *text, cwi_request *request)
@@ -75,7 +100,7 @@ static cw_status read_exclusion(cw_context *ctx, const char *text, cwi_request *
     if (text[0] == '\0')
         return cwi_fail(ctx, CW_BAD_ARG, "exclude is empty; it must be seen, none or a file");
     cw_status status = cwi_source_open(ctx, text, &source);
-    if (status == CW_OK) status = read_lines(ctx, source, request);
+    if (status == CW_OK) status = read_listed(ctx, source, request);
     cwi_source_close(source);
     return status;
 }
