@@ -158,7 +158,12 @@ cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi
     cwi_text user = row->field[CWI_ROLE_USER], item = row->field[CWI_ROLE_ITEM];
     cwi_text text = row->field[CWI_ROLE_TIME];
     double rating = 0, time = 0;
+    int64_t limit = import->settings.max_rows;
 
+    if (limit > 0 && ++import->n_rows > limit)
+        return cwi_source_fail(import->ctx, source, CW_BAD_DATA,
+                               "there are more than %" PRId64 " rows, the limit of --max-rows",
+                               limit);
     if (!is_good_id(user)) return bad_id(import, source, "user", user);
     if (!is_good_id(item)) return bad_id(import, source, "item", item);
     if (text.at) {

@@ -40,6 +40,7 @@ typedef struct cwi_settings {
     bool has_min_rating;
     double min_rating;
     int64_t skip_bad;
+    int64_t max_rows; /* 0: any number */
     bool keep_duplicates;
 } cwi_settings;
 
@@ -82,6 +83,7 @@ typedef struct cwi_import {
     int32_t last_user;  /* of the previous row */
     char last_id[24];   /* its raw id, when it is that short */
     size_t last_length; /* 0 for none */
+    int64_t n_rows;     /* seen so far, kept or not */
     int64_t lines, bad_lines, below, repeats, overlaps;
     char first_bad[512];
     cwi_entry *entry;

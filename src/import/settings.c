@@ -15,6 +15,9 @@ const cw_option_info cwi_import_options[] = {
          "where to find what, by number or name, such as user=1,item=2,rating=3,time=4"),
     REAL("min-rating", "", -1e15, 1e15, "keep only interactions with at least this rating"),
     WHOLE("skip-bad", "0", 0, 0x1p53, "how many malformed lines to leave out before giving up"),
+    WHOLE(
+        "max-rows", "0", 0, 0x1p53,
+        "give up when there are more rows than this, for input that is not trusted; 0 is no limit"),
     FLAG("keep-duplicates", "keep repeated interactions of the same user and item"),
     {0}};
 
@@ -31,6 +34,7 @@ cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_sett
     out->has_min_rating = cwi_options_is_set(options, "min-rating");
     out->min_rating = cwi_options_real(options, "min-rating");
     out->skip_bad = cwi_options_integer(options, "skip-bad");
+    out->max_rows = cwi_options_integer(options, "max-rows");
     out->keep_duplicates = cwi_options_flag(options, "keep-duplicates");
     return CW_OK;
 }
