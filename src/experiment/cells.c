@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/text.h"
 #include "experiment/plan.h"
 
 const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES])
@@ -39,6 +40,58 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
 int cwi_cell_add(json_t *row, const char *text)
 {
     return json_array_append_new(row, cwi_report_string(text));
+}
+
+/* ---- Markdown ------------------------------------------------------------------------------- */
+
+/* Within a word '_' marks nothing. */
+static bool is_word(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || (unsigned char)byte >= 0x80;
+}
+
+/* What shows text[at] where it is: itself, or what stands for it. */
+static const char *marked(const char *text, size_t at, const char *line_end, char out[3])
+{
+    unsigned char byte = (unsigned char)text[at];
+    size_t used = 0;
+    switch (byte) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '\n': return line_end;
+    case '\r':
+    case '\t': return " ";
+    case '_': used = at == 0 || !is_word(text[at - 1]) || !is_word(text[at + 1]); break;
+    default: used = strchr("*`\\[]|", byte) != NULL;
+    }
+    if (byte < 32 || byte == 127) return "?";
+    out[0] = '\\';
+    out[used] = text[at];
+    out[used + 1] = '\0';
+    return out;
+}
+
+void cwi_cells_text(cwi_writer *out, const char *text, const char *line_end)
+{
+    char room[3];
+    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, room));
+}
+
+const char *cwi_cell_marked(const char *text, char out[CWI_MARKED_BYTES])
+{
+    char room[3];
+    size_t used = 0;
+    for (size_t at = 0; text[at]; at++) {
+        const char *piece = marked(text, at, " ", room);
+        size_t length = strlen(piece);
+        if (used + length >= CWI_MARKED_BYTES) break;
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    out[used] = '\0';
+    return out;
 }
 
 /* Letters of UTF-8 text. */
@@ -107,16 +160,30 @@ cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *row
     return CW_OK;
 }
 
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+/* Would a spreadsheet compute it?  A number, with or without " %", and a sign alone do no harm. */
+static bool is_formula(const char *text)
+{
+    double number;
+    size_t length = strlen(text);
+    if (length > 2 && strcmp(text + length - 2, " %") == 0) length -= 2;
+    return length > 1 && strchr("=+-@\t\r", text[0]) && !cwi_parse_real(text, length, &number);
+}
+
 void cwi_cells_csv(cwi_writer *out, const json_t *row)
 {
     for (size_t c = 0; c < json_array_size(row); c++) {
         const char *text = json_string_value(json_array_get(row, c));
         if (c > 0) cwi_writer_text(out, ",");
+        const char *guard = is_formula(text) ? "'" : "";
         if (!strpbrk(text, ",\"\n\r")) {
+            cwi_writer_text(out, guard);
             cwi_writer_text(out, text);
             continue;
         }
         cwi_writer_text(out, "\"");
+        cwi_writer_text(out, guard);
         for (; *text; text++)
             cwi_writer_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
         cwi_writer_text(out, "\"");

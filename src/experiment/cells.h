@@ -6,15 +6,21 @@
 
 #include "core/file.h"
 
-enum { CWI_CELL_BYTES = 512 };
+enum { CWI_CELL_BYTES = 512, CWI_MARKED_BYTES = 5 * CWI_CELL_BYTES };
 
 /* A table is an array of rows, a row an array of texts; the first row holds the titles. */
 
 /* Columns are padded to equal width; those of numbers are set flush right. */
 cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *rows);
 
-/* One row of CSV; texts that need it are quoted. */
+/* One row of CSV; texts that need it are quoted.  One that a spreadsheet would compute, since it
+ * begins with = + - @, a tab or CR and is no number, gets a ' in front. */
 void cwi_cells_csv(cwi_writer *out, const json_t *row);
+
+/* Text of others as Markdown that shows it, without markup or HTML; line ends become line_end. */
+void cwi_cells_text(cwi_writer *out, const char *text, const char *line_end);
+/* The same for a cell, which is one line. */
+const char *cwi_cell_marked(const char *text, char out[CWI_MARKED_BYTES]);
 
 /* A number with so many digits after the point, in every locale; "-" when it is none. */
 const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES]);

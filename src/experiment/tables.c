@@ -52,13 +52,14 @@ static void choose_features(view *v)
 
 static int add_features(const view *v, const json_t *row, json_t *cells)
 {
-    char text[CWI_CELL_BYTES];
+    char text[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
     int bad = 0;
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(row, features[f]);
         if (!v->shows[f]) continue;
-        bad |= cwi_cell_add(cells, json_is_string(value) ? json_string_value(value)
-                                                         : cwi_cell_settings(value, text));
+        const char *plain =
+            json_is_string(value) ? json_string_value(value) : cwi_cell_settings(value, text);
+        bad |= cwi_cell_add(cells, cwi_cell_marked(plain, out));
     }
     return bad;
 }
@@ -211,9 +212,10 @@ static void put_test(const view *v, const json_t *test)
     print_row_name(v, row, name);
     print_row_name(v, baseline, other);
     cwi_cell_fixed(100 * relative, 2, gain);
-    snprintf(line, sizeof line, "- %s: %.200s against %.200s, the best baseline: %s%.40s %%",
+    snprintf(line, sizeof line, "%s: %.200s against %.200s, the best baseline: %s%.40s %%",
              text_of(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
-    cwi_writer_text(v->out, line);
+    cwi_writer_text(v->out, "- ");
+    cwi_cells_text(v->out, line, " ");
     if (json_is_number(p)) {
         print_p(json_number_value(p), gain);
         snprintf(line, sizeof line, ", p %.40s (paired t test, %lld seeds)", gain,
@@ -242,12 +244,13 @@ static int add_reference(const view *v, const json_t *row, const char *key, cons
     const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
     const json_t *groups = json_object_get(run, "groups");
     json_t *cells = json_array();
-    char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES];
+    char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
     int bad = 0, written = 0;
     snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
              v->shows[0] ? " " : "", what);
     for (int f = 0; f < N_FEATURES; f++)
-        if (v->shows[f]) bad |= cwi_cell_add(cells, written++ == 0 ? label : "");
+        if (v->shows[f])
+            bad |= cwi_cell_add(cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
         bad |= cwi_cell_add(
             cells,
@@ -385,10 +388,12 @@ static cw_status put_times(const view *v)
 
 static void put_heading(const view *v, const char *what)
 {
-    char line[512];
-    snprintf(line, sizeof line, "\n## %.200s%s: %.200s\n\n", text_of(v->table, "title"), what,
-             v->dataset);
-    cwi_writer_text(v->out, line);
+    cwi_writer_text(v->out, "\n## ");
+    cwi_cells_text(v->out, text_of(v->table, "title"), " ");
+    cwi_writer_text(v->out, what);
+    cwi_writer_text(v->out, ": ");
+    cwi_cells_text(v->out, v->dataset, " ");
+    cwi_writer_text(v->out, "\n\n");
 }
 
 static cw_status put_results(const view *v)
@@ -417,7 +422,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
     json_t *table, *dataset;
     if (status == CW_OK) {
         cwi_writer_text(out, "# ");
-        cwi_writer_text(out, title[0] ? title : "Experiment");
+        cwi_cells_text(out, title[0] ? title : "Experiment", " ");
         cwi_writer_text(out, "\n");
     }
     json_array_foreach(json_object_get(results, "tables"), t, table)

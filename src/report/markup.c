@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+/* What XML does not allow: control characters but tab and line ends. */
+#define CONTROLS "\1\2\3\4\5\6\7\10\13\14\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
+
 void cwi_markup_text(cwi_writer *out, const char *text)
 {
     for (; *text; text++) {
-        size_t plain = strcspn(text, "&<>\"'");
+        size_t plain = strcspn(text, "&<>\"'" CONTROLS);
         cwi_writer_put(out, text, plain);
         text += plain;
         switch (*text) {
@@ -15,7 +18,8 @@ void cwi_markup_text(cwi_writer *out, const char *text)
         case '>': cwi_writer_text(out, "&gt;"); break;
         case '"': cwi_writer_text(out, "&quot;"); break;
         case '\'': cwi_writer_text(out, "&#39;"); break;
-        default: return;
+        case '\0': return;
+        default: cwi_writer_text(out, "\xef\xbf\xbd"); /* U+FFFD, a letter that cannot be shown */
         }
     }
 }

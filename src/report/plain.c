@@ -58,24 +58,13 @@ static void print_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
 
 /* ---- Markdown --------------------------------------------------------------------------- */
 
-/* A '|' would end the cell. */
-static void escape_bar(const char *text, char out[CWI_CELL_BYTES])
-{
-    size_t used = 0;
-    for (; *text && used < CWI_CELL_BYTES - 3; text++) {
-        if (*text == '|') out[used++] = '\\';
-        out[used++] = *text == '\n' ? ' ' : *text;
-    }
-    out[used] = '\0';
-}
-
 static int add_markdown(json_t *cells, const json_t *cell)
 {
-    char plain[CWI_CELL_BYTES], text[CWI_CELL_BYTES], out[2 * CWI_CELL_BYTES];
+    char plain[CWI_CELL_BYTES], text[CWI_MARKED_BYTES], out[CWI_MARKED_BYTES + 256];
     bool is_bold = is_marked(cell, "bold"), is_underlined = is_marked(cell, "underline");
     const char *spread = cwi_markup_get(cell, "spread");
     if (json_is_null(cell)) return cwi_cell_add(cells, "-");
-    escape_bar(text_of_cell(cell, plain), text);
+    cwi_cell_marked(text_of_cell(cell, plain), text);
     snprintf(out, sizeof out, "%s%s%s%s%s%s%s%s", is_bold ? "**" : "", is_underlined ? "<u>" : "",
              text, is_underlined ? "</u>" : "", is_bold ? "**" : "", spread[0] ? " ± " : "", spread,
              cwi_markup_get(cell, "stars")[0] ? " " : "");
@@ -92,13 +81,12 @@ static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json
 {
     const json_t *columns = json_object_get(table, "columns");
     json_t *rows = json_array(), *head = json_array(), *row;
-    char title[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
+    char title[CWI_CELL_BYTES], text[CWI_MARKED_BYTES];
     size_t index;
     int bad = 0;
     for (size_t c = 0; c < json_array_size(columns); c++) {
         print_title(table, c, title);
-        escape_bar(title, text);
-        bad |= cwi_cell_add(head, text);
+        bad |= cwi_cell_add(head, cwi_cell_marked(title, text));
     }
     bad |= json_array_append_new(rows, head);
     json_array_foreach(json_object_get(table, "rows"), index, row)
@@ -114,30 +102,21 @@ static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json
     return status;
 }
 
-/* Text outside tables: what would begin markup is written so that it does not. */
-static void put_markdown_text(cwi_writer *out, const char *text)
-{
-    for (; *text; text++) {
-        if (strchr("*_<`\\[", *text)) cwi_writer_text(out, "\\");
-        cwi_writer_put(out, text, 1);
-    }
-}
-
 cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *page)
 {
     size_t index;
     json_t *section;
     cwi_writer_text(out, "# ");
-    put_markdown_text(out, cwi_markup_get(page, "title"));
+    cwi_cells_text(out, cwi_markup_get(page, "title"), " ");
     cwi_writer_text(out, "\n");
     json_array_foreach(json_object_get(page, "sections"), index, section)
     {
         const json_t *table = json_object_get(section, "table");
         if (!table) continue;
         cwi_writer_text(out, "\n## ");
-        put_markdown_text(out, cwi_markup_get(section, "heading"));
+        cwi_cells_text(out, cwi_markup_get(section, "heading"), " ");
         cwi_writer_text(out, "\n\n");
-        put_markdown_text(out, cwi_markup_get(section, "text"));
+        cwi_cells_text(out, cwi_markup_get(section, "text"), "\n");
         cwi_writer_text(out, cwi_markup_get(section, "text")[0] ? "\n\n" : "");
         cw_status status = put_markdown_table(ctx, out, table);
         if (status != CW_OK) return status;
@@ -164,7 +143,7 @@ static void put_latex_text(cwi_writer *out, const char *text)
             continue;
         }
         if (strchr("&%$#_{}", *text)) cwi_writer_text(out, "\\");
-        cwi_writer_put(out, text, 1);
+        cwi_writer_put(out, (unsigned char)*text < 32 || *text == 127 ? "?" : text, 1);
     }
 }
 

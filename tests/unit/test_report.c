@@ -50,6 +50,14 @@ static void write_page(workshop *f, const char *json)
     assert_int_equal(status, CW_OK);
 }
 
+static void control_characters_become_letters(void **state)
+{
+    workshop *f = *state;
+    write_page(f, "{\"title\": \"a\\u001b[2J\\u007f\\tb\\nc\", \"sections\": []}");
+    const char *page = read_text(f->folder, "page.html");
+    assert_non_null(strstr(page, "<title>a\xef\xbf\xbd[2J\xef\xbf\xbd\tb\nc</title>"));
+}
+
 static void text_is_escaped(void **state)
 {
     workshop *f = *state;
@@ -191,6 +199,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, workshop_close)
     const struct CMUnitTest tests[] = {
         TEST(text_is_escaped),
+        TEST(control_characters_become_letters),
         TEST(chart_data_cannot_end_their_script),
         TEST(every_chart_has_its_numbers_in_a_table),
         TEST(pages_without_charts_carry_no_scripts),
