@@ -183,53 +183,6 @@ static void pointwise_values(void **state)
     near(cwi_loss_wmf.mass(w, &both), 1.5, 0);
 }
 
-static void slopes_match_finite_differences(void **state)
-{
-    fixture *f = *state;
-    static const struct {
-        const cwi_loss *loss;
-        const char *option, *value;
-        int32_t width;
-        float mark;
-    } cases[] = {
-        {&cwi_loss_ubpr, "clip", "0", 2, 2.5f},
-        {&cwi_loss_ubpr, "clip", "-100", 2, -1.5f},
-        {&cwi_loss_relmf, "relmf-loss", "square", 1, 0},
-        {&cwi_loss_relmf, "relmf-loss", "square", 1, 3.5f},
-        {&cwi_loss_relmf, "relmf-loss", "log", 1, 0},
-        {&cwi_loss_relmf, "relmf-loss", "log", 1, 3.5f},
-        {&cwi_loss_bce, "negatives", "pairs", 1, 0},
-        {&cwi_loss_bce, "negatives", "pairs", 1, 1},
-        {&cwi_loss_mse, "negatives", "pairs", 1, 0},
-        {&cwi_loss_mse, "negatives", "pairs", 1, 1},
-        {&cwi_loss_wmf, "wmf-weight", "0.3", 1, 0},
-        {&cwi_loss_wmf, "wmf-weight", "0.3", 1, 1},
-    };
-    static const float points[][2] = {{-2, 1}, {-0.3f, -0.2f}, {0, 0}, {1.7f, 0.4f}};
-    const float h = 1.0f / 256;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const cwi_loss *loss = cases[c].loss;
-        double setting[CWI_LOSS_SETTINGS] = {0};
-        set(f, cases[c].option, cases[c].value);
-        if (loss->set) loss->set(f->options, 0, setting);
-        for (size_t p = 0; p < 4; p++) {
-            float score[2], slope[2], unused[2];
-            const cwi_rows row = {
-                .score = score, .mark = &cases[c].mark, .count = 1, .width = cases[c].width};
-            memcpy(score, points[p], sizeof score);
-            loss->rows(setting, &row, 1, slope);
-            for (int j = 0; j < cases[c].width; j++) {
-                score[j] = points[p][j] + h;
-                double above = loss->rows(setting, &row, 1, unused);
-                score[j] = points[p][j] - h;
-                double below = loss->rows(setting, &row, 1, unused);
-                score[j] = points[p][j];
-                near((double)slope[j], (above - below) / (2 * (double)h), 1e-5);
-            }
-        }
-    }
-}
-
 /* ---- samplers ------------------------------------------------------------------ */
 
 /* Chi-square of counts that should be equal in the first n cells. */
@@ -388,7 +341,6 @@ int main(void)
         TEST(ubpr_values_have_an_upper_bound),
         TEST(relmf_values),
         TEST(pointwise_values),
-        TEST(slopes_match_finite_differences),
         TEST(ubpr_draws_any_item_and_marks_weights),
         TEST(unlabelled_pairs_are_uniform),
         TEST(negatives_may_be_of_the_same_user),

@@ -255,32 +255,6 @@ static void bpr_values(void **state)
             near((double)gradient.rows[2 * k + c], expected[gradient.touched[k]][c], 1e-7);
 }
 
-/* Every loss of every method, for one to eight slots' worth of scores. */
-static void slopes_match_finite_differences(void **state)
-{
-    (void)state;
-    static const struct {
-        const cwi_loss *loss;
-        int32_t slots;
-    } cases[] = {{&cwi_loss_bpr, 2}, {&cwi_loss_cpr, 4}, {&cwi_loss_cpr, 6}, {&cwi_loss_cpr, 8}};
-    const float h = 1.0f / 256;
-    for (size_t c = 0; c < 4; c++) {
-        float score[8], slope[8], unused[8];
-        const cwi_rows row = {.score = score, .count = 1, .width = cases[c].slots};
-        for (int j = 0; j < 8; j++) score[j] = 0.3f * (float)(j * 5 % 7) - 0.7f;
-        cases[c].loss->rows(NULL, &row, 1, slope);
-        for (int j = 0; j < cases[c].slots; j++) {
-            float kept = score[j];
-            score[j] = kept + h;
-            double above = cases[c].loss->rows(NULL, &row, 1, unused);
-            score[j] = kept - h;
-            double below = cases[c].loss->rows(NULL, &row, 1, unused);
-            score[j] = kept;
-            near((double)slope[j], (above - below) / (2 * (double)h), 2e-6);
-        }
-    }
-}
-
 /* Finite differences of the whole chain: parameters, scores, mean CPR loss. */
 static void table_gradient_matches_finite_differences(void **state)
 {
@@ -489,7 +463,6 @@ int main(void)
         TEST(per_group_selection_keeps_shares),
         TEST(the_smallest_are_those_of_a_sorted_list),
         TEST(bpr_values),
-        TEST(slopes_match_finite_differences),
         TEST(table_gradient_matches_finite_differences),
         TEST(cpr_ignores_user_and_item_terms),
         TEST(adam_follows_the_tensorflow_form),
