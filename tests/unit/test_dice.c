@@ -173,34 +173,6 @@ static void weights_fall_by_epoch(void **state)
     near(setting[1], 0.5, 1e-15);
 }
 
-/* A batch in which users and items repeat; penalties of a weight that can be seen. */
-static void gradients_match_finite_differences(void **state)
-{
-    small *s = *state;
-    static const char *const kinds[] = {"mse", "l1", "dcor"};
-    const float h = 1.0f / 128;
-    double analytic[5][4], unused[5][4];
-    float *theta = s->params.tensor[0].data;
-    add_row(&s->batch, 0, 0, 1, 1);
-    add_row(&s->batch, 0, 0, 2, 0);
-    add_row(&s->batch, 1, 2, 0, 1);
-    add_row(&s->batch, 0, 1, 0, 0);
-    theta[4] = -0.35f; /* differences that no step makes 0 */
-    for (size_t k = 0; k < 3; k++) {
-        open_penalty(s, kinds[k], "2");
-        total_of(s, analytic);
-        for (int p = 0; p < 20; p++) {
-            float kept = theta[p];
-            theta[p] = kept + h;
-            double above = total_of(s, unused);
-            theta[p] = kept - h;
-            double below = total_of(s, unused);
-            theta[p] = kept;
-            near(analytic[p / 4][p % 4], (above - below) / (2 * (double)h), 2e-3);
-        }
-    }
-}
-
 static void a_half_or_both_halves_rank(void **state)
 {
     small *s = *state;
@@ -674,7 +646,6 @@ int main(void)
         TEST(values_and_gradients_of_the_specification),
         TEST(the_penalty_is_subtracted),
         TEST(weights_fall_by_epoch),
-        TEST(gradients_match_finite_differences),
         TEST(a_half_or_both_halves_rank),
         TEST(dcor_is_that_of_the_specification),
         TEST(dcor_of_many_points),

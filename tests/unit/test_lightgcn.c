@@ -116,93 +116,6 @@ static void products_with_the_graph_are_exact(void **state)
     end(&s);
 }
 
-static double loss_at(small *s, const cwi_loss *loss, float *slope)
-{
-    float score[4];
-    assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    return loss->rows(NULL,
-                      &(cwi_rows){.score = score,
-                                  .count = s->batch.group[0].rows,
-                                  .width = s->batch.group[0].slots},
-                      1, slope);
-}
-
-static void gradients_match_finite_differences(void **state)
-{
-    (void)state;
-    static const struct {
-        const cwi_loss *loss;
-        int32_t slots;
-    } cases[] = {{&cwi_loss_bpr, 2}, {&cwi_loss_cpr, 4}};
-    const float h = 1.0f / 64;
-    for (size_t c = 0; c < 2; c++) {
-        small s;
-        float slope[4], unused[4];
-        double analytic[8];
-        cwi_gradient gradient;
-        begin(&s, "2");
-        add_all_pairs(&s);
-        s.batch.group[0] = (cwi_group){.slots = cases[c].slots, .rows = 4 / cases[c].slots};
-        loss_at(&s, cases[c].loss, slope);
-        assert_int_equal(
-            cwi_backbone_lightgcn.gradient(s.l.ctx, s.scorer, &s.batch, slope, NULL, &gradient),
-            CW_OK);
-        assert_int_equal(gradient.n_touched, 4);
-        for (int p = 0; p < 8; p++) analytic[p] = (double)gradient.rows[p];
-        float *theta = s.params.tensor[0].data;
-        for (int p = 0; p < 8; p++) {
-            float kept = theta[p];
-            theta[p] = kept + h;
-            double above = loss_at(&s, cases[c].loss, unused);
-            theta[p] = kept - h;
-            double below = loss_at(&s, cases[c].loss, unused);
-            theta[p] = kept;
-            near(analytic[p], (above - below) / (2 * (double)h), 2e-5);
-        }
-        end(&s);
-    }
-}
-
-/* --reg-kind batch --reg-target final: its value at the current parameters. */
-static double final_term(small *s, const cwi_extra *l2, cwi_gradient *gradient)
-{
-    float score[4];
-    const float slope[4] = {0};
-    assert_int_equal(cwi_backbone_lightgcn.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    assert_int_equal(
-        cwi_backbone_lightgcn.gradient(s->l.ctx, s->scorer, &s->batch, slope, l2, gradient), CW_OK);
-    return gradient->penalty;
-}
-
-static void the_batch_term_of_final_vectors_has_its_gradient(void **state)
-{
-    (void)state;
-    const float h = 1.0f / 64;
-    small s;
-    float analytic[8];
-    cwi_gradient gradient;
-    cwi_extra l2 = {.penalty = &cwi_penalty_batch_l2};
-    begin(&s, "2");
-    assert_int_equal(cwi_options_assign(s.l.ctx, s.options, "reg", "0.5"), CW_OK);
-    assert_int_equal(l2.penalty->open(s.l.ctx, &s.shape, s.options, 16, &l2.state), CW_OK);
-    add_all_pairs(&s);
-    s.batch.group[0] = (cwi_group){.slots = 2, .rows = 2};
-    final_term(&s, &l2, &gradient);
-    memcpy(analytic, gradient.rows, sizeof analytic);
-    float *theta = s.params.tensor[0].data;
-    for (int p = 0; p < 8; p++) {
-        float kept = theta[p];
-        theta[p] = kept + h;
-        double above = final_term(&s, &l2, &gradient);
-        theta[p] = kept - h;
-        double below = final_term(&s, &l2, &gradient);
-        theta[p] = kept;
-        near((double)analytic[p], (above - below) / (2 * (double)h), 1e-5);
-    }
-    l2.penalty->close(l2.state);
-    end(&s);
-}
-
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *const *settings)
 {
     cw_options *options;
@@ -429,8 +342,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_those_of_the_specification),
         cmocka_unit_test(products_with_the_graph_are_exact),
-        cmocka_unit_test(gradients_match_finite_differences),
-        cmocka_unit_test(the_batch_term_of_final_vectors_has_its_gradient),
         cmocka_unit_test(without_layers_it_is_matrix_factorisation),
         cmocka_unit_test(same_bits_on_one_two_and_three_threads),
         cmocka_unit_test(lonely_nodes_and_a_single_edge_work),

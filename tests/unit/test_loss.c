@@ -99,7 +99,7 @@ static const trial trials[] = {
     {&cwi_loss_cpr, cpr, 6, NULL, NULL, {0}, {0}, 1},
     {&cwi_loss_cpr, cpr, 8, NULL, NULL, {0}, {0}, 1},
     {&cwi_loss_cause, cause, 2, NULL, NULL, {0}, {0, 1, 2, 3}, 4},
-    {&cwi_loss_ubpr, ubpr, 2, "clip", "0", {0}, {2.5f, 0, -1.5f}, 3},
+    {&cwi_loss_ubpr, ubpr, 2, "clip", "0", {0}, {2.5f, 0, -1.5f, 1e4f}, 4},
     {&cwi_loss_ubpr, ubpr, 2, "clip", "-1e6", {-1e6}, {-1.5f, -40}, 2},
     {&cwi_loss_relmf, rel_mf, 1, "relmf-loss", "square", {0}, {0, 1, 3.5f}, 3},
     {&cwi_loss_relmf, rel_mf, 1, "relmf-loss", "log", {1}, {0, 1, 3.5f}, 3},

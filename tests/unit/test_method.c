@@ -255,36 +255,6 @@ static void bpr_values(void **state)
             near((double)gradient.rows[2 * k + c], expected[gradient.touched[k]][c], 1e-7);
 }
 
-/* Finite differences of the whole chain: parameters, scores, mean CPR loss. */
-static void table_gradient_matches_finite_differences(void **state)
-{
-    small *s = *state;
-    float score[64], slope[64];
-    double analytic[16] = {0};
-    const float h = 1.0f / 128;
-    cwi_gradient gradient;
-    add_candidates(&s->batch);
-    assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-    loss_of(&cwi_loss_cpr, &s->batch, score, slope);
-    assert_int_equal(
-        cwi_backbone_mf.gradient(s->l.ctx, s->scorer, &s->batch, slope, NULL, &gradient), CW_OK);
-    for (int64_t k = 0; k < gradient.n_touched; k++)
-        for (int c = 0; c < 2; c++)
-            analytic[2 * gradient.touched[k] + c] = (double)gradient.rows[2 * k + c];
-    float *theta = s->params.tensor[0].data, unused[64];
-    for (int p = 0; p < 16; p++) {
-        double loss[2];
-        float kept = theta[p];
-        for (int side = 0; side < 2; side++) {
-            theta[p] = kept + (side ? -h : h);
-            assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
-            loss[side] = loss_of(&cwi_loss_cpr, &s->batch, score, unused);
-        }
-        theta[p] = kept;
-        near(analytic[p], (loss[0] - loss[1]) / (2 * (double)h), 1e-5);
-    }
-}
-
 /* Adding a_u + c_i to every score changes neither loss nor slopes. */
 static void cpr_ignores_user_and_item_terms(void **state)
 {
@@ -463,7 +433,6 @@ int main(void)
         TEST(per_group_selection_keeps_shares),
         TEST(the_smallest_are_those_of_a_sorted_list),
         TEST(bpr_values),
-        TEST(table_gradient_matches_finite_differences),
         TEST(cpr_ignores_user_and_item_terms),
         TEST(adam_follows_the_tensorflow_form),
         TEST(batch_sizes_are_the_published_ones),

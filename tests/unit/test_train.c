@@ -121,8 +121,11 @@ static void assert_same_on_any_threads(fixture *f)
 static void same_bits_on_one_two_and_three_threads(void **state)
 {
     fixture *f = *state;
-    static const char *const settings[][2] = {
-        {"adam", "deferred"}, {"adam", "lazy"}, {"select", "per-k"}, {"reg-kind", "batch"}};
+    static const char *const settings[][2] = {{"adam", "deferred"},
+                                              {"adam", "lazy"},
+                                              {"select", "per-k"},
+                                              {"reg-kind", "batch"},
+                                              {"adam", "deferred"}};
     for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++) {
         set(f, settings[s][0], settings[s][1]);
         assert_same_on_any_threads(f);
@@ -170,10 +173,11 @@ static void assert_same_in_pieces(fixture *f, int more, int least_stops)
 static void stopped_and_resumed_runs_end_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[][2] = {
-        {"adam", "deferred"}, {"adam", "dense"}, {"adam", "lazy"}};
-    for (size_t m = 0; m < 3; m++) {
-        set(f, modes[m][0], modes[m][1]);
+    static const char *const modes[] = {"deferred", "dense", "lazy"};
+    static const char *const kinds[] = {"table", "batch"};
+    for (size_t m = 0; m < 6; m++) {
+        set(f, "adam", modes[m / 2]);
+        set(f, "reg-kind", kinds[m % 2]);
         assert_same_in_pieces(f, 7, 4);
     }
 }
@@ -391,14 +395,17 @@ static void deferred_adam_stays_close_to_dense(void **state)
 {
     fixture *f = *state;
     static const char *const methods[] = {"bpr", "cpr-rand"};
+    static const char *const kinds[] = {"table", "batch"};
     set(f, "epochs", "3");
     set(f, "eval-every", "0");
     set(f, "lr", "3e-4");
-    for (int k = 0; k < 2; k++) {
-        set(f, "method", methods[k]);
+    for (int k = 0; k < 4; k++) {
+        set(f, "method", methods[k / 2]);
+        set(f, "reg-kind", kinds[k % 2]);
         double deferred = distance_to_dense(f, "deferred"), lazy = distance_to_dense(f, "lazy");
-        print_message("%s, relative rms distance to dense: deferred %.2e, lazy %.2e\n", methods[k],
-                      deferred, lazy);
+        print_message("%s, L2 of the %s, relative rms distance to dense: deferred %.2e, lazy "
+                      "%.2e\n",
+                      methods[k / 2], kinds[k % 2], deferred, lazy);
         assert_true(deferred < 1e-3);
         assert_true(lazy > 1e-2); /* the test can tell them apart */
     }

@@ -1,0 +1,306 @@
+/* test_step.c - a whole step of training, of every method on every backbone: its gradient is the
+ * slope of the loss that it tells, and the ways of the optimizer agree as far as they promise. */
+#include <math.h>
+
+#include "core/text.h"
+#include "train/train.h"
+#include "train_check.h"
+
+typedef struct fixture {
+    listener l;
+    cw_dataset *data;
+} fixture;
+
+/* A dozen users and few items, so that all numbers can be tried. */
+static int set_up(void **state)
+{
+    static const char *const settings[][2] = {
+        {"users", "12"},       {"items", "8"},    {"dim", "2"},  {"relevant", "0.6"},
+        {"popularity", "0.2"}, {"activity", "0"}, {"alpha", "0"}};
+    fixture *f = calloc(1, sizeof *f);
+    cw_options *drawn, *split;
+    listener_init(&f->l);
+    assert_int_equal(cw_context_set_threads(f->l.ctx, 1), CW_OK);
+    assert_int_equal(cw_options_create(f->l.ctx, "simulate", &drawn), CW_OK);
+    for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
+        assert_int_equal(cw_options_set(f->l.ctx, drawn, settings[k][0], settings[k][1]), CW_OK);
+    assert_int_equal(cw_options_create(f->l.ctx, "prepare", &split), CW_OK);
+    assert_int_equal(cw_options_set(f->l.ctx, split, "core", "1"), CW_OK);
+    assert_int_equal(cw_dataset_simulate(f->l.ctx, drawn, split, &f->data), CW_OK);
+    cw_options_free(drawn);
+    cw_options_free(split);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    cw_dataset_free(f->data);
+    listener_clear(&f->l);
+    free(f);
+    return 0;
+}
+
+/* A trainer whose epochs are one step, from "name=value name=value" in turn. */
+static cwi_trainer *open_trainer(fixture *f, const char *first, const char *second)
+{
+    static const char common[] =
+        "dim=4 batch=24 layers=2 hidden=6,4 vae-sizes=3,5 init=normal init-scale=0.5 reg=0.3 "
+        "lr=1e-3 margin=1 min-size=2 int-weight=2 pop-weight=1.5 dis-penalty=0.5";
+    const char *const texts[] = {common, first, second};
+    char name[32], value[32];
+    int length;
+    cwi_trainer *t;
+    cw_options *options;
+    assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
+    for (int k = 0; k < 3; k++)
+        for (const char *at = texts[k]; sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2;
+             at += length)
+            assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
+    if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
+        fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
+    cw_options_free(options);
+    t->steps_per_epoch = 1;
+    return t;
+}
+
+/* Call for every method that learns on every backbone it works on. */
+static void for_each_pair(fixture *f, void (*try)(fixture *f, const char *pair))
+{
+    int met = 0;
+    for (size_t m = 0; cw_method_name(m); m++)
+        for (size_t b = 0; cw_backbone_name(b); b++) {
+            char pair[64];
+            const cwi_method *method = cwi_find_method(cw_method_name(m));
+            if (cwi_word_index(method->backbones, cw_backbone_name(b)) < 0) continue;
+            if (!method->sampler && !cwi_find_backbone(cw_backbone_name(b))->learn) continue;
+            snprintf(pair, sizeof pair, "method=%s backbone=%s", method->name, cw_backbone_name(b));
+            try(f, pair);
+            met++;
+        }
+    assert_true(met > 30);
+}
+
+/* ---- the gradient ------------------------------------------------------------------ */
+
+/* What is left of a step that is undone: its whole loss. */
+static double loss_at(cwi_trainer *t, const cwi_params *from)
+{
+    cwi_params_assign(&t->params, from);
+    for (int k = 0; k < t->params.count; k++) {
+        size_t bytes = (size_t)(from->tensor[k].rows * from->tensor[k].columns) * sizeof(float);
+        memset(t->adam.m.tensor[k].data, 0, bytes);
+        memset(t->adam.v.tensor[k].data, 0, bytes);
+    }
+    t->adam.step = 0;
+    t->tally = (cwi_tally){0};
+    if (cwi_trainer_step(t) != CW_OK) fail_msg("%s", cw_context_error(t->ctx));
+    assert_int_equal(t->tally.trained, 1);
+    return t->tally.data_loss + t->tally.penalty + t->tally.reg_loss;
+}
+
+/* Does an entry of the gradient lie between the slopes to both sides?  They are apart by the
+ * curvature, and where there is a bend.  Scores are rounded, which counts for more the nearer the
+ * points are. */
+static bool is_between(cwi_trainer *t, cwi_params *at, float *theta, double here, double gradient,
+                       float h)
+{
+    const double rounding = 1e-5 + 5e-8 / (double)h;
+    const float kept = *theta;
+    double slope[2];
+    for (int side = 0; side < 2; side++) {
+        *theta = kept + (side ? -h : h);
+        slope[side] = (loss_at(t, at) - here) / ((double)*theta - (double)kept);
+        *theta = kept;
+    }
+    return gradient >= fmin(slope[0], slope[1]) - rounding &&
+           gradient <= fmax(slope[0], slope[1]) + rounding;
+}
+
+/* From nearer by where there are bends on both sides. */
+static bool is_slope(cwi_trainer *t, cwi_params *at, float *theta, double here, double gradient)
+{
+    for (float h = 1.0f / 256; h >= 1.0f / 4096; h /= 4)
+        if (is_between(t, at, theta, here, gradient, h)) return true;
+    return false;
+}
+
+static void check_gradient(fixture *f, const char *first, const char *second)
+{
+    cwi_trainer *t = open_trainer(f, first, second);
+    cwi_params at, gradient;
+    assert_int_equal(cwi_params_copy(f->l.ctx, &t->params, &at), CW_OK);
+    double here = loss_at(t, &at), largest = 0;
+    assert_int_equal(cwi_params_copy(f->l.ctx, &t->adam.m, &gradient), CW_OK);
+    for (int tensor = 0; tensor < at.count; tensor++)
+        for (int64_t k = 0; k < at.tensor[tensor].rows * at.tensor[tensor].columns; k++) {
+            /* m of a first step */
+            double g = (double)(gradient.tensor[tensor].data[k] / (1.0f - 0.9f));
+            if (!is_slope(t, &at, at.tensor[tensor].data + k, here, g))
+                fail_msg("%s %s: entry %d of %s: %.6f is no slope", first, second, (int)k,
+                         at.tensor[tensor].name, g);
+            largest = fmax(largest, fabs(g));
+        }
+    assert_true(largest > 1e-2); /* there was something to see */
+    cwi_params_clear(&gradient);
+    cwi_params_clear(&at);
+    cwi_trainer_free(t);
+}
+
+/* The L2 term is of the table or of the batch, of the vectors kept or of those after all layers. */
+static void check_pair(fixture *f, const char *pair)
+{
+    static const char *const terms[] = {
+        "weight-reg=0.1 reg-kind=table reg-target=base",
+        "weight-reg=0.1 reg-kind=table reg-target=final",
+        "weight-reg=0.1 reg-kind=batch reg-target=base",
+        "weight-reg=0.1 reg-kind=batch reg-target=final",
+    };
+    bool has_vectors = !strstr(pair, "mult-vae");
+    for (int k = 0; k < (has_vectors ? 4 : 1); k++)
+        check_gradient(f, pair, has_vectors ? terms[k] : "init=joint");
+}
+
+static void every_step_follows_the_slope_of_its_loss(void **state)
+{
+    for_each_pair(*state, check_pair);
+}
+
+static void variants_of_losses_and_terms_do_too(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=cpr backbone=mf beta=3 ratio=1 max-k=4", "select=per-k"},
+        {"method=cpr-rand backbone=mf k=3", "distinct=all"},
+        {"method=cause neg=3", "cause-penalty=l1"},
+        {"method=ubpr backbone=mf clip=-5", "propensity-power=0.5"},
+        {"method=rel-mf backbone=mf relmf-loss=log", "negatives=user"},
+        {"method=wmf backbone=lightgcn", "wmf-weight=0.3"},
+        {"method=dice backbone=mf neg=2", "dis=l1"},
+        {"method=dice backbone=lightgcn", "dis=dcor"},
+        {"method=dice backbone=ngcf reg-kind=batch", "dis=dcor"},
+        {"method=dice backbone=neumf", "dis=dcor"},
+        {"method=bpr backbone=ngcf reg-target=final",
+         "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=mult-vae init=joint", "keep=0.8 kl-cap=1 kl-steps=0"},
+    };
+    for (size_t k = 0; k < sizeof variants / sizeof variants[0]; k++)
+        check_gradient(*state, variants[k][0], variants[k][1]);
+}
+
+/* Half the squares of the different vectors of a row of the batch. */
+static double squares_of_row(const cwi_trainer *t, const cwi_tensor *table, int64_t slot, int32_t n)
+{
+    bool is_there[64] = {false};
+    double sum = 0;
+    assert_true(table->rows <= 64);
+    for (int32_t j = 0; j < n; j++) {
+        is_there[t->batch.user[slot + j]] = true;
+        is_there[t->shape.n_users + t->batch.item[slot + j]] = true;
+    }
+    for (int64_t k = 0; k < table->rows * table->columns; k++)
+        if (is_there[k / table->columns]) sum += pow((double)table->data[k], 2) / 2;
+    return sum;
+}
+
+/* reg times the mean over the examples. */
+static void check_batch_term(fixture *f, const char *method)
+{
+    cwi_params before;
+    double sum = 0;
+    cwi_trainer *t = open_trainer(f, method, "reg-kind=batch");
+    assert_int_equal(cwi_params_copy(f->l.ctx, &t->params, &before), CW_OK);
+    assert_int_equal(cwi_trainer_step(t), CW_OK);
+    for (int g = 0; g < t->batch.n_groups; g++) {
+        const cwi_group *group = &t->batch.group[g];
+        for (int64_t r = 0; r < group->rows; r++)
+            sum += squares_of_row(t, &before.tensor[0], group->first_slot + r * group->slots,
+                                  group->slots);
+    }
+    near(t->tally.penalty, 0.3 * sum / (double)cwi_batch_rows(&t->batch), 1e-6);
+    cwi_params_clear(&before);
+    cwi_trainer_free(t);
+}
+
+static void the_l2_term_of_the_batch_is_that_of_its_examples(void **state)
+{
+    check_batch_term(*state, "method=cpr max-k=4");
+    check_batch_term(*state, "method=bpr");
+    check_batch_term(*state, "method=bce");
+}
+
+/* ---- ways of the optimizer --------------------------------------------------------- */
+
+/* The trainer after so many steps, all rows brought up to date. */
+static cwi_trainer *run_steps(fixture *f, const char *pair, const char *options, int steps)
+{
+    cwi_trainer *t = open_trainer(f, pair, options);
+    for (; t->epoch < steps; t->epoch++) {
+        t->tally = (cwi_tally){0};
+        if (cwi_trainer_step(t) != CW_OK) fail_msg("%s %s", pair, cw_context_error(t->ctx));
+    }
+    assert_int_equal(cwi_adam_settle(t->ctx, &t->adam, &t->params), CW_OK);
+    return t;
+}
+
+/* Relative distance of all parameters, root mean square; 0 is for the same bits. */
+static double distance(const cwi_trainer *a, const cwi_trainer *b)
+{
+    double apart = 0, size = 0;
+    for (int k = 0; k < a->params.count; k++) {
+        const cwi_tensor *x = &a->params.tensor[k], *y = &b->params.tensor[k];
+        for (int64_t e = 0; e < x->rows * x->columns; e++) {
+            apart += pow((double)x->data[e] - (double)y->data[e], 2);
+            size += pow((double)x->data[e], 2);
+        }
+    }
+    return sqrt(apart / size);
+}
+
+static double distance_after(fixture *f, const char *pair, const char *mode, int steps)
+{
+    char dense[128], other[128];
+    snprintf(dense, sizeof dense, "batch=2 reg-kind=batch weight-reg=0.1 adam=dense");
+    snprintf(other, sizeof other, "batch=2 reg-kind=batch weight-reg=0.1 adam=%s", mode);
+    cwi_trainer *a = run_steps(f, pair, dense, steps), *b = run_steps(f, pair, other, steps);
+    double apart = distance(a, b);
+    cwi_trainer_free(a);
+    cwi_trainer_free(b);
+    return apart;
+}
+
+/* A first step moves only rows of the batch, so that all ways are one.  Later the deferred one
+ * stays close, and the lazy one is another unless every row is stepped every time.  Choosing the
+ * hardest samples magnifies any difference. */
+static void check_modes(fixture *f, const char *pair)
+{
+    bool is_graph = strstr(pair, "lightgcn") || strstr(pair, "ngcf");
+    bool selects = strstr(pair, "method=cpr ");
+    if (strstr(pair, "mult-vae")) return; /* dense alone */
+    double lazy[] = {distance_after(f, pair, "lazy", 1), distance_after(f, pair, "lazy", 40)};
+    double late[] = {distance_after(f, pair, "deferred", 1),
+                     distance_after(f, pair, "deferred", 40)};
+    if (lazy[0] != 0) fail_msg("%s: the first lazy step is %g off", pair, lazy[0]);
+    if (is_graph != (lazy[1] == 0)) fail_msg("%s: lazy is %g off", pair, lazy[1]);
+    if (!(late[0] < 1e-7)) fail_msg("%s: the first deferred step is %g off", pair, late[0]);
+    if (!selects && !(late[1] < 1e-5)) fail_msg("%s: deferred is %g off", pair, late[1]);
+}
+
+static void every_adam_takes_the_l2_term_of_the_batch(void **state)
+{
+    for_each_pair(*state, check_modes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_step_follows_the_slope_of_its_loss, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(variants_of_losses_and_terms_do_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_l2_term_of_the_batch_is_that_of_its_examples, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_adam_takes_the_l2_term_of_the_batch, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
