@@ -356,6 +356,74 @@ static void shares_of_the_groups_add_up(void **state)
     world_clear(&w);
 }
 
+typedef struct finding {
+    const char *name;
+    double value;
+} finding;
+
+static void assert_findings(const json_t *report, const char *part, size_t index,
+                            const finding *expected, size_t n)
+{
+    const json_t *group = json_array_get(json_object_get(report, part), index);
+    for (size_t k = 0; k < n; k++) {
+        double value = json_number_value(json_object_get(group, expected[k].name));
+        if (!(fabs(value - expected[k].value) < 1e-9))
+            fail_msg("%s %d, %s: %.12g is not %.12g", part, (int)index, expected[k].name, value,
+                     expected[k].value);
+    }
+}
+
+/* Two users, six items, lists of three: items 0 1 2 against 1 3, and 2 3 0 against 0 2.  The
+ * popular group is item 0 alone. */
+static void groups_by_hand(void **state)
+{
+    (void)state;
+    float score[2][6] = {{6, 5, 4, 1, 0.5f, 0.2f}, {4, 0, 6, 5, 0, 0}};
+    int32_t user[] = {0, 0, 1, 1}, item[] = {1, 3, 0, 2};
+    int64_t degree[] = {8, 4, 1, 1, 1, 1}, user_degree[] = {2, 10};
+    const double second = 1 / log2(3), both = 1 + second; /* gain of place 2; of places 1 and 2 */
+    const finding rare[] = {{"items", 5},
+                            {"degree_from", 1},
+                            {"degree_to", 4},
+                            {"train_share", 0.5},
+                            {"held_share", 0.75},
+                            {"recommended", 2},
+                            {"recommended_share", 2.0 / 3},
+                            {"hits", 1},
+                            {"recall", 0.75},
+                            {"precision", 0.5},
+                            {"ndcg", (1 / both + 1) / 2},
+                            {"arp", (2.5 + 1) / 2}};
+    const finding popular[] = {
+        {"items", 1},       {"hits", 0.5}, {"recall", 1}, /* nothing is held out for user 0 */
+        {"precision", 0.5}, {"ndcg", 1},   {"arp", 8}};
+    const finding first[] = {{"users", 1},           {"degree_from", 2},      {"recall", 0.5},
+                             {"precision", 1.0 / 3}, {"ndcg", second / both}, {"hit_rate", 1},
+                             {"mrr", 0.5},           {"map", 0.25},           {"arp", 13.0 / 3}};
+    const finding other[] = {
+        {"users", 1},         {"degree_from", 10}, {"recall", 1}, {"precision", 2.0 / 3},
+        {"ndcg", 1.5 / both}, {"hit_rate", 1},     {"mrr", 1},    {"map", (1 + 2.0 / 3) / 2},
+        {"arp", 10.0 / 3}};
+    world w = {.n_users = 2, .n_items = 6};
+    cwi_pairs held = {4, user, item};
+    listener_init(&w.l);
+    assert_int_equal(cwi_csr_create(w.l.ctx, NULL, NULL, 0, 2, &w.mask), CW_OK);
+    w.ranker = table_ranker(&score[0][0], 2, 6);
+    w.subject = (cwi_subject){.ranker = &w.ranker,
+                              .mask = &w.mask,
+                              .held = &held,
+                              .degree = degree,
+                              .user_degree = user_degree};
+    json_t *report = assess_world(&w, (const char *const[]){"k=3", "groups=2", NULL});
+    assert_findings(report, "groups", 0, rare, sizeof rare / sizeof rare[0]);
+    assert_findings(report, "groups", 1, popular, sizeof popular / sizeof popular[0]);
+    assert_findings(report, "user_groups", 0, first, sizeof first / sizeof first[0]);
+    assert_findings(report, "user_groups", 1, other, sizeof other / sizeof other[0]);
+    json_decref(report);
+    cwi_csr_clear(&w.mask);
+    listener_clear(&w.l);
+}
+
 static void assert_refused(const char *setting, const char *reason)
 {
     cwi_request request;
@@ -423,6 +491,7 @@ int main(void)
         cmocka_unit_test(popularity_dial_moves_arp_steadily),
         cmocka_unit_test(concentration_by_hand),
         cmocka_unit_test(shares_of_the_groups_add_up),
+        cmocka_unit_test(groups_by_hand),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
