@@ -44,6 +44,11 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
 
+.PHONY: torture
+torture: deps-check ## disturb every command at every place, about 15 minutes; AREA=kills for a part
+	@$(call build,release)
+	@build/release/tests/torture/torture build/release/crosswise build/release/tests/torture/torture_preload.so $(AREA)
+
 .PHONY: install
 install: release ## install under PREFIX (/usr/local), staged in DESTDIR
 	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
