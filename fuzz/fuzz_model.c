@@ -1,12 +1,6 @@
 /* fuzz_model.c - any bytes as a model file: what is accepted can be ranked by. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/mem.h"
+#include "fuzzing.h"
 #include "model/modelfile.h"
-#include "model/tensorfile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void rank(cw_context *ctx, const cw_model *model)
 {
@@ -19,26 +13,18 @@ static void rank(cw_context *ctx, const cw_model *model)
     cwi_ranker_close(&ranker);
 }
 
-/* The checksum is made right, since no fuzzer would ever guess it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char digits[CWI_CHECKSUM_DIGITS + 1];
-    cw_context *ctx;
+    cw_context *ctx = open_context();
     cw_model *model;
+    bytes file = change_bytes(&(bytes){0}, data, size);
 
-    if (cw_context_create(&ctx) != CW_OK) return 0;
-    char *bytes = malloc(size + !size);
-    if (!bytes) abort();
-    if (size > 0) memcpy(bytes, data, size);
-    if (size >= CWI_CHECKSUM_AT + CWI_CHECKSUM_DIGITS) {
-        cwi_tensorfile_checksum(bytes, size, digits);
-        memcpy(bytes + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS);
-    }
-    cw_status status = cwi_model_parse(ctx, "input", bytes, size, &model);
-    free(bytes);
-    if ((status == CW_OK) != (model != NULL)) abort();
-    if (status != CW_OK && ctx->error[0] == '\0') abort();
-    if (strchr(ctx->error, '\n')) abort();
+    sign_tensors(&file);
+    cw_status status = cwi_model_parse(ctx, "input", file.at, file.size, &model);
+    free(file.at);
+    must((status == CW_OK) == (model != NULL));
+    check_status(ctx, status);
+    must(!strchr(cw_context_error(ctx), '\n'));
     if (model) rank(ctx, model);
     cw_model_free(model);
     cw_context_free(ctx);

@@ -3,18 +3,10 @@
 #define IMPORT_BYTES_H
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/mem.h"
+#include "fuzzing.h"
 #include "import/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static inline void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 static inline void check_rows(const cw_interactions *rows)
 {
