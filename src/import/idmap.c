@@ -139,7 +139,7 @@ cw_status cwi_idmap_add(cw_context *ctx, cwi_idmap *map, const char *id, size_t 
 
 int32_t cwi_idmap_find(const cwi_idmap *map, const char *id, size_t length)
 {
-    if (map->n_slots == 0) return -1;
+    if (map->n_slots == 0 || length == 0) return -1;
     size_t at = find_slot(map, slot_of(id, length), id, length);
     return map->slot[at].entry ? (int32_t)index_of(map->slot[at]) : -1;
 }

@@ -33,7 +33,7 @@ void cwi_idmap_clear(cwi_idmap *map); /* frees; the map is empty again */
 cw_status cwi_idmap_add(cw_context *ctx, cwi_idmap *map, const char *id, size_t length,
                         int32_t *out);
 
-/* Number of the id, or -1. */
+/* Number of the id, or -1; an empty one is nobody's. */
 int32_t cwi_idmap_find(const cwi_idmap *map, const char *id, size_t length);
 
 /* The id as it was read; borrowed until the next add or clear. */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/mem.h"
@@ -48,6 +49,18 @@ static void ids_are_numbered_in_order_of_appearance(void **state)
     assert_string_equal(cwi_idmap_text(&map, 1), "0x");
     cwi_idmap_clear(&map);
     assert_int_equal(map.count, 0);
+}
+
+static void empty_id_is_not_found_and_nothing_before_it_is_read(void **state)
+{
+    cwi_idmap map;
+    char *empty = malloc(1); /* what lies before it is watched by the sanitizer */
+    cwi_idmap_init(&map);
+    add(*state, &map, "x");
+    assert_non_null(empty);
+    assert_int_equal(cwi_idmap_find(&map, empty, 0), -1);
+    free(empty);
+    cwi_idmap_clear(&map);
 }
 
 static void leading_zeros_and_strange_bytes_are_kept(void **state)
@@ -191,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_numbered_in_order_of_appearance),
+        cmocka_unit_test(empty_id_is_not_found_and_nothing_before_it_is_read),
         cmocka_unit_test(leading_zeros_and_strange_bytes_are_kept),
         cmocka_unit_test(many_ids_are_all_found_again),
         cmocka_unit_test(short_and_long_ids_do_not_mix_up),
