@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "model/modelfile.h"
@@ -22,15 +23,11 @@ static cw_status put_record(cw_context *ctx, const char *run, const char *hash, 
 {
     cw_status status;
     char *text = NULL;
-    json_error_t error;
-    json_t *record = json_loads(run, JSON_REJECT_DUPLICATES, &error);
-    if (!record && !cwi_report_lacks_memory(&error))
-        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "the record of the run is no JSON: line %d: %s",
-                        error.line, error.text));
+    json_t *record = NULL;
+    CW_TRY(cwi_json_verify(ctx, "the record of the run", run, strlen(run), &record));
     CW_TRY(cwi_report_put(ctx, record, "model", json_pack("{s:s}", "xxh3_128", hash)));
-    CW_TRY(cwi_report_text(ctx, json_incref(record), &text));
+    CW_TRY(cwi_json_sign(ctx, json_incref(record), &text));
     cwi_writer_text(writer, text);
-    cwi_writer_text(writer, "\n");
 done:
     cwi_free(text);
     json_decref(record);

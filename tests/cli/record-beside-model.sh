@@ -15,8 +15,8 @@ for round in 1 2 3; do
     for seed in 1 2; do "$CROSSWISE" train $flags --seed $seed --out m.safetensors & done
     wait
     for name in one two; do cmp -s m.safetensors $name.safetensors && winner=$name; done
-    grep -h '"xxh3_128"' m.run.json >ours
-    grep -h '"xxh3_128"' $winner.run.json | cmp - ours
+    grep -A 1 '"model": {' m.run.json >ours
+    grep -A 1 '"model": {' $winner.run.json | cmp - ours
 done
 rm ours
 ls | sort
