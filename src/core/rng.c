@@ -4,6 +4,8 @@
 #include <Random123/philox.h>
 #include <math.h>
 
+#include "core/elementary.h"
+
 void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index)
 {
     rng->key[0] = (uint32_t)seed;
@@ -41,6 +43,6 @@ void cwi_rng_next_block(cwi_rng *rng)
 double cwi_rng_normal(cwi_rng *rng)
 {
     const double turn = 6.283185307179586;
-    double radius = sqrt(-2.0 * log(cwi_rng_real(rng)));
-    return radius * cos(turn * cwi_rng_real(rng));
+    double radius = sqrt(-2.0 * cwi_ln(cwi_rng_real(rng)));
+    return radius * cwi_cos(turn * cwi_rng_real(rng));
 }

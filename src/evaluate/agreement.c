@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "evaluate/kendall.h"
 #include "evaluate/metrics.h"
@@ -100,7 +101,7 @@ typedef struct gain {
 static void gain_add(gain *g, double relevance, int32_t place)
 {
     g->sum += relevance;
-    g->discounted += relevance / log2(place + 2.0);
+    g->discounted += relevance / cwi_log2(place + 2.0);
 }
 
 /* Sum of the relevances of all candidates, and their number. */

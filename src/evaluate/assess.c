@@ -1,8 +1,7 @@
 /* assess.c - one walk over the users, then everything that can be said of their lists. */
 #include "evaluate/assess.h"
 
-#include <math.h>
-
+#include "core/elementary.h"
 #include "core/mem.h"
 
 typedef struct assessor {
@@ -57,7 +56,7 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
     if (!f->log_degree || !f->value || !f->recommended || !f->item_group || !f->user_group ||
         !f->room)
         return CW_NO_MEMORY;
-    for (size_t i = 0; i < n_items; i++) f->log_degree[i] = log1p((double)subject->degree[i]);
+    for (size_t i = 0; i < n_items; i++) f->log_degree[i] = cwi_log1p((double)subject->degree[i]);
     return CW_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "prepare/stats.h"
 
@@ -88,10 +89,10 @@ static cw_status measure_spread(cw_context *ctx, const int64_t *times, int32_t n
     for (int32_t i = 0; i < n; i++) {
         double share = (double)times[i] / total;
         covered += times[i] > 0;
-        if (times[i] > 0) out->entropy -= share * log2(share);
+        if (times[i] > 0) out->entropy -= share * cwi_log2(share);
     }
     out->coverage = (double)covered / n;
-    out->entropy_share = n > 1 ? out->entropy / log2(n) : 1;
+    out->entropy_share = n > 1 ? out->entropy / cwi_log2(n) : 1;
     return CW_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/text.h"
 
@@ -73,7 +74,7 @@ static sums walk_list(const cwi_trial *t)
         s.degrees += (double)t->degree[t->item[p]];
         if (!is_held(t, t->item[p])) continue;
         s.hits++;
-        s.dcg += 1 / log2(p + 2.0);
+        s.dcg += 1 / cwi_log2(p + 2.0);
         s.precisions += (double)s.hits / (p + 1.0);
         if (s.hits == 1) s.first = 1 / (p + 1.0);
     }
@@ -83,7 +84,7 @@ static sums walk_list(const cwi_trial *t)
 static double ideal_dcg(double places)
 {
     double sum = 0;
-    for (int32_t p = 0; p < places; p++) sum += 1 / log2(p + 2.0);
+    for (int32_t p = 0; p < places; p++) sum += 1 / cwi_log2(p + 2.0);
     return sum;
 }
 

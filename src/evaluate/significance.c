@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 
 /* ---- the t distribution ------------------------------------------------------ */
@@ -40,9 +41,8 @@ static double beta_fraction(double a, double b, double x)
  * without rounding. */
 static double incomplete_beta(double a, double b, double x, double y)
 {
-    int sign; /* lgamma would set a variable of the whole process */
-    double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
-                       a * log(x) + b * log(y));
+    double front = cwi_exp(cwi_log_gamma(a + b) - cwi_log_gamma(a) - cwi_log_gamma(b) +
+                           a * cwi_ln(x) + b * cwi_ln(y));
     if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, y) / b;
 }
@@ -118,7 +118,7 @@ static double normal_two_sided(double w, int64_t n, double ties)
     double count = (double)n, mean = count * (count + 1) / 4;
     double variance = count * (count + 1) * (2 * count + 1) / 24 - ties / 48;
     double z = (mean - w - 0.5) / sqrt(variance); /* w is the smaller sum */
-    return z > 0 ? erfc(z / sqrt(2.0)) : 1;
+    return z > 0 ? cwi_erfc(z / sqrt(2.0)) : 1;
 }
 
 cw_status cwi_wilcoxon(cw_context *ctx, const double *difference, int64_t n, double *w, double *p)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/rng.h"
 #include "core/text.h"
 #include "experiment/plan.h"
@@ -64,8 +65,8 @@ static json_t *draw_number(const json_t *range, cwi_rng *rng)
     const char *scale = json_string_value(json_object_get(range, "scale"));
     double u = cwi_rng_real(rng);
     bool is_log = scale && strcmp(scale, "log") == 0;
-    double value = is_log ? from * pow(to / from, u) : from + (to - from) * u;
-    double unit = value == 0 ? 1 : pow(10, floor(log10(fabs(value))) - 2);
+    double value = is_log ? from * cwi_pow(to / from, u) : from + (to - from) * u;
+    double unit = value == 0 ? 1 : cwi_pow(10, floor(cwi_log10(fabs(value))) - 2);
     double rounded = unit < 1 ? rint(value / unit) / rint(1 / unit) : rint(value / unit) * unit;
     return json_real(fmin(fmax(rounded, from), to));
 }

@@ -7,11 +7,13 @@
  */
 #include "loss/loss.h"
 
+#include "core/elementary.h"
+
 enum { INT_WEIGHT, POP_WEIGHT };
 
 static void set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
-    double left = pow(cwi_options_real(options, "loss-decay"), (double)epoch);
+    double left = cwi_pow(cwi_options_real(options, "loss-decay"), (double)epoch);
     setting[INT_WEIGHT] = left * cwi_options_real(options, "int-weight");
     setting[POP_WEIGHT] = left * cwi_options_real(options, "pop-weight");
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/options.h"
 
 enum { CWI_LOSS_SETTINGS = 4 };
@@ -41,20 +42,20 @@ extern const cwi_loss cwi_loss_dice;
 
 static inline double cwi_softplus(double x)
 {
-    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+    return (x > 0 ? x : 0) + cwi_log1p(cwi_exp(-fabs(x)));
 }
 
 /* sp(-x), and its slope in x: both need the same exponential. */
 static inline double cwi_rank_loss(double x, double *slope)
 {
-    double e = exp(-fabs(x));
+    double e = cwi_exp(-fabs(x));
     *slope = -(x > 0 ? e : 1) / (1 + e);
-    return (x < 0 ? -x : 0) + log1p(e);
+    return (x < 0 ? -x : 0) + cwi_log1p(e);
 }
 
 static inline double cwi_sigmoid(double x)
 {
-    return 1.0 / (1.0 + exp(-x));
+    return 1.0 / (1.0 + cwi_exp(-x));
 }
 
 /* A loss of one margin per row: sum of sp(-margin), from margin(score, slots) and the slope of the

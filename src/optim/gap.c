@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 
 enum {
@@ -20,28 +21,28 @@ enum {
 
 double cwi_adam_rate(const cwi_adam_clock *clock, int64_t step)
 {
-    return clock->lr * sqrt(1 - pow(clock->beta2, (double)step)) /
-           (1 - pow(clock->beta1, (double)step));
+    return clock->lr * sqrt(1 - cwi_pow(clock->beta2, (double)step)) /
+           (1 - cwi_pow(clock->beta1, (double)step));
 }
 
 double cwi_adam_epsilon(const cwi_adam_clock *clock, int64_t step)
 {
-    return clock->torch_epsilon ? clock->epsilon * sqrt(1 - pow(clock->beta2, (double)step))
+    return clock->torch_epsilon ? clock->epsilon * sqrt(1 - cwi_pow(clock->beta2, (double)step))
                                 : clock->epsilon;
 }
 
 /* v is taken when half of what m moves is moved, in the first piece; later on in the middle. */
 static cwi_gap_shape make_shape(const cwi_adam_clock *clock, int64_t g)
 {
-    double steps = (double)g, left = pow(clock->beta1, steps), fade = log(clock->beta2);
+    double steps = (double)g, left = cwi_pow(clock->beta1, steps), fade = cwi_ln(clock->beta2);
     double ratio = clock->beta1 / (1 - clock->beta1), sum = ratio * (1 - left);
     double middle = (steps + 1) / 2;
     if (g > 0 && g <= FIRST_PIECE) middle = (sum / (1 - clock->beta1) - ratio * steps * left) / sum;
     return (cwi_gap_shape){.m_left = left,
-                           .drift_left = left * exp(-fade / 2 * steps),
-                           .v_left = (float)exp(fade * steps),
-                           .v_middle = (float)exp(fade * middle),
-                           .root_middle = (float)exp(fade / 2 * middle)};
+                           .drift_left = left * cwi_exp(-fade / 2 * steps),
+                           .v_left = (float)cwi_exp(fade * steps),
+                           .v_middle = (float)cwi_exp(fade * middle),
+                           .root_middle = (float)cwi_exp(fade / 2 * middle)};
 }
 
 void cwi_gaps_init(const cwi_adam_clock *clock, cwi_gaps *out)

@@ -1,6 +1,7 @@
 /* acceptance.c - how often CPR's sampler accepts what it draws. */
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
@@ -59,7 +60,7 @@ static double count_tuples(const trial *t, int64_t n_tuples)
 cw_status cwi_acceptance(cw_context *ctx, const cwi_pairs *pairs, const cwi_csr *train, int k,
                          double *rate, double *error)
 {
-    double n_tuples = pow((double)pairs->count, k);
+    double n_tuples = cwi_pow((double)pairs->count, k);
     int64_t n_chunks = cwi_pool_chunks(DRAWS, DRAWS_A_CHUNK), accepted = 0;
     trial t = {.pairs = pairs, .train = train, .k = k};
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
@@ -43,9 +44,9 @@ static void plan_steps(calibration *cal)
     int64_t n_items = sim->plan.n_items;
     double total = 0.0, reached = 0.0;
 
-    for (int64_t k = 0; k < n_items; k++) total += exp(sim->log_chance[k]);
+    for (int64_t k = 0; k < n_items; k++) total += cwi_exp(sim->log_chance[k]);
     for (int64_t k = 0; k < n_items; k++) {
-        double share = 0.5 / (double)n_items + 0.5 * exp(sim->log_chance[k]) / total;
+        double share = 0.5 / (double)n_items + 0.5 * cwi_exp(sim->log_chance[k]) / total;
         reached += cal->is_complete ? 1.0 : share * (double)cal->per_user;
         cal->reach[k] = reached;
     }
@@ -87,7 +88,7 @@ static cw_status sample_users(void *arg, int64_t chunk, int64_t begin, int64_t e
 
 static double relevance_at(double offset, double taste)
 {
-    return 1.0 / (1.0 + exp(-(offset + taste)));
+    return 1.0 / (1.0 + cwi_exp(-(offset + taste)));
 }
 
 static cw_status sum_relevance(void *arg, int64_t chunk, int64_t begin, int64_t end)

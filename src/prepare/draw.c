@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/mt19937.h"
 #include "core/pool.h"
@@ -25,7 +26,7 @@ static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
     for (int64_t k = begin; k < end; k++) {
         cwi_rng rng;
         cwi_rng_init(&rng, job->seed, job->purpose, (uint64_t)k);
-        job->key[k] = -log(cwi_rng_real(&rng)) / (job->weight ? job->weight[k] : 1.0);
+        job->key[k] = -cwi_ln(cwi_rng_real(&rng)) / (job->weight ? job->weight[k] : 1.0);
     }
     return CW_OK;
 }

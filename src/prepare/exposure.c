@@ -12,6 +12,7 @@
  */
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
@@ -31,7 +32,7 @@ static int64_t draw_user(const cwi_simulation *sim, int64_t u, int32_t *out)
 
     cwi_rng_init(&rng, sim->plan.seed, CWI_RNG_SIM_EXPOSURE, (uint64_t)u);
     for (int64_t rank = 0; rank < n_items; rank++) {
-        double failures = floor(log(cwi_rng_real(&rng)) / log1p(-bound)); /* infinite at 0 */
+        double failures = floor(cwi_ln(cwi_rng_real(&rng)) / cwi_log1p(-bound)); /* infinite at 0 */
         if (!(failures < (double)(n_items - rank))) break;
         rank += (int64_t)failures;
         double chance = cwi_simulation_chance(sim, propensity, conformity, rank);

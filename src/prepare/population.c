@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
@@ -18,8 +19,8 @@ static cw_status draw_users(void *arg, int64_t chunk, int64_t begin, int64_t end
         cwi_rng rng;
         float *factor = truth->user_factors + u * truth->dim;
         cwi_rng_init(&rng, sim->plan.seed, CWI_RNG_SIM_USER, (uint64_t)u);
-        truth->user_propensity[u] = (float)exp(sim->plan.activity * cwi_rng_normal(&rng));
-        truth->user_conformity[u] = (float)exp(sim->plan.violation * cwi_rng_normal(&rng));
+        truth->user_propensity[u] = (float)cwi_exp(sim->plan.activity * cwi_rng_normal(&rng));
+        truth->user_conformity[u] = (float)cwi_exp(sim->plan.violation * cwi_rng_normal(&rng));
         for (int32_t d = 0; d < truth->dim; d++) factor[d] = (float)cwi_rng_normal(&rng);
     }
     return CW_OK;
@@ -65,7 +66,7 @@ static double normal_quantile(double tail)
     double low = -40.0, high = 40.0;
     while (high - low > 1e-12) {
         double middle = 0.5 * (low + high);
-        if (0.5 * erfc(middle * sqrt(0.5)) > tail)
+        if (0.5 * cwi_erfc(middle * sqrt(0.5)) > tail)
             low = middle;
         else
             high = middle;
@@ -90,10 +91,10 @@ static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *
     qsort(order, (size_t)n_items, sizeof *order, compare);
     for (int32_t k = 0; k < n_items; k++) {
         double below = most - normal_quantile((k + 0.5) / (double)n_items);
-        float propensity = (float)exp(-sim->plan.popularity * below);
+        float propensity = (float)cwi_exp(-sim->plan.popularity * below);
         sim->ranked[k] = order[k].item;
         sim->truth->item_propensity[order[k].item] = propensity;
-        sim->log_chance[k] = log((double)propensity);
+        sim->log_chance[k] = cwi_ln((double)propensity);
     }
     cwi_free(order);
     return CW_OK;
@@ -124,13 +125,13 @@ double cwi_simulation_chance(const cwi_simulation *sim, double propensity, doubl
 {
     if (conformity == 1.0)
         return propensity * (double)sim->truth->item_propensity[sim->ranked[rank]];
-    return propensity * exp(conformity * sim->log_chance[rank]);
+    return propensity * cwi_exp(conformity * sim->log_chance[rank]);
 }
 
 double cwi_simulation_uptake(const cwi_simulation *sim, double relevance)
 {
     double alpha = sim->truth->alpha;
-    return alpha == 0.0 ? relevance : pow(relevance, 1.0 + alpha);
+    return alpha == 0.0 ? relevance : cwi_pow(relevance, 1.0 + alpha);
 }
 
 void cwi_simulation_clear(cwi_simulation *sim)

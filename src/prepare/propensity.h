@@ -2,15 +2,14 @@
 #ifndef CWI_PREPARE_PROPENSITY_H
 #define CWI_PREPARE_PROPENSITY_H
 
-#include <math.h>
-
+#include "core/elementary.h"
 #include "import/idmap.h"
 #include "import/source.h"
 
 /* (degree / most)^power; an item that nobody had has 0 (1 when the power is 0). */
 static inline double cwi_propensity(int64_t degree, int64_t most, double power)
 {
-    return pow((double)degree / (double)most, power);
+    return cwi_pow((double)degree / (double)most, power);
 }
 
 /* The same for all n items; at least one degree is not 0. */

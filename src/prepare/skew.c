@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/file.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
@@ -39,7 +40,7 @@ static cw_status degree_weights(cw_context *ctx, const cw_dataset *dataset, doub
     if (status == CW_OK) {
         cwi_degrees(train->item, train->count, dataset->n_items, degree);
         for (int64_t r = 0; r < train->count; r++)
-            (*weight)[r] = pow((double)degree[train->item[r]], theta);
+            (*weight)[r] = cwi_pow((double)degree[train->item[r]], theta);
     }
     cwi_free(degree);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/elementary.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
@@ -112,15 +113,15 @@ double cwi_truth_taste(const cwi_truth *truth, int32_t user, int32_t item)
 
 double cwi_truth_relevance(const cwi_truth *truth, int32_t user, int32_t item)
 {
-    return 1.0 / (1.0 + exp(-(truth->offset + cwi_truth_taste(truth, user, item))));
+    return 1.0 / (1.0 + cwi_exp(-(truth->offset + cwi_truth_taste(truth, user, item))));
 }
 
 double cwi_truth_exposure(const cwi_truth *truth, int32_t user, int32_t item)
 {
     double propensity =
         (double)truth->user_propensity[user] *
-        pow((double)truth->item_propensity[item], (double)truth->user_conformity[user]);
-    return propensity * pow(cwi_truth_relevance(truth, user, item), truth->alpha);
+        cwi_pow((double)truth->item_propensity[item], (double)truth->user_conformity[user]);
+    return propensity * cwi_pow(cwi_truth_relevance(truth, user, item), truth->alpha);
 }
 
 cw_status cw_dataset_relevance(cw_context *ctx, const cw_dataset *dataset, int32_t user,

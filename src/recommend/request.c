@@ -1,8 +1,8 @@
 /* request.c - the options of recommending, and what every kind of list has in common. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "core/text.h"
@@ -112,7 +112,7 @@ static cw_status set_bonus(cw_context *ctx, double popularity, cwi_request *requ
     request->bonus = cwi_alloc(ctx, (size_t)model->n_items, sizeof *request->bonus);
     if (!request->bonus) return CW_NO_MEMORY;
     for (int32_t i = 0; i < model->n_items; i++)
-        request->bonus[i] = popularity * log1p((double)model->degree[i]);
+        request->bonus[i] = popularity * cwi_log1p((double)model->degree[i]);
     return CW_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/report.h"
 #include "experiment/cells.h"
@@ -191,7 +192,7 @@ static double shown_value(const layout *l, const line *at, const across *set, in
     const json_t *row = json_array_get(l->rows, find_row(l, at, set));
     cwi_findings_metric(l->table, metrics[m].name, key, label);
     const json_t *value = json_object_get(json_object_get(row, "mean"), key);
-    double scale = pow(10, metrics[m].digits);
+    double scale = cwi_pow(10, metrics[m].digits);
     return json_is_number(value) ? round(json_number_value(value) * scale) / scale : NAN;
 }
 

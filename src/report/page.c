@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
@@ -66,9 +67,9 @@ static void put_paragraphs(const page *p, const char *open, const char *text)
 static void put_real(const page *p, double value)
 {
     char text[CWI_NUMBER_BYTES];
-    int digits = value == 0 ? 0 : 3 - (int)floor(log10(fabs(value)));
+    int digits = value == 0 ? 0 : 3 - (int)floor(cwi_log10(fabs(value)));
     if (digits > 0 && digits < 20) {
-        double scale = pow(10, digits);
+        double scale = cwi_pow(10, digits);
         value = round(value * scale) / scale;
     } else if (digits <= 0 && fabs(value) < 1e15) {
         value = round(value);

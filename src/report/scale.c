@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "core/elementary.h"
+
 void cwi_scale_add(cwi_scale *scale, double value)
 {
     if (!isfinite(value) || (scale->is_log && !(value > 0))) return;
@@ -31,7 +33,7 @@ void cwi_scale_finish(cwi_scale *scale)
 
 static double position(const cwi_scale *scale, double value)
 {
-    return scale->is_log ? log10(value) : value;
+    return scale->is_log ? cwi_log10(value) : value;
 }
 
 double cwi_scale_place(const cwi_scale *scale, double value)
@@ -44,7 +46,7 @@ double cwi_scale_place(const cwi_scale *scale, double value)
 /* 1, 2 or 5 times a power of ten, so that about five marks fit. */
 static double find_step(double range)
 {
-    double power = pow(10, floor(log10(range / 5)));
+    double power = cwi_pow(10, floor(cwi_log10(range / 5)));
     double times = range / 5 / power;
     return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
 }
@@ -56,7 +58,7 @@ static size_t linear_marks(const cwi_scale *scale, double mark[CWI_MAX_MARKS], i
     size_t n = 0;
     for (double k = ceil(scale->from / step); k * step <= scale->to && n < CWI_MAX_MARKS; k++)
         mark[n++] = k * step;
-    *digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+    *digits = step >= 1 ? 0 : (int)ceil(-cwi_log10(step) - 1e-9);
     return n;
 }
 
@@ -65,9 +67,9 @@ static size_t log_marks(const cwi_scale *scale, double mark[CWI_MAX_MARKS], int 
     static const double between[] = {1, 2, 5};
     bool is_wide = scale->to / scale->from > 300;
     size_t n = 0;
-    for (double power = floor(log10(scale->from)); power <= log10(scale->to); power++)
+    for (double power = floor(cwi_log10(scale->from)); power <= cwi_log10(scale->to); power++)
         for (int k = 0; k < (is_wide ? 1 : 3) && n < CWI_MAX_MARKS; k++) {
-            double value = between[k] * pow(10, power);
+            double value = between[k] * cwi_pow(10, power);
             if (value >= scale->from && value <= scale->to) mark[n++] = value;
         }
     *digits = -1; /* each as short as it can be */

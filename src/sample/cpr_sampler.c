@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
@@ -41,9 +42,9 @@ void cwi_cpr_plan(int64_t batch, int32_t max_k, int32_t only_k, double ratio, do
 
     memset(out, 0, sizeof *out);
     out->max_k = only_k ? only_k : max_k;
-    for (int32_t k = 2; k <= max_k; k++) weights += pow(ratio, max_k - k);
+    for (int32_t k = 2; k <= max_k; k++) weights += cwi_pow(ratio, max_k - k);
     for (int32_t k = 2; k < max_k && !only_k; k++) {
-        out->keep[k] = (int64_t)rint((double)batch / weights * pow(ratio, max_k - k));
+        out->keep[k] = (int64_t)rint((double)batch / weights * cwi_pow(ratio, max_k - k));
         given += out->keep[k];
     }
     out->keep[out->max_k] = batch - given;

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
@@ -270,7 +271,7 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     state *s = opened;
     int64_t positives = s->is_hopeless ? 0 : s->batch, rows = positives * s->negatives;
     s->step = now->step;
-    s->margin_now = s->margin * pow(s->margin_decay, (double)now->epoch);
+    s->margin_now = s->margin * cwi_pow(s->margin_decay, (double)now->epoch);
     s->out = batch;
     cwi_batch_fill(batch, 2, rows);
     luck->slots[0] = 2;

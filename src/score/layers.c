@@ -1,12 +1,12 @@
 /* layers.c - dense layers by matrix products. */
 #include "score/layers.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "backend/gemm.h"
+#include "core/elementary.h"
 #include "core/pool.h"
 
 enum { ROWS_A_CHUNK = 8, COLUMNS_A_CHUNK = 512 };
@@ -60,7 +60,7 @@ static void add_bias(const cwi_layer *layer, float *y)
 {
     for (int32_t c = 0; c < layer->out; c++) y[c] += layer->bias[c];
     if (!layer->is_tanh) return;
-    for (int32_t c = 0; c < layer->out; c++) y[c] = tanhf(y[c]);
+    for (int32_t c = 0; c < layer->out; c++) y[c] = cwi_tanhf(y[c]);
 }
 
 static cw_status finish_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)

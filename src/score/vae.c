@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/text.h"
@@ -143,7 +144,7 @@ static cw_status sample_rows(void *arg, int64_t chunk, int64_t begin, int64_t en
         float *latent = s->latent + r * s->z;
         memcpy(latent, mu, (size_t)s->z * sizeof *latent);
         for (int32_t j = 0; j < s->z && s->noise; j++)
-            latent[j] += s->noise[r * s->z + j] * expf(log_variance[j] / 2);
+            latent[j] += s->noise[r * s->z + j] * cwi_expf(log_variance[j] / 2);
     }
     return CW_OK;
 }

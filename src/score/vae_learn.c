@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
@@ -191,13 +192,13 @@ static double take_softmax(float *x, int32_t n, const int32_t *items, int64_t de
     for (int32_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
     for (int64_t e = 0; e < degree; e++) liked += (double)(x[items[e]] - most);
     for (int32_t i = 0; i < n; i++) {
-        x[i] = expf(x[i] - most);
+        x[i] = cwi_expf(x[i] - most);
         sum += (double)x[i];
     }
     float scale = (float)((double)degree / (sum * b)), one = (float)(1 / b);
     for (int32_t i = 0; i < n; i++) x[i] *= scale;
     for (int64_t e = 0; e < degree; e++) x[items[e]] -= one;
-    return (double)degree * log(sum) - liked;
+    return (double)degree * cwi_ln(sum) - liked;
 }
 
 static cw_status loss_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -231,7 +232,7 @@ static cw_status code_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
         float *slope = v->slope[half - 1] + (offset + r) * 2 * z;
         double kl = 0;
         for (int64_t j = 0; j < z; j++) {
-            float deviation = expf(log_variance[j] / 2), variance = deviation * deviation;
+            float deviation = cwi_expf(log_variance[j] / 2), variance = deviation * deviation;
             slope[j] = dz[j] + share * mu[j];
             slope[z + j] = (dz[j] * noise[j] * deviation + share * (variance - 1)) / 2;
             kl += ((double)(variance + mu[j] * mu[j]) - (double)log_variance[j] - 1) / 2;

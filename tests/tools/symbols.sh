@@ -34,4 +34,7 @@ expect bad '#include <stdlib.h>
 const char *cw_one(void) { return getenv("HOME"); }'
 expect bad 'int cwi_two(void); int cw_one(void) { return cwi_two(); }'
 expect bad 'static int one(void) { return 1; }'
+expect bad 'float expf(float); float cw_one(float x) { return expf(x); }'
+expect good '#include <math.h>
+double cw_one(double x) { return floor(x); }'
 exit $failed
