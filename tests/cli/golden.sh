@@ -46,6 +46,5 @@ measure cpr-ngcf --method cpr --backbone ngcf --lr 3e-3
 measure cpr-rand-ngcf --method cpr-rand --backbone ngcf --lr 3e-3 --layers 1
 measure bpr-ngcf --method bpr --backbone ngcf --lr 3e-3 --ngcf original --reg-kind batch --reg-target final --init split
 measure bpr-final-reg --method bpr --backbone lightgcn --lr 3e-3 --reg 1e-2 --reg-kind batch --reg-target final
-# few epochs: matrix products round differently on other processors, which grows with time
 measure cpr-neumf --method cpr-rand --backbone neumf --lr 3e-3 --weight-reg 1e-3 --epochs 4 --eval-every 1
 measure bpr-neumf --method bpr --backbone neumf --lr 3e-3 --hidden 16,8
