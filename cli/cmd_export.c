@@ -19,7 +19,8 @@ static int run(const cli_command *command, int argc, char **argv)
     bool force = false;
     const cli_flag flags[] = {
         {"out", "DIR", &out, NULL, "folder to make"},
-        {"force", NULL, NULL, &force, "replace the folder when it is an exported model"},
+        {"force", NULL, NULL, &force,
+         "replace the folder when it is an exported model with nothing else in it"},
         {0}};
     cli_call call;
 

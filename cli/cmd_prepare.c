@@ -48,7 +48,8 @@ static int run(const cli_command *command, int argc, char **argv)
     given files = {{NULL, NULL, NULL}};
     const cli_flag flags[] = {
         {"out", "DIR", &out, NULL, "folder to make"},
-        {"force", NULL, NULL, &force, "replace the folder when it is a dataset"},
+        {"force", NULL, NULL, &force,
+         "replace the folder when it is a dataset with nothing else in it"},
         {"train", "FILE", &files.path[0], NULL, "train part of a split made elsewhere"},
         {"valid", "FILE", &files.path[1], NULL, "its validation part"},
         {"test", "FILE", &files.path[2], NULL, "its test part"},

@@ -40,7 +40,8 @@ static int run(const cli_command *command, int argc, char **argv)
     bool force = false;
     const cli_flag flags[] = {
         {"out", "DIR", &out, NULL, "folder to make; the folder report within DIR when not given"},
-        {"force", NULL, NULL, &force, "replace the folder when it is a report"},
+        {"force", NULL, NULL, &force,
+         "replace the folder when it is a report with nothing else in it"},
         {0}};
     cli_call call;
 

@@ -19,10 +19,10 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     const char *out = NULL;
     bool force = false;
-    const cli_flag flags[] = {
-        {"out", "DIR", &out, NULL, "folder to make"},
-        {"force", NULL, NULL, &force, "replace the folder when it is a dataset"},
-        {0}};
+    const cli_flag flags[] = {{"out", "DIR", &out, NULL, "folder to make"},
+                              {"force", NULL, NULL, &force,
+                               "replace the folder when it is a dataset with nothing else in it"},
+                              {0}};
     cli_call call;
 
     int code = cli_begin(&call, command, argc, argv, flags);

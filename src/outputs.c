@@ -1,12 +1,10 @@
 /* outputs.c - what crosswise writes: where it may go, and that it does not meet what is read. */
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "core/mem.h"
@@ -86,21 +84,22 @@ static bool is_dataset_file(const char *inner, const char *base)
     return cwi_dataset_kind.owns(path);
 }
 
-/* Does a file lie in the folder, perhaps by another name, or would it as a file of a dataset? */
-static bool is_in_folder(cw_context *ctx, const place *file, const place *folder, const char *inner)
+/* Does a file lie in the folder, perhaps by another name, or would it as a file of a dataset?
+ *   inner  a folder within, such as "truth/", or "" */
+static bool is_in_folder(const place *file, const place *folder, const char *inner)
 {
-    char *path = cwi_path_join(ctx, folder->own, inner);
     struct stat info;
-    bool found = false;
-    DIR *entries = path ? opendir(path) : NULL;
     struct dirent *entry;
-    if (entries && fstat(dirfd(entries), &info) == 0 && file->has_around)
-        found = is_same(&info, &file->around) && is_dataset_file(inner, file->base);
-    while (entries && file->exists && !found && (entry = readdir(entries)) != NULL)
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", folder->own, inner);
+    DIR *entries = length > 0 && (size_t)length < sizeof path ? opendir(path) : NULL;
+    if (!entries) return false;
+    bool found = file->has_around && fstat(dirfd(entries), &info) == 0 &&
+                 is_same(&info, &file->around) && is_dataset_file(inner, file->base);
+    while (file->exists && !found && (entry = readdir(entries)) != NULL)
         found = fstatat(dirfd(entries), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) &&
                 info.st_nlink > 1 && is_same(&info, &file->self);
-    if (entries) closedir(entries);
-    cwi_free(path);
+    closedir(entries);
     return found;
 }
 
@@ -113,13 +112,13 @@ static bool is_below(const place *inner, const place *folder)
     return strncmp(below, above, length) == 0 && (below[length] == '/' || above[length - 1] == '/');
 }
 
-static bool replaces(cw_context *ctx, const place *output, const place *input)
+static bool replaces(const place *output, const place *input)
 {
     if (is_same_place(output, input)) return true;
     if (!input->exists) return false;
     if (output->exists && S_ISDIR(output->self.st_mode)) return is_below(input, output);
     return S_ISDIR(input->self.st_mode) &&
-           (is_in_folder(ctx, output, input, "") || is_in_folder(ctx, output, input, "truth/"));
+           (is_in_folder(output, input, "") || is_in_folder(output, input, "truth/"));
 }
 
 /* ---- the question ------------------------------------------------------------------ */
@@ -134,7 +133,7 @@ static cw_status compare(cw_context *ctx, const place *places, size_t n_outputs,
                                 "%s and %s are the same file; every output needs a place of its "
                                 "own",
                                 output->path, other->path);
-            if (b >= n_outputs && replaces(ctx, output, other))
+            if (b >= n_outputs && replaces(output, other))
                 return cwi_fail(ctx, CW_BAD_ARG,
                                 "writing %s would replace what is read from %s; choose another "
                                 "place",

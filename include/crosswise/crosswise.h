@@ -227,7 +227,8 @@ CW_API CW_MUST_CHECK cw_status cw_dataset_load_with(cw_context *ctx, const char 
                                                     const char *train_file, cw_dataset **out);
 
 /* Write a dataset folder in one step: it appears whole or not at all.  An existing
- * folder is refused unless replace is true and it is empty or holds a dataset. */
+ * folder is refused unless it is empty, or replace is true and it holds a dataset with its
+ * dataset.json and nothing that crosswise did not make. */
 CW_API CW_MUST_CHECK cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset,
                                                const char *folder, bool replace);
 
@@ -301,7 +302,7 @@ CW_API CW_MUST_CHECK cw_status cw_model_save(cw_context *ctx, const cw_model *mo
 /*
  * The same together with the record of its run: whenever it is stopped, a new model never stands
  * beside an old record.
- *   run      as cw_train gave it; the checksum of the model is added
+ *   run      as cw_train gave it; the checksum of the model is added.  NULL: the model alone
  *   record   file for it
  *   replace  also replace plain files that crosswise did not write
  */
@@ -318,7 +319,8 @@ CW_API int32_t cw_model_items(const cw_model *model);
 /* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
 
-/* Write the vectors as .npy and the raw ids as text, one a line, into a new folder. */
+/* Write the vectors as .npy and the raw ids as text, one a line, into a new folder; with replace
+ * also in place of an earlier export with nothing else in it. */
 CW_API CW_MUST_CHECK cw_status cw_model_export(cw_context *ctx, const cw_model *model,
                                                const char *folder, bool replace);
 
@@ -407,7 +409,8 @@ CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *pa
 
 /*
  * Write one HTML file that needs nothing but itself: text, tables and charts, readable on paper, on
- * a phone, in the dark and by a screen reader.  It replaces what was at path, in one step.
+ * a phone, in the dark and by a screen reader.  It replaces an earlier page at path, in one step;
+ * any other file is refused.
  *   json  {"title": TEXT, "lead": TEXT, "contents": BOOLEAN, "sections": [{
  *             "name": TEXT, "heading": TEXT, "subheading": TEXT, "text": TEXT,
  *             "table": {"columns": [TEXT, ...], "rows": [[CELL, ...], ...],
@@ -434,7 +437,8 @@ CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json,
  * and tables.tex, and for every section its tables as .csv and its charts as .svg and .png.  Where
  * librsvg is missing there are no .png files, and a remark in the log says so.
  *   experiment  a folder that cw_experiment_run has finished
- *   folder      refused when it exists, unless replace is true and it is empty or holds a report
+ *   folder      refused when it exists, unless it is empty, or replace is true and it holds a
+ *               report and nothing else
  * CW_BAD_DATA when experiment is something else or is damaged.
  */
 CW_API CW_MUST_CHECK cw_status cw_report_experiment(cw_context *ctx, const char *experiment,

@@ -13,7 +13,7 @@
 
 #include "core/mem.h"
 
-enum { N_DIGITS = 16 };
+enum { N_DIGITS = 16, MAX_BASE = 200 }; /* a longer name is cut, so that there is room for ours */
 
 static const char middle[] = ".partial-";
 
@@ -98,7 +98,7 @@ static cw_status make_name(cw_context *ctx, const char *path, char **out)
     CWI_AGAIN(got, getrandom(&random, sizeof random, 0));
     if (got != (ssize_t)sizeof random) return cwi_fail_errno(ctx, "create", path);
     const char *base = cwi_path_base(path);
-    *out = cwi_format(ctx, "%.*s.%s%s%016llx", (int)(base - path), path, base, middle,
+    *out = cwi_format(ctx, "%.*s.%.*s%s%016llx", (int)(base - path), path, MAX_BASE, base, middle,
                       (unsigned long long)random);
     return *out ? CW_OK : CW_NO_MEMORY;
 }
@@ -209,13 +209,13 @@ cw_status cwi_work_sweep(cw_context *ctx, const char *path, cwi_work_remove_fn r
 {
     const char *wanted = cwi_path_base(path), *base;
     char *parent = cwi_path_parent(ctx, path);
+    size_t length, wanted_length = strnlen(wanted, MAX_BASE);
     struct dirent *entry;
-    size_t length;
 
     if (!parent) return CW_NO_MEMORY;
     DIR *entries = opendir(parent);
     while (entries && (entry = readdir(entries)) != NULL)
-        if (cwi_work_is_name(entry->d_name, &base, &length) && strlen(wanted) == length &&
+        if (cwi_work_is_name(entry->d_name, &base, &length) && length == wanted_length &&
             memcmp(base, wanted, length) == 0)
             sweep_entry(dirfd(entries), entry->d_name, remove, user);
     if (entries) closedir(entries);

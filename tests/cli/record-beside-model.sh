@@ -11,7 +11,7 @@ grep -A 1 '"model": {' m.run.json | sed 's/[0-9a-f]\{32\}/HASH/'
 # two trainings of one model at a time leave one of them, whole
 crosswise train $flags --seed 1 --out one.safetensors
 crosswise train $flags --seed 2 --out two.safetensors
-for round in 1 2 3; do
+for _ in 1 2 3; do
     for seed in 1 2; do "$CROSSWISE" train $flags --seed $seed --out m.safetensors & done
     wait
     for name in one two; do cmp -s m.safetensors $name.safetensors && winner=$name; done

@@ -294,6 +294,20 @@ static bool receive(void *user, const cw_recommendation *list)
     return list->count > 0;
 }
 
+/* A model and a record over those that are there. */
+static cw_status save_run(cw_context *ctx, const cw_model *model, const char *folder)
+{
+    static const char run[] = "{\"method\": \"cpr\", \"backbone\": \"mf\", \"options\": {}}";
+    char out[128], record[128], none[128];
+    const char *outputs[] = {paths_of(folder, "n", out), paths_of(folder, "n.run.json", record)};
+    cw_status status = cw_output_compare(ctx, outputs, 2, &folder, 1);
+    if (status == CW_OK) status = cw_output_check(ctx, CW_OUTPUT_MODEL, out, false);
+    if (status == CW_OK)
+        status = cw_output_check(ctx, CW_OUTPUT_DATASET, paths_of(folder, "nowhere", none), false);
+    if (status == CW_OK) status = cw_model_save_run(ctx, model, out, run, record, false);
+    return status;
+}
+
 static cw_status use_model(cw_context *ctx, const char *folder)
 {
     const char *items[] = {"i2", "i0"};
@@ -304,6 +318,7 @@ static cw_status use_model(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_model_info(ctx, model, &json);
     if (status == CW_OK) say(json);
     if (status == CW_OK) status = cw_model_save(ctx, model, paths_of(folder, "n", out));
+    if (status == CW_OK) status = save_run(ctx, model, folder);
     if (status == CW_OK) status = cw_model_export(ctx, model, paths_of(folder, "e", out), true);
     if (status == CW_OK) status = cw_options_create(ctx, "recommend", &options);
     if (status == CW_OK) status = cw_options_set(ctx, options, "popularity", "0.5");

@@ -1,6 +1,7 @@
 /* test_file.c - files and folders that appear whole or not at all. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -289,6 +290,20 @@ static void a_published_file_replaces_the_old_one(void **state)
     assert_string_equal(read_text(f->folder, "set"), "new");
     snprintf(expected, sizeof expected, "%sset ", left);
     assert_string_equal(names_in(f->folder), expected);
+}
+
+static void the_longest_name_can_be_written(void **state)
+{
+    workshop *f = *state;
+    char name[NAME_MAX + 1], path[512];
+    cwi_writer *writer;
+    memset(name, 'x', NAME_MAX);
+    name[NAME_MAX] = '\0';
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    assert_int_equal(cwi_writer_open(f->l.ctx, path, &writer), CW_OK);
+    cwi_writer_text(writer, "text");
+    assert_int_equal(cwi_writer_close(f->l.ctx, writer, NULL), CW_OK);
+    assert_string_equal(read_text(f->folder, name), "text");
 }
 
 static void an_abandoned_file_leaves_nothing(void **state)
@@ -589,6 +604,7 @@ int main(void)
         CASE(only_a_plain_file_is_replaced),
         CASE(a_file_of_another_kind_is_replaced_only_when_asked),
         CASE(a_published_file_replaces_the_old_one),
+        CASE(the_longest_name_can_be_written),
         CASE(an_abandoned_file_leaves_nothing),
         CASE(two_writers_of_one_file_do_not_meet),
         CASE(a_pair_is_published_together),

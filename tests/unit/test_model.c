@@ -117,6 +117,50 @@ static void every_flipped_byte_is_noticed(void **state)
     cwi_free(copy);
 }
 
+static const char run_text[] =
+    "{\"method\": \"cpr\", \"backbone\": \"mf\", \"options\": {\"dim\": 3}, \"lr\": 0.1}";
+
+static void a_record_names_the_checksum_of_its_model(void **state)
+{
+    place *p = *state;
+    char record[256], hash[CWI_HASH_BYTES];
+    snprintf(record, sizeof record, "%s.json", p->path);
+    for (int k = 0; k < 2; k++) { /* also over those that are there */
+        assert_int_equal(cw_model_save_run(p->ctx, p->model, p->path, run_text, record, false),
+                         CW_OK);
+        assert_int_equal(cwi_file_hash(p->ctx, p->path, hash), CW_OK);
+        json_t *got = json_load_file(record, 0, NULL);
+        json_t *model = json_object_get(got, "model");
+        assert_string_equal(json_string_value(json_object_get(model, "xxh3_128")), hash);
+        assert_true(json_real_value(json_object_get(got, "lr")) == 0.1);
+        json_decref(got);
+    }
+    assert_int_equal(unlink(record), 0);
+}
+
+static void a_foreign_file_is_no_place_for_a_model_or_record(void **state)
+{
+    place *p = *state;
+    cw_context *ctx = p->ctx;
+    char record[256];
+    unsigned char bytes[MAX_BYTES];
+    snprintf(record, sizeof record, "%s.json", p->path);
+    FILE *file = fopen(record, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"mine\": 1}", file) >= 0 && fclose(file) == 0);
+    assert_int_equal(cw_model_save_run(ctx, p->model, p->path, run_text, record, false), CW_IO);
+    assert_non_null(strstr(ctx->error, "is no record of crosswise"));
+    assert_int_not_equal(access(p->path, F_OK), 0);
+    assert_int_equal(cw_model_save(ctx, p->model, record), CW_IO);
+    assert_non_null(strstr(ctx->error, "is no model of crosswise"));
+    assert_int_equal(load_bytes(record, bytes), 11);
+    assert_int_equal(cw_model_save_run(ctx, p->model, p->path, "{", record, true), CW_BAD_ARG);
+    assert_int_equal(load_bytes(record, bytes), 11);
+    assert_int_not_equal(access(p->path, F_OK), 0);
+    assert_int_equal(cw_model_save_run(ctx, p->model, p->path, run_text, record, true), CW_OK);
+    assert_int_equal(unlink(record), 0);
+}
+
 /* The sample as arrays and notes, to be changed before it is written. */
 typedef struct parts {
     cwi_array array[16];
@@ -542,6 +586,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_model_survives_the_round_trip),
         TEST(info_is_json),
+        TEST(a_record_names_the_checksum_of_its_model),
+        TEST(a_foreign_file_is_no_place_for_a_model_or_record),
         TEST(every_flipped_byte_is_noticed),
         TEST(what_does_not_fit_together_is_refused),
         TEST(ranking_refuses_parameters_of_another_shape),
