@@ -129,6 +129,9 @@ json_t *cli_parse(const char *text);
 /* A JSON file of the user's; NULL: *error says why. */
 json_t *cli_parse_file(const char *path, json_error_t *error);
 
+/* A value as text, to be freed. */
+char *cli_print_json(const json_t *value, size_t flags);
+
 /* ---- table.c ---------------------------------------------------------------- */
 
 /* 1234567 as 1,234,567. */

@@ -30,7 +30,7 @@ static void print_name(const json_t *side, size_t index)
     json_object_foreach(json_object_get(side, "options"), name, value)
     {
         if (strcmp(name, "method") == 0 || strcmp(name, "backbone") == 0) continue;
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        char *text = cli_print_json(value, JSON_REAL_PRECISION(6));
         printf(", %s %s", name, text ? text : "");
         free(text);
     }

@@ -303,7 +303,7 @@ static cw_status show(demo *d)
 {
     char *story = demo_story(d), *path = path_of(d, "%s%s", "demo.html", "");
     json_t *page = story ? demo_page(d, story) : NULL;
-    char *text = page ? json_dumps(page, JSON_REAL_PRECISION(10)) : NULL;
+    char *text = page ? cli_print_json(page, JSON_REAL_PRECISION(10)) : NULL;
     cw_status status = text && path ? cw_report_page(d->call->ctx, text, path) : CW_NO_MEMORY;
 
     cli_clear_line();

@@ -65,7 +65,7 @@ static char *plan_text(const cli_call *call)
     for (size_t k = 1; k < call->n_inputs; k++)
         json_array_append_new(datasets, json_string(call->inputs[k]));
     if (json_array_size(datasets) > 0) json_object_set(plan, "datasets", datasets);
-    if (plan) text = json_dumps(plan, JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
+    if (plan) text = cli_print_json(plan, JSON_REAL_PRECISION(17));
     json_decref(plan);
     json_decref(datasets);
     return text;
@@ -167,7 +167,7 @@ static void print_settings(json_t *settings)
     json_t *value;
     json_object_foreach(settings, name, value)
     {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        char *text = cli_print_json(value, JSON_REAL_PRECISION(6));
         printf("  %s %s", name, text ? text : "");
         free(text);
     }

@@ -23,7 +23,7 @@ static cw_status report(cli_call *call, const char *out, bool force)
     if (status == CW_OK) status = cw_report_experiment(call->ctx, call->inputs[0], out, force);
     if (status == CW_OK && call->json) {
         json_t *result = json_pack("{s:s+}", "page", out, "/report.html");
-        char *text = json_dumps(result, JSON_COMPACT);
+        char *text = cli_print_json(result, JSON_COMPACT);
         printf("%s\n", text ? text : "{}");
         free(text);
         json_decref(result);

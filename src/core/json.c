@@ -303,6 +303,20 @@ cw_status cwi_json_reparse(cw_context *ctx, const char *text, json_t **out)
     return cwi_json_parse(ctx, "text of the library", text, strlen(text), out);
 }
 
+char *cwi_json_print(cw_context *ctx, const json_t *value, size_t flags)
+{
+    flags |= JSON_ENCODE_ANY;
+    size_t bytes = value ? json_dumpb(value, NULL, 0, flags) : 0;
+    char *text = bytes > 0 ? cwi_alloc(ctx, bytes + 1, 1) : NULL;
+    if (text && json_dumpb(value, text, bytes, flags) == bytes) { /* which may fail, too */
+        text[bytes] = '\0';
+        return text;
+    }
+    cwi_free(text);
+    (void)no_memory(ctx);
+    return NULL;
+}
+
 /* ---- signatures --------------------------------------------------------------- */
 
 static const char before_digits[] = "\"xxh3_128\": \"", after_digits[] = "\"\n}";

@@ -1,8 +1,8 @@
 /*
  * json.h - JSON text to values, and files of it that tell when they were damaged.
  *
- * Jansson makes, keeps and prints values; it is not let near text, since without memory its parser
- * loses bytes of what it reads and takes good text for bad.
+ * Jansson makes and keeps values; it is not let near growing text, since without memory it loses
+ * bytes of what it reads or prints, and takes good text for bad.
  */
 #ifndef CWI_CORE_JSON_H
 #define CWI_CORE_JSON_H
@@ -18,6 +18,10 @@ cw_status cwi_json_parse(cw_context *ctx, const char *name, const char *text, si
 
 /* The same for a text that the library itself has printed. */
 cw_status cwi_json_reparse(cw_context *ctx, const char *text, json_t **out);
+
+/* Print any value with Jansson's flags as new text; NULL with a message: no memory.  (json_dumps
+ * leaves out keys that find none.) */
+char *cwi_json_print(cw_context *ctx, const json_t *value, size_t flags);
 
 /* Is all of it UTF-8? */
 bool cwi_json_is_utf8(const char *text, size_t length);

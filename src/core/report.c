@@ -65,15 +65,7 @@ cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_
 
 cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out)
 {
-    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(10);
-    *out = NULL;
-    size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
-    if (bytes > 0) *out = cwi_alloc(ctx, bytes + 1, 1);
-    if (*out && json_dumpb(root, *out, bytes, flags) != bytes) { /* it allocates, too */
-        cwi_free(*out);
-        *out = NULL;
-    }
-    if (*out) (*out)[bytes] = '\0';
+    *out = cwi_json_print(ctx, root, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(root);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return *out ? CW_OK : CW_NO_MEMORY;
 }

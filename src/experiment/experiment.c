@@ -132,9 +132,9 @@ static void pass_on(worker *w)
                      json_string_value(json_object_get(message, "run")), text);
             w->caller.log(w->caller.log_user, CW_LOG_WARNING, line);
         } else if (!text && w->caller.event) {
-            char *json = json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(10));
+            char *json = cwi_json_print(w->ctx, message, JSON_COMPACT | JSON_REAL_PRECISION(10));
             if (json) w->caller.event(w->caller.event_user, json);
-            free(json);
+            cwi_free(json);
         }
     }
     json_decref(messages);

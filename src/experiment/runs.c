@@ -58,15 +58,14 @@ static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
 {
     char hash[CWI_HASH_BYTES];
     cwi_digest digest = {0};
-    char *text = identity
-                     ? json_dumps(identity, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17))
-                     : NULL;
+    char *text =
+        cwi_json_print(ctx, identity, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(identity);
-    if (!text) return no_memory(ctx);
+    if (!text) return CW_NO_MEMORY;
     cwi_digest_add(&digest, text, strlen(text));
     cwi_digest_print(&digest, hash);
     cwi_copy_text(key, 17, hash);
-    free(text);
+    cwi_free(text);
     return CW_OK;
 }
 

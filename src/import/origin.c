@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "core/mem.h"
+#include "core/json.h"
 #include "core/report.h"
 #include "import/import.h"
 
@@ -63,10 +63,8 @@ static bool fill(const cwi_import *import, json_t *object)
 cw_status cwi_origin_print(const cwi_import *import, char **out)
 {
     json_t *object = json_object();
-    char *text = object && fill(import, object) ? json_dumps(object, JSON_COMPACT) : NULL;
-
-    *out = text ? cwi_strdup(import->ctx, text) : NULL;
-    free(text);
+    *out =
+        object && fill(import, object) ? cwi_json_print(import->ctx, object, JSON_COMPACT) : NULL;
     json_decref(object);
     if (*out) return CW_OK;
     return cwi_fail(import->ctx, CW_NO_MEMORY, "out of memory for the record of what was read");

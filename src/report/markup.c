@@ -6,11 +6,13 @@
 /* What XML does not allow: control characters but tab and line ends. */
 #define CONTROLS "\1\2\3\4\5\6\7\10\13\14\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
 
-void cwi_markup_text(cwi_writer *out, const char *text)
+void cwi_markup_part(cwi_writer *out, const char *text, size_t length)
 {
-    for (; *text; text++) {
-        size_t plain = strcspn(text, "&<>\"'" CONTROLS);
-        cwi_writer_put(out, text, plain);
+    const char *end = text + length;
+    for (; text < end; text++) {
+        size_t plain = strcspn(text, "&<>\"'" CONTROLS), left = (size_t)(end - text);
+        cwi_writer_put(out, text, plain < left ? plain : left);
+        if (plain >= left) return;
         text += plain;
         switch (*text) {
         case '&': cwi_writer_text(out, "&amp;"); break;
@@ -18,10 +20,14 @@ void cwi_markup_text(cwi_writer *out, const char *text)
         case '>': cwi_writer_text(out, "&gt;"); break;
         case '"': cwi_writer_text(out, "&quot;"); break;
         case '\'': cwi_writer_text(out, "&#39;"); break;
-        case '\0': return;
         default: cwi_writer_text(out, "\xef\xbf\xbd"); /* U+FFFD, a letter that cannot be shown */
         }
     }
+}
+
+void cwi_markup_text(cwi_writer *out, const char *text)
+{
+    cwi_markup_part(out, text, strlen(text));
 }
 
 const char *cwi_markup_get(const json_t *object, const char *key)

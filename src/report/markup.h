@@ -8,6 +8,7 @@
 
 /* Text between tags or within the quotes of an attribute. */
 void cwi_markup_text(cwi_writer *out, const char *text);
+void cwi_markup_part(cwi_writer *out, const char *text, size_t length); /* the beginning of it */
 
 /* Text of an object, "" when it has none there. */
 const char *cwi_markup_get(const json_t *object, const char *key);

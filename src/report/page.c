@@ -52,12 +52,10 @@ static void put_paragraphs(const page *p, const char *open, const char *text)
     while (*text) {
         size_t length = strcspn(text, "\n");
         bool is_blank = strspn(text, " \t\r") >= length;
-        char *line = cwi_format(p->ctx, "%.*s", (int)length, text);
         if (is_blank && is_open) put(p, "</p>\n");
         if (!is_blank) put(p, is_open ? "\n" : open);
-        if (!is_blank && line) put_text(p, line);
+        if (!is_blank) cwi_markup_part(p->out, text, length);
         is_open = !is_blank;
-        cwi_free(line);
         text += length + (text[length] == '\n');
     }
     if (is_open) put(p, "</p>\n");
@@ -258,8 +256,9 @@ static cw_status put_numbers(const page *p, const json_t *chart, const char *lab
  * no tag or comment begins. */
 static cw_status put_data(const page *p, const json_t *data)
 {
-    char *text = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
-    if (!text) return cwi_fail(p->ctx, CW_NO_MEMORY, "out of memory");
+    char *text =
+        cwi_json_print(p->ctx, data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
+    if (!text) return CW_NO_MEMORY;
     for (const char *at = text; *at;) {
         size_t plain = strcspn(at, "<");
         cwi_writer_put(p->out, at, plain);
@@ -267,7 +266,7 @@ static cw_status put_data(const page *p, const json_t *data)
         if (*at) put(p, "\\u003c");
         at += *at != '\0';
     }
-    free(text);
+    cwi_free(text);
     return CW_OK;
 }
 

@@ -49,9 +49,9 @@ static json_t *describe_identity(const cwi_trainer *t)
                      "propensities", t->propensity_hash, "options", options);
 }
 
-static char *dump(json_t *value)
+static char *print(const cwi_trainer *t, const json_t *value)
 {
-    return json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    return cwi_json_print(t->ctx, value, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
 static bool begins_like_a_checkpoint(const char *start, size_t length)
@@ -98,7 +98,7 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
 static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
     json_t *identity = describe_identity(t);
-    char *identity_text = dump(identity), *epochs_text = dump(t->epochs);
+    char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
     cwi_tensorfile file = {.format = format,
                            .version = VERSION,
@@ -106,11 +106,10 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
                            .n_notes = 2,
                            .arrays = c->array,
                            .notes = notes};
-    cw_status status = identity_text && epochs_text
-                           ? cwi_tensorfile_write(t->ctx, path, &file)
-                           : cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
-    free(identity_text);
-    free(epochs_text);
+    cw_status status =
+        identity_text && epochs_text ? cwi_tensorfile_write(t->ctx, path, &file) : CW_NO_MEMORY;
+    cwi_free(identity_text);
+    cwi_free(epochs_text);
     json_decref(identity);
     return status;
 }
@@ -220,12 +219,14 @@ static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *
     {
         json_t *other = json_object_get(json_object_get(theirs, "options"), name);
         if (json_equal(other, value)) continue;
-        char *here = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        char *there = other ? json_dumps(other, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
-        cw_status status = cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s", path,
-                                    name, there ? there : "missing", here ? here : "?");
-        free(here);
-        free(there);
+        char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
+        char *there = other ? cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6)) : NULL;
+        cw_status status = here && (there || !other)
+                               ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
+                                          path, name, there ? there : "missing", here)
+                               : CW_NO_MEMORY;
+        cwi_free(here);
+        cwi_free(there);
         return status;
     }
     return CW_OK;
@@ -246,13 +247,13 @@ static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, cons
 {
     cw_status status;
     json_t *theirs = NULL, *ours = NULL, *made = describe_identity(t);
-    char *printed = made ? dump(made) : NULL; /* through text, so that numbers compare alike */
-    if (!printed) CW_TRY(cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory"));
+    char *printed = print(t, made); /* through text, so that numbers compare alike */
+    CW_TRY(printed ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_json_reparse(t->ctx, printed, &ours));
     CW_TRY(parse_note(t, file, path, "identity", &theirs));
     CW_TRY(refuse_foreign(t, path, theirs, ours));
 done:
-    free(printed);
+    cwi_free(printed);
     json_decref(theirs);
     json_decref(made);
     json_decref(ours);

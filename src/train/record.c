@@ -2,6 +2,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "core/json.h"
+#include "core/mem.h"
 #include "core/report.h"
 #include "train/train.h"
 
@@ -77,10 +79,11 @@ static void tell(const cwi_trainer *t, const json_t *epoch)
     json_t *event = json_pack("{s:s, s:I, s:I}", "event", "epoch", "epochs",
                               (json_int_t)cwi_options_integer(t->options, "epochs"), "eval_every",
                               (json_int_t)cwi_options_integer(t->options, "eval-every"));
-    json_object_update(event, (json_t *)epoch);
-    char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
+    char *text = json_object_update(event, (json_t *)epoch) == 0
+                     ? cwi_json_print(t->ctx, event, JSON_COMPACT | JSON_REAL_PRECISION(10))
+                     : NULL;
     if (text) t->ctx->event(t->ctx->event_user, text);
-    free(text);
+    cwi_free(text);
     json_decref(event);
 }
 
