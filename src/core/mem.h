@@ -39,4 +39,8 @@ __attribute__((always_inline)) static inline void cwi_fetch(const void *from, in
 /* Test hook: let the nth allocation from now on fail, once; 0 switches it off. */
 void cwi_mem_fail_at(cw_context *ctx, int64_t nth);
 
+/* Is there address space for so many bytes?  For libraries that end the program when there is not.
+ */
+bool cwi_has_room(size_t bytes);
+
 #endif

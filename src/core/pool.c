@@ -166,6 +166,17 @@ static void start_workers(struct cwi_pool *pool, int wanted)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static void *do_nothing(void *arg)
+{
+    return arg;
+}
+
+bool cwi_pool_can_start(void)
+{
+    pthread_t thread;
+    return pthread_create(&thread, NULL, do_nothing, NULL) == 0 && pthread_join(thread, NULL) == 0;
+}
+
 static struct cwi_pool *pool_create(cw_context *ctx, int workers)
 {
     struct cwi_pool *pool = cwi_alloc_zero(ctx, 1, sizeof *pool);

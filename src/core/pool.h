@@ -33,6 +33,9 @@ typedef cw_status (*cwi_task_fn)(void *arg);
 cw_status cwi_pool_post(cw_context *ctx, cwi_task_fn task, void *arg);
 cw_status cwi_pool_wait(cw_context *ctx);
 
+/* Can a thread be started?  For libraries that end the program when they cannot. */
+bool cwi_pool_can_start(void);
+
 void cwi_pool_free(struct cwi_pool *pool); /* NULL is fine */
 
 #endif

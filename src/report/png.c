@@ -18,11 +18,16 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/pool.h"
 
 static const double DOTS_PER_INCH = 300, PIXELS_PER_INCH = 96; /* a pixel of CSS */
 static const double MAX_DOTS = 16000;                          /* Cairo ends at 32767 */
 
-enum { PNG_HEAD = 8 + 25, MAX_SVG = 64 << 20 }; /* signature and first chunk; bytes */
+enum {
+    PNG_HEAD = 8 + 25,  /* signature and first chunk */
+    MAX_SVG = 64 << 20, /* bytes */
+    MEMORY = 512 << 20  /* more than the libraries and a large figure take, stacks included */
+};
 
 /* What is called of the libraries, under the same names. */
 struct cwi_painter {
@@ -81,9 +86,20 @@ static bool find_calls(cwi_painter *painter)
     return true;
 }
 
+/* GLib ends the program when it gets no memory or cannot start a thread. */
+static bool has_means(void)
+{
+    return cwi_has_room(MEMORY) && cwi_pool_can_start();
+}
+
 cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
 {
     *out = NULL;
+    if (!has_means()) {
+        cwi_log(ctx, CW_LOG_INFO,
+                "PNG figures are left out: they need %d MiB of memory and a thread", MEMORY >> 20);
+        return CW_OK;
+    }
     cwi_painter *painter = cwi_alloc_zero(ctx, 1, sizeof *painter);
     if (!painter) return CW_NO_MEMORY;
     /* By name, so that the system's search finds it as it finds the libraries linked: our binaries
