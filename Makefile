@@ -39,6 +39,16 @@ bench-peers: release ## install PyTorch and implicit into build/peers and compar
 bench-record: release ## the same, and add the figures to bench/results.csv
 	@bench/run.sh --record
 
+.PHONY: quality
+quality: deps-build ## make the metrics of tests/quality anew and compare them, in about five minutes
+	@$(call build,release,quality)
+	@build/release/tools/quality
+
+.PHONY: quality-record
+quality-record: deps-build ## the same, and write the table anew
+	@$(call build,release,quality)
+	@build/release/tools/quality --update
+
 .PHONY: fuzz
 fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
@@ -76,7 +86,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps-%:
 	@mkdir -p build
