@@ -8,9 +8,10 @@
  *
  * Metrics are a function of the seed, so that any difference is told.  Whether it is a loss is
  * judged by means over seeds.  A mean is worse when it is beyond both 2 % and three standard errors
- * of the difference of two means, from the larger of two spreads of recorded seeds: of the cell
- * itself and, root mean square, of all cells of the set.  The mean over all cells of a set is
- * worse beyond 1 % and three standard errors, which shows small losses of what all have in common.
+ * of the difference of two means, from the larger of two spreads of recorded seeds: that of the
+ * cell itself and the one that three of four cells of the set stay below.  The mean over all cells
+ * of a set is worse beyond 1 % and three standard errors, which shows small losses of what all have
+ * in common.
  */
 #include <crosswise/crosswise.h>
 #include <jansson.h>
@@ -402,19 +403,28 @@ static bool is_first_of_cell(const table *t, size_t k)
     return true;
 }
 
-/* Root mean square of the relative deviations of all cells of a set that have one. */
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The upper quartile of the relative deviations of all cells of a set: few seeds say little about
+ * one cell, and a few cells that are far noisier than others must not hide those. */
 static double noise_of(const table *t, const char *dataset, int metric)
 {
-    double squares = 0;
-    int n = 0;
+    double *deviation = calloc(t->count + 1, sizeof *deviation);
+    size_t n = 0;
+    if (!deviation) stop("noise", "out of memory");
     for (size_t k = 0; k < t->count; k++) {
         if (strcmp(t->lines[k].dataset, dataset) != 0 || !is_first_of_cell(t, k)) continue;
         spread s = find_spread(t, &t->lines[k], metric);
-        if (!(s.deviation > 0)) continue;
-        squares += s.deviation * s.deviation / (s.mean * s.mean);
-        n++;
+        if (s.deviation > 0) deviation[n++] = s.deviation / fabs(s.mean);
     }
-    return n > 0 ? sqrt(squares / n) : 0;
+    qsort(deviation, n, sizeof *deviation, by_size);
+    double noise = n > 0 ? deviation[n * 3 / 4] : 0;
+    free(deviation);
+    return noise;
 }
 
 /* Tell what happened to a metric, if that is what is shown now. */
