@@ -9,9 +9,9 @@
  * Metrics are a function of the seed, so that any difference is told.  Whether it is a loss is
  * judged by means over seeds.  A mean is worse when it is beyond both 2 % and three standard errors
  * of the difference of two means, from the larger of two spreads of recorded seeds: that of the
- * cell itself and the one that three of four cells of the set stay below.  The mean over all cells
- * of a set is worse beyond 1 % and three standard errors, which shows small losses of what all have
- * in common.
+ * cell itself and the one that three of four cells of the set stay below.  The median over all
+ * cells of a set is worse beyond 1 % and three standard errors, which shows small losses of what
+ * all have in common.
  */
 #include <crosswise/crosswise.h>
 #include <jansson.h>
@@ -441,8 +441,10 @@ static int tell(int show, bool is_lost, const line *cell, int metric, double old
 
 /* One metric of all cells of a set together. */
 typedef struct whole {
-    int cells, seeds;
-    double old, now, change;
+    size_t cells;
+    int seeds;
+    double old, now; /* sums of means */
+    double *change;  /* [cells] */
 } whole;
 
 static int compare_cell(int show, const table *old, const table *made, const line *cell, int metric,
@@ -452,23 +454,29 @@ static int compare_cell(int show, const table *old, const table *made, const lin
     if (was.n == 0 || is.n == 0 || was.mean == 0) return SAME;
     double change = is.mean / was.mean - 1, own = was.deviation / fabs(was.mean);
     double error = fmax(own, noise) * sqrt(1.0 / was.n + 1.0 / is.n);
-    *all = (whole){all->cells + 1, was.n, all->old + was.mean, all->now + is.mean,
-                   all->change + change};
+    all->seeds = was.n;
+    all->old += was.mean;
+    all->now += is.mean;
+    all->change[all->cells++] = change;
     if (change == 0) return SAME;
     bool is_lost = -change * metrics[metric].better > fmax(0.02, 3 * error);
     return tell(show, is_lost, cell, metric, was.mean, is.mean, change);
 }
 
-/* The mean change of many cells is known better than that of one. */
-static int compare_whole(int show, const char *dataset, int metric, double noise, const whole *all)
+/* The median change of many cells is known better than that of one: its standard error is 1.25
+ * times that of a mean, which a single wild cell would move. */
+static int compare_whole(int show, const char *dataset, int metric, double noise, whole *all)
 {
-    line cell = {.method = "all"};
-    if (all->cells == 0 || all->change == 0) return SAME;
-    double change = all->change / all->cells;
-    double error = noise * sqrt(2.0 / all->seeds / all->cells);
+    line cell = {.method = "all", .backbone = "median"};
+    if (all->cells == 0) return SAME;
+    double n = (double)all->cells;
+    qsort(all->change, all->cells, sizeof *all->change, by_size);
+    double change = (all->change[(all->cells - 1) / 2] + all->change[all->cells / 2]) / 2;
+    if (change == 0) return SAME;
+    double error = 1.25 * noise * sqrt(2.0 / all->seeds / n);
     bool is_lost = -change * metrics[metric].better > fmax(0.01, 3 * error);
     snprintf(cell.dataset, sizeof cell.dataset, "%s", dataset);
-    return tell(show, is_lost, &cell, metric, all->old / all->cells, all->now / all->cells, change);
+    return tell(show, is_lost, &cell, metric, all->old / n, all->now / n, change);
 }
 
 /* Lines of a set in one table that the other does not have. */
@@ -512,7 +520,8 @@ static int compare_set(int show, const table *old, const table *made, const char
                  count_missing(show, made, old, dataset, "gone") + count_other(old, made, dataset);
     int verdict = differ > 0 ? CHANGED : SAME;
     for (int m = 0; m < N_METRICS; m++) {
-        whole all = {0};
+        whole all = {.change = calloc(made->count + 1, sizeof(double))};
+        if (!all.change) stop(dataset, "out of memory");
         double noise = noise_of(old, dataset, m);
         for (size_t k = 0; k < made->count; k++) {
             const line *cell = &made->lines[k];
@@ -520,6 +529,7 @@ static int compare_set(int show, const table *old, const table *made, const char
             verdict = worse(verdict, compare_cell(show, old, made, cell, m, noise, &all));
         }
         verdict = worse(verdict, compare_whole(show, dataset, m, noise, &all));
+        free(all.change);
     }
     return verdict;
 }
@@ -644,7 +654,7 @@ int main(int argc, char **argv)
         printf("%s: %zu lines\n", r.path, merged.count);
         free(merged.lines);
     } else {
-        printf("%s\n", conclusion[verdict]);
+        printf("%s\n", made.count > 0 ? conclusion[verdict] : "nothing was made anew");
     }
     free(old.lines);
     free(made.lines);

@@ -40,7 +40,7 @@ expect worse 3 '^changed  *tiny  *bpr  *mf  *recall@20 .* +100.00 %' tiny
 grep -v '^tiny,pop,' "$table" >"$cases/short"
 expect short 3 '^new  *tiny  *1 lines, the first of pop on pop with seed 0' tiny
 awk -F, -v OFS=, '/^tiny,/ && $2 != "pop" { $7 *= 1.015 } { print }' "$table" >"$cases/all"
-expect all 1 '^LOST  *tiny  *all  *recall@20 .* -1.4' tiny # each by less than 2 %
+expect all 1 '^LOST  *tiny  *all  *median  *recall@20 .* -1.4' tiny # each by less than 2 %
 echo 'tiny,bpr' >>"$cases/short"
 expect short 2 'not a line of this table' tiny
 
