@@ -82,7 +82,7 @@ const command commands[] = {
      .before = "skew sim --theta 0.5 --seed 4" QUIET,
      .words = "skew sim --theta 0.5 --force" QUIET,
      .rival = "skew sim --theta 0.5 --seed 5 --force" QUIET},
-    {.name = "describe", .uses = "sim", .words = "describe sim" QUIET},
+    {.name = "describe", .uses = "sim", .words = "describe sim" QUIET, .most = 1000},
     {.name = "methods", .words = "methods --json"},
     {.name = "train",
      .uses = "set",
@@ -115,10 +115,12 @@ const command commands[] = {
      .words = "compare bpr.run.json cpr.run.json --data sim --bootstrap 10" QUIET},
     {.name = "experiment",
      .uses = "sim plan.json",
-     .words = "experiment plan.json sim --out lab --jobs 1 --checkpoint-every 1" QUIET},
+     .words = "experiment plan.json sim --out lab --jobs 1 --checkpoint-every 1" QUIET,
+     .most = 2000},
     {.name = "experiment-more",
      .uses = "sim more.json plan.json lab",
-     .words = "experiment more.json sim --out lab --jobs 1 --checkpoint-every 1" QUIET},
+     .words = "experiment more.json sim --out lab --jobs 1 --checkpoint-every 1" QUIET,
+     .most = 2000},
     {.name = "report", .uses = "lab", .words = "report lab" QUIET, .whole = "lab/report"},
     {.name = "report-force",
      .uses = "lab sim more.json",
@@ -142,7 +144,7 @@ const command commands[] = {
      .words = "export cpr.safetensors --out vectors --force" QUIET,
      .rival = "export bpr.safetensors --out vectors --force" QUIET,
      .whole = "vectors"},
-    {.name = "demo", .words = DEMO, .again = DEMO " --force", .most = 200},
+    {.name = "demo", .words = DEMO, .again = DEMO " --force", .most = 250},
 };
 
 const size_t n_commands = sizeof commands / sizeof commands[0];

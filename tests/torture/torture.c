@@ -1,7 +1,7 @@
 /*
  * torture.c - disturbs every command at every place and looks at what is left.
  *
- *   torture [--quick] [--jobs N] CROSSWISE PRELOAD.so [AREA [COMMAND [CASE]]]
+ *   torture [--quick] [--jobs N] [--show N] CROSSWISE PRELOAD.so [AREA [COMMAND [CASE]]]
  *
  * Areas (all of them when none is named):
  *   faults   each file call fails with EIO, ENOSPC, EINTR, or reads and writes one byte only
@@ -22,7 +22,8 @@
  *
  * The commands are in commands.c; each runs in a folder of its own in memory where there is
  * one (/dev/shm).  A case that failed is shown with its number, and naming it runs it alone.
- * --quick takes some of the cases of each area.  The exit code is 1 when anything failed and 77
+ * --quick takes some of the cases of each area; --show is how many failures of a command each job
+ * shows, 3 by default.  The exit code is 1 when anything failed and 77
  * where commands cannot be watched.
  */
 #include <errno.h>
@@ -33,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +44,13 @@
 #include "trace.h"
 #include "tree.h"
 
-enum { MAX_WORDS = 48, TIMEOUT_S = 20, SHOWN = 3, RANDOM_KILLS = 1200 };
+enum {
+    PLACE_BYTES = CALL_PATH_BYTES + 128,
+    MAX_WORDS = 48,
+    TIMEOUT_S = 60,
+    SHOWN = 3,
+    RANDOM_KILLS = 1200
+};
 
 typedef struct count {
     atomic_long tried, failed;
@@ -64,7 +72,7 @@ typedef struct lab {
     const char *area;
     const char *only_command;
     long only_case; /* 0 for all */
-    long n_mine, n_shown;
+    long n_mine, n_shown, show;
     subject *s;
     count *counts; /* of the area, shared by the workers */
 } lab;
@@ -95,7 +103,11 @@ static outcome run_words(const lab *l, const char *words, order o)
     o.root = l->root;
     o.argv = split(l, words, &parts);
     o.seconds = TIMEOUT_S;
-    return trace_run(&o);
+    outcome r = trace_run(&o);
+    if (l->only_case) /* somebody wants to know */
+        printf("crosswise %s\nexit code %d, signal %d\n%s%s", words, r.code, r.signal, r.out,
+               r.err);
+    return r;
 }
 
 static void run_quietly(const lab *l, const char *words)
@@ -181,7 +193,7 @@ static void tear_down(subject *s)
 /* ---- judging ----------------------------------------------------------------------------------
  */
 
-static char verdict[512]; /* why the last case failed; empty when it did not */
+static char verdict[1024]; /* why the last case failed; empty when it did not */
 
 static bool fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static bool fail(const char *format, ...)
@@ -343,7 +355,7 @@ static void note(lab *l, long number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void note(lab *l, long number, const char *format, ...)
 {
-    char what[512];
+    char what[PLACE_BYTES + 128];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
@@ -352,7 +364,7 @@ static void note(lab *l, long number, const char *format, ...)
     if (verdict[0]) {
         atomic_fetch_add(&l->counts->failed, 1);
         verdict[strcspn(verdict, "\n")] = '\0';
-        if (l->only_case || l->n_shown++ < SHOWN)
+        if (l->only_case || l->n_shown++ < l->show)
             printf("failed: %s %s %ld: %s: %s\n", l->area, l->s->c->name, number, what, verdict);
     }
     fflush(stdout);
@@ -397,7 +409,7 @@ static void area_faults(lab *l)
     for (long at = 1; at <= s->usual.n_calls; at++)
         for (fault f = FAULT_EIO; f <= FAULT_SHORT; f++) {
             const call *c = &s->usual.calls[at - 1];
-            if (!is_mine(l, ++number, total, 30) || !(c->can & 1u << f)) continue;
+            if (!is_mine(l, ++number, total, 24) || !(c->can & 1u << f)) continue;
             try_fault(l, at, f);
             note(l, number, "%s at call %ld, %s %s", fault_name[f], at, c->name, c->path);
         }
@@ -406,11 +418,11 @@ static void area_faults(lab *l)
 /* ---- kills
  * ---------------------------------------------------------------------------------------- */
 
-static const char *describe_call(const subject *s, long at, char out[256])
+static const char *describe_call(const subject *s, long at, char out[PLACE_BYTES])
 {
     if (at > s->usual.n_calls) return "at the end";
     const call *c = &s->usual.calls[at - 1];
-    snprintf(out, 256, "before call %ld, %s %s", at, c->name, c->path);
+    snprintf(out, PLACE_BYTES, "before call %ld, %s %s", at, c->name, c->path);
     return out;
 }
 
@@ -418,9 +430,9 @@ static void area_kills(lab *l)
 {
     const subject *s = l->s;
     long total = s->usual.n_calls + 1;
-    char text[256];
+    char text[PLACE_BYTES];
     for (long at = 1; at <= total; at++) {
-        if (!is_mine(l, at, total, 12)) continue;
+        if (!is_mine(l, at, total, 8)) continue;
         order o = {.is_watched = true, .fault = FAULT_KILL, .at = at};
         outcome r = run_words(l, s->c->words, o);
         tree now = tree_read(l->root);
@@ -454,12 +466,12 @@ static void area_power(lab *l)
 {
     const subject *s = l->s;
     long total = (s->usual.n_calls + 1) * N_LOSSES, number = 0;
-    char text[256];
+    char text[PLACE_BYTES];
     for (long at = 1; at <= s->usual.n_calls + 1; at++)
         for (loss way = 0; way < N_LOSSES; way++) {
             number++;
             bool changes = at > s->usual.n_calls || s->usual.calls[at - 1].changes;
-            if (!changes || !is_mine(l, number, total, 24)) continue;
+            if (!changes || !is_mine(l, number, total, 16)) continue;
             cut_power(l, at, way);
             note(l, number, "power cut %s, %s lost", describe_call(s, at, text), loss_name[way]);
         }
@@ -529,7 +541,7 @@ static void area_memory(lab *l)
     for (long number = 1; number <= total; number++) {
         long at = (number + 1) / 2;
         bool fails_on = number % 2 == 0;
-        if (!is_mine(l, number, total, 36)) continue;
+        if (!is_mine(l, number, total, 24)) continue;
         fail_allocation(l, at, fails_on);
         note(l, number, "allocation %ld of %ld fails%s", at, n,
              fails_on ? ", all that follow too" : "");
@@ -575,10 +587,10 @@ static void meet(lab *l, long at)
 
 static void area_two(lab *l)
 {
-    char text[256];
+    char text[PLACE_BYTES];
     if (tree_difference(&l->s->start, &l->s->end) == NULL) return; /* it writes nothing */
     for (long at = 1; at <= l->s->usual.n_calls; at++) {
-        if (!is_mine(l, at, l->s->usual.n_calls, 10)) continue;
+        if (!is_mine(l, at, l->s->usual.n_calls, 6)) continue;
         meet(l, at);
         note(l, at, "another one %s", describe_call(l->s, at, text));
     }
@@ -586,15 +598,28 @@ static void area_two(lab *l)
 
 typedef struct trap {
     const lab *l;
-    char link[256], victim[128]; /* paths */
-    bool is_set;
+    char victim[128];
 } trap;
 
 static void plant(void *user, const call *c)
 {
-    trap *t = user;
-    snprintf(t->link, sizeof t->link, "%s/%s", t->l->root, c->path);
-    t->is_set = symlink(t->victim, t->link) == 0;
+    const trap *t = user;
+    char path[PLACE_BYTES];
+    snprintf(path, sizeof path, "%s/%s", t->l->root, c->path);
+    (void)symlink(t->victim, path); /* where the name is taken there is no case */
+}
+
+/* What was planted may have moved with its folder. */
+static void remove_links(const lab *l, const char *victim)
+{
+    tree now = tree_read(l->root);
+    char path[4096];
+    for (size_t k = 0; k < now.count; k++) {
+        if (now.list[k].type != S_IFLNK || strcmp(now.list[k].bytes, victim) != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", l->root, now.list[k].path);
+        unlink(path);
+    }
+    tree_free(&now);
 }
 
 /* A link from where the command creates something to a file outside of its folder. */
@@ -612,17 +637,13 @@ static void set_trap(lab *l, long at, bool has_victim)
     tree_write(&outside, folder);
     order o = {.is_watched = true, .fault = FAULT_HOOK, .at = at, .hook = plant, .user = &t};
     outcome r = run_words(l, s->c->words, o);
-    if (t.is_set) {
-        char target[256];
-        ssize_t length = readlink(t.link, target, sizeof target);
-        if (length == (ssize_t)strlen(t.victim)) unlink(t.link);
-    }
+    remove_links(l, t.victim);
     tree now = tree_read(l->root), after = tree_read(folder);
     if (tree_difference(&outside, &after)) fail("it wrote through the link");
     if (check_ending(&r)) {
         if (r.code == 0)
             check_success(s, &r, &now, false);
-        else if (check_state(s, &now, false))
+        else if (check_state(s, &now, true)) /* a folder with a foreign link in it may stay */
             check_message(&r);
     }
     tree_free(&outside);
@@ -633,19 +654,26 @@ static void set_trap(lab *l, long at, bool has_victim)
     outcome_free(&r);
 }
 
+/* The command makes something new at this call. */
+static bool makes(const subject *s, long at)
+{
+    const call *c = &s->usual.calls[at - 1];
+    return c->creates && !tree_find(&s->start, c->path);
+}
+
 static void area_links(lab *l)
 {
     const subject *s = l->s;
-    long total = 2 * s->usual.n_calls;
-    for (long number = 1; number <= total; number++) {
-        long at = (number + 1) / 2;
-        const call *c = &s->usual.calls[at - 1];
-        if (!c->creates || tree_find(&s->start, c->path) || !is_mine(l, number, total, 40))
-            continue;
-        set_trap(l, at, number % 2);
-        note(l, number, "a link%s before call %ld, %s %s", number % 2 ? "" : " to nothing", at,
-             c->name, c->path);
-    }
+    long total = 0, number = 0;
+    for (long at = 1; at <= s->usual.n_calls; at++) total += makes(s, at) ? 2 : 0;
+    for (long at = 1; at <= s->usual.n_calls; at++)
+        for (int has_victim = 0; has_victim < 2 && makes(s, at); has_victim++) {
+            const call *c = &s->usual.calls[at - 1];
+            if (!is_mine(l, ++number, total, 4)) continue;
+            set_trap(l, at, has_victim);
+            note(l, number, "a link to %s before call %ld, %s %s",
+                 has_victim ? "a file" : "nothing", at, c->name, c->path);
+        }
 }
 
 /* Not for each command but for a list of its own. */
@@ -740,7 +768,10 @@ static bool run_workers(lab *l, const char *area_name, count *counts)
     }
     for (int k = 0; k < l->jobs; k++) {
         worker[k] = fork();
-        if (worker[k] == 0) exit(run_worker(l, k, area_name, counts));
+        if (worker[k] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            exit(run_worker(l, k, area_name, counts));
+        }
     }
     for (int k = 0; k < l->jobs; k++) {
         int status;
@@ -795,10 +826,11 @@ static void read_arguments(lab *l, int argc, char **argv, const char **area_name
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--quick") == 0) l->is_quick = true;
         if (strcmp(argv[at], "--jobs") == 0 && at + 1 < argc) l->jobs = atoi(argv[++at]);
+        if (strcmp(argv[at], "--show") == 0 && at + 1 < argc) l->show = atol(argv[++at]);
     }
     if (argc - at < 2 || l->jobs < 1 || l->jobs > 64) {
-        fprintf(stderr,
-                "use: torture [--quick] [--jobs N] CROSSWISE PRELOAD.so [AREA [COMMAND [CASE]]]\n");
+        fprintf(stderr, "use: torture [--quick] [--jobs N] [--show N] CROSSWISE PRELOAD.so [AREA "
+                        "[COMMAND [CASE]]]\n");
         exit(2);
     }
     l->crosswise = must(realpath(argv[at], NULL)); /* commands run in folders of their own */
@@ -810,7 +842,7 @@ static void read_arguments(lab *l, int argc, char **argv, const char **area_name
 
 int main(int argc, char **argv)
 {
-    lab l = {.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    lab l = {.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN), .show = SHOWN};
     const char *area_name;
     count *counts = mmap(NULL, sizeof(count) * N_AREAS, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);

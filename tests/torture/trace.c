@@ -258,7 +258,7 @@ static bool name_place(const job *j, pid_t thread, const kind *k, const uint64_t
         if (!name_file(j, folder, c)) return false;
         if (strcmp(c->path, ".") != 0) snprintf(base, sizeof base, "%s", c->path);
     }
-    snprintf(c->path, sizeof c->path, "%.80s%s%.78s", base, *base && *name ? "/" : "", name);
+    snprintf(c->path, sizeof c->path, "%.250s%s%.250s", base, *base && *name ? "/" : "", name);
     return true;
 }
 

@@ -21,7 +21,7 @@ typedef enum fault {
 
 extern const char *const fault_name[N_FAULTS];
 
-enum { CALL_NAME_BYTES = 16, CALL_PATH_BYTES = 160 };
+enum { CALL_NAME_BYTES = 16, CALL_PATH_BYTES = 512 };
 
 typedef struct call {
     char name[CALL_NAME_BYTES]; /* such as "openat" */
