@@ -27,6 +27,7 @@ const world_file world_files[] = {
     {"users.txt", "0\n"},
     {"note.txt", "a letter to somebody\n"},
     {"home/note.txt", "another letter\n"},
+    {"page/demo.html", "somebody's own page\n"},
     {NULL, NULL},
 };
 
@@ -185,10 +186,8 @@ const command refused[] = {
     REFUSED("export-is-foreign", "export bpr.safetensors --out home --force" QUIET),
     REFUSED("export-is-model", "export bpr.safetensors --out bpr.safetensors --force" QUIET),
     REFUSED("export-is-here", "export bpr.safetensors --out . --force" QUIET),
-    REFUSED("demo-is-foreign",
-            "demo --users 80 --items 40 --popularity 0.1 --epochs 1 --out home --force" QUIET),
-    REFUSED("demo-is-dataset",
-            "demo --users 80 --items 40 --popularity 0.1 --epochs 1 --out sim --force" QUIET),
+    REFUSED("page-is-foreign",
+            "demo --users 80 --items 40 --popularity 0.1 --epochs 1 --out page --force" QUIET),
 };
 
 const size_t n_refused = sizeof refused / sizeof refused[0];

@@ -125,6 +125,7 @@ static void make_world(lab *l)
     tree t = {0};
     tree_add(&t, "log.csv", S_IFREG, log, strlen(log));
     tree_add(&t, "home", S_IFDIR, "", 0);
+    tree_add(&t, "page", S_IFDIR, "", 0);
     tree_add(&t, "pipe", S_IFIFO, "", 0);
     for (const world_file *f = world_files; f->path; f++)
         tree_add(&t, f->path, S_IFREG, f->text, strlen(f->text));
@@ -680,7 +681,8 @@ static void area_links(lab *l)
 static void area_refused(lab *l)
 {
     subject s = {0};
-    tree t = part_of_world(l, "log.csv pipe home note.txt sim set lab plan.json bpr.safetensors");
+    tree t =
+        part_of_world(l, "log.csv pipe home page note.txt sim set lab plan.json bpr.safetensors");
     tree_write(&t, l->root);
     run_quietly(l, "export bpr.safetensors --out vectors --quiet");
     tree_free(&t);
