@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const loss_name[N_LOSSES] = {"all", "bytes", "zeros", "mixed"};
+const char *const loss_name[N_LOSSES] = {"bytes", "zeros", "mixed", "all"};
 
 typedef struct name {
     char *text;

@@ -7,10 +7,10 @@
 #include "tree.h"
 
 typedef enum loss {
-    LOSS_ALL,   /* contents and names are as last synced */
     LOSS_BYTES, /* names are new, contents as last synced: the order that hurts */
     LOSS_ZEROS, /* the same, and what was not synced reads as zeros */
     LOSS_MIXED, /* each file and each folder as the dice fall */
+    LOSS_ALL,   /* contents and names are as last synced */
     N_LOSSES,
 } loss;
 
