@@ -16,16 +16,17 @@
  * What must hold.  The command ends by itself, with exit code 0 and just what an undisturbed one
  * leaves and prints, or with 1 and one line that says why; an allocation that failed is "out of
  * memory" there, and no fault is called damage.  What was in the folder before is as it was.  Where
- * a result goes is the old one or the new one, whole.  A failure leaves nothing else. After a kill
+ * a result goes is the old one or the new one, whole.  A failure leaves nothing else.  After a kill
  * or a power cut something unfinished may be left; the same command then ends in the same bytes as
  * if nothing had happened, and removes it.
  *
  * The commands are in commands.c; each runs in a folder of its own in memory where there is
  * one (/dev/shm).  A case that failed is shown with its number, and naming it runs it alone.
  * --quick takes some of the cases of each area; --show is how many failures of a command each job
- * shows, 3 by default.  The exit code is 1 when anything failed and 77
- * where commands cannot be watched.
+ * shows, 3 by default.  The exit code is 1 when anything failed and 77 where commands cannot be
+ * watched.
  */
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,27 @@
 
 #include "areas.h"
 
-enum { SHOWN = 3 };
+enum { SHOWN = 3, MAX_JOBS = 64 };
+
+static pid_t worker[MAX_JOBS];
+static char scratch[64]; /* removed in the end */
+static pid_t first_process;
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+/* A command that was killed may need a moment to end. */
+static void remove_scratch(void)
+{
+    if (!scratch[0] || getpid() != first_process) return;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0) return;
+        usleep(10000);
+    }
+}
 
 typedef struct area {
     const char *name, *title;
@@ -92,7 +113,6 @@ static int run_worker(lab *l, int me, const char *area_name, count *counts)
 static bool run_workers(lab *l, const char *area_name, count *counts)
 {
     bool good = true;
-    pid_t worker[64];
     char root[128];
     fflush(stdout);
     for (int k = 0; k < l->jobs; k++) {
@@ -102,6 +122,8 @@ static bool run_workers(lab *l, const char *area_name, count *counts)
     for (int k = 0; k < l->jobs; k++) {
         worker[k] = fork();
         if (worker[k] == 0) {
+            signal(SIGINT, SIG_DFL);
+            signal(SIGTERM, SIG_DFL);
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             exit(run_worker(l, k, area_name, counts));
         }
@@ -113,7 +135,7 @@ static bool run_workers(lab *l, const char *area_name, count *counts)
     return good;
 }
 
-static bool print_table(const lab *l, const char *area_name, const count *counts)
+static bool print_table(const char *area_name, const count *counts)
 {
     bool good = true;
     printf("\n| area | tried | failed | command |\n|---|---:|---:|---|\n");
@@ -123,19 +145,7 @@ static bool print_table(const lab *l, const char *area_name, const count *counts
                (long)counts[a].failed, areas[a].name);
         good = good && counts[a].failed == 0 && counts[a].tried > 0;
     }
-    (void)l;
     return good;
-}
-
-static char scratch[64]; /* removed in the end */
-static pid_t first_process;
-
-static void remove_scratch(void)
-{
-    if (!scratch[0] || getpid() != first_process) return;
-    tree nothing = {0};
-    tree_write(&nothing, scratch);
-    rmdir(scratch);
 }
 
 static void make_scratch(lab *l)
@@ -148,9 +158,15 @@ static void make_scratch(lab *l)
     atexit(remove_scratch);
 }
 
+/* A test that is stopped leaves nothing, either. */
 static void on_signal(int number)
 {
-    exit(128 + number); /* a test that is stopped; what it left is removed */
+    for (int k = 0; k < MAX_JOBS && worker[k] > 0; k++) {
+        kill(worker[k], SIGKILL);
+        waitpid(worker[k], NULL, 0);
+    }
+    remove_scratch();
+    _exit(128 + number);
 }
 
 static void read_arguments(lab *l, int argc, char **argv, const char **area_name)
@@ -161,7 +177,7 @@ static void read_arguments(lab *l, int argc, char **argv, const char **area_name
         if (strcmp(argv[at], "--jobs") == 0 && at + 1 < argc) l->jobs = atoi(argv[++at]);
         if (strcmp(argv[at], "--show") == 0 && at + 1 < argc) l->show = atol(argv[++at]);
     }
-    if (argc - at < 2 || l->jobs < 1 || l->jobs > 64) {
+    if (argc - at < 2 || l->jobs < 1 || l->jobs > MAX_JOBS) {
         fprintf(stderr, "use: torture [--quick] [--jobs N] [--show N] CROSSWISE PRELOAD.so [AREA "
                         "[COMMAND [CASE]]]\n");
         exit(2);
@@ -198,6 +214,6 @@ int main(int argc, char **argv)
         return 77;
     }
     bool good = run_workers(&l, area_name, counts);
-    good = print_table(&l, area_name, counts) && good;
+    good = print_table(area_name, counts) && good;
     return good ? 0 : 1;
 }
