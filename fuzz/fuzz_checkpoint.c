@@ -17,10 +17,9 @@ static void prepare(void)
     static const char *const adam[N_KINDS] = {"dense", "deferred"};
     cw_context *ctx = open_context();
     cw_model *model;
-    place file = scratch("checkpoint");
-
     data_set = make_dataset(ctx);
     for (int k = 0; k < N_KINDS; k++) {
+        place file = fresh("checkpoint");
         options[k] = training_options(ctx);
         must_work(ctx, cw_options_set(ctx, options[k], "adam", adam[k]));
         must_work(ctx, cw_options_set(ctx, options[k], "checkpoint", file.path));

@@ -179,7 +179,7 @@ static cw_status report(cw_context *ctx, const json_t *page)
     cw_status status;
     size_t index;
     json_t *section;
-    place html = scratch("page.html");
+    place html = fresh("page.html");
     CW_TRY(cwi_page_check(ctx, page));
     CW_TRY(cwi_page_write(ctx, page, html.path));
     check_file(html.path);

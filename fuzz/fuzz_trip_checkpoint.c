@@ -82,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!data_set) prepare();
     cw_options *with = options[take_byte(&t) % N_KINDS];
+    (void)fresh("state");
     must_work(ctx, cw_options_set(ctx, with, "resume", "off"));
     must_work(ctx, cwi_trainer_create(ctx, data_set, with, &made));
     make_state(&t, made);

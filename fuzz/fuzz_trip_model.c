@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cw_context *ctx = open_context();
     tape t = {data, size};
-    place path = scratch("model.safetensors");
+    place path = fresh("model.safetensors");
     cw_model *read;
 
     cw_model *model = make(ctx, &t);

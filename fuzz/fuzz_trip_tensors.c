@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cw_context *ctx = open_context();
     tape t = {data, size};
-    place path = scratch("tensors");
+    place path = fresh("tensors");
     cwi_tensorfile got;
     sample *s = calloc(1, sizeof *s);
 

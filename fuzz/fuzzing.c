@@ -45,9 +45,14 @@ static int remove_entry(const char *path, const struct stat *about, int kind, st
     return remove(path);
 }
 
+static void remove_all(const char *path)
+{
+    (void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static void remove_folder(void)
 {
-    (void)nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_all(folder);
 }
 
 /* In memory where there is such a place. */
@@ -73,7 +78,7 @@ place scratch(const char *name)
 place fresh(const char *name)
 {
     place p = scratch(name);
-    (void)unlink(p.path);
+    remove_all(p.path);
     return p;
 }
 

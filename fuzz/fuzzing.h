@@ -40,7 +40,7 @@ typedef struct place {
 
 /* A name in the scratch folder of this process, which goes when the process ends. */
 place scratch(const char *name);
-place fresh(const char *name); /* no file of that name is there */
+place fresh(const char *name); /* there is nothing of that name */
 
 bytes read_bytes(const char *path);
 void write_bytes(const char *path, bytes b);
