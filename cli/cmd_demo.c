@@ -1,6 +1,8 @@
 /* cmd_demo.c - crosswise demo */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,10 +358,25 @@ static bool is_empty(const char *path)
     return count <= 2;
 }
 
+/* Bring the name of a new folder to the disk, like what will be in it. */
+static void sync_parent(const char *path)
+{
+    char *copy = strdup(path);
+    int parent = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (parent >= 0) {
+        (void)fsync(parent);
+        close(parent);
+    }
+    free(copy);
+}
+
 static int make_folder(const char *path, bool force)
 {
     struct stat info;
-    if (mkdir(path, 0777) == 0) return -1;
+    if (mkdir(path, 0777) == 0) {
+        sync_parent(path);
+        return -1;
+    }
     if (errno != EEXIST || stat(path, &info) != 0) {
         fprintf(stderr, "crosswise: cannot create folder %s: %s\n", path, strerror(errno));
         return CLI_FAILED;

@@ -98,6 +98,9 @@ cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder); /* always free
 /* A message about the failure names the final place.  NULL is fine. */
 void cwi_folder_abort(cw_context *ctx, cwi_folder *folder);
 
+/* Make a folder that is filled file by file, unless it is there. */
+cw_status cwi_folder_make(cw_context *ctx, const char *path);
+
 /* May such a folder be made here?  What begin asks, before the long work starts. */
 cw_status cwi_folder_check(cw_context *ctx, const char *path, bool replace,
                            const cwi_folder_kind *kind);

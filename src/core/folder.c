@@ -43,12 +43,13 @@ static bool is_ours(const walk *w, const char *prefix, const char *name, bool is
     return used > 0 && (size_t)used < sizeof path && w->kind->owns(path);
 }
 
-static void walk_entry(walk *w, int folder, const char *prefix, const char *name)
+/* Says whether it is gone now. */
+static bool walk_entry(walk *w, int folder, const char *prefix, const char *name)
 {
     struct stat info;
     char path[PATH_BYTES];
     int inner = -1;
-    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return; /* gone meanwhile */
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return false; /* gone meanwhile */
     bool is_folder = S_ISDIR(info.st_mode);
     bool good = (is_folder || S_ISREG(info.st_mode)) && is_ours(w, prefix, name, is_folder);
     if (good && is_folder) {
@@ -57,21 +58,35 @@ static void walk_entry(walk *w, int folder, const char *prefix, const char *name
     }
     snprintf(path, sizeof path, "%s%s%s", prefix, name, is_folder ? "/" : "");
     if (good && is_folder) walk_folder(w, inner, path);
-    if (good && w->removes) (void)unlinkat(folder, name, is_folder ? AT_REMOVEDIR : 0);
     if (!good && !w->foreign[0]) memcpy(w->foreign, path, sizeof path);
+    return good && w->removes && unlinkat(folder, name, is_folder ? AT_REMOVEDIR : 0) == 0;
+}
+
+/* One pass over the names, of which some may be passed over while others go.  No memory is asked
+ * for: what is half made is also removed when there is none.  Says whether something went. */
+static bool walk_once(walk *w, int folder, const char *prefix)
+{
+    _Alignas(struct dirent64) char entries[4096];
+    bool any = false;
+    ssize_t got = lseek(folder, 0, SEEK_SET) == 0 ? 1 : 0;
+    while (got > 0) {
+        CWI_AGAIN(got, getdents64(folder, entries, sizeof entries));
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            at += entry->d_reclen;
+            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+                any |= walk_entry(w, folder, prefix, entry->d_name);
+        }
+    }
+    return any;
 }
 
 /* folder is closed. */
 static void walk_folder(walk *w, int folder, const char *prefix)
 {
-    DIR *entries = fdopendir(folder);
-    struct dirent *entry;
-    if (!entries) close(folder);
-    if (!entries) return;
-    while ((entry = readdir(entries)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            walk_entry(w, folder, prefix, entry->d_name);
-    closedir(entries);
+    while (walk_once(w, folder, prefix)) {
+    }
+    close(folder);
 }
 
 /* Walk through `name` in the folder `parent`; when removing, the folder itself goes if it is empty
@@ -168,6 +183,19 @@ done:
 }
 
 /* ---- making ------------------------------------------------------------------ */
+
+cw_status cwi_folder_make(cw_context *ctx, const char *path)
+{
+    int result;
+    CWI_AGAIN(result, mkdir(path, 0777));
+    if (result != 0 && !(errno == EEXIST && cwi_path_is_folder(path)))
+        return cwi_fail_errno(ctx, "create folder", path);
+    char *place = trim(ctx, path), *parent = place ? cwi_path_parent(ctx, place) : NULL;
+    cw_status status = parent ? cwi_folder_sync(ctx, parent) : CW_NO_MEMORY;
+    cwi_free(place);
+    cwi_free(parent);
+    return status;
+}
 
 static void folder_free(cwi_folder *folder)
 {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/json.h"
@@ -45,12 +44,6 @@ static cw_status check_place(cw_context *ctx, const cwi_runstore *store)
                     store->folder);
 }
 
-static cw_status make_folder(cw_context *ctx, const char *path)
-{
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && cwi_path_is_folder(path))) return CW_OK;
-    return cwi_fail_errno(ctx, "create folder", path);
-}
-
 static cw_status take_lock(cw_context *ctx, cwi_runstore *store)
 {
     char *path = cwi_runstore_path(ctx, store, "%s", lock_name);
@@ -74,7 +67,7 @@ static cw_status take_lock(cw_context *ctx, cwi_runstore *store)
 static cw_status make_inner_folder(cw_context *ctx, const cwi_runstore *store, const char *name)
 {
     char *path = cwi_runstore_path(ctx, store, "%s", name);
-    cw_status status = path ? make_folder(ctx, path) : CW_NO_MEMORY;
+    cw_status status = path ? cwi_folder_make(ctx, path) : CW_NO_MEMORY;
     cwi_free(path);
     return status;
 }
@@ -84,7 +77,7 @@ cw_status cwi_runstore_open(cw_context *ctx, const char *folder, cwi_runstore *o
     cw_status status;
     *out = (cwi_runstore){.folder = cwi_strdup(ctx, folder), .lock = -1};
     if (!out->folder) return CW_NO_MEMORY;
-    CW_TRY(make_folder(ctx, folder));
+    CW_TRY(cwi_folder_make(ctx, folder));
     CW_TRY(check_place(ctx, out));
     CW_TRY(take_lock(ctx, out));
     CW_TRY(make_inner_folder(ctx, out, "runs"));
