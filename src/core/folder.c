@@ -110,15 +110,17 @@ static void remove_tree(void *kind, int parent, const char *name)
 
 /* ---- may it be made here? --------------------------------------------------- */
 
+static bool owns_nothing(const char *path)
+{
+    (void)path;
+    return false;
+}
+
 static bool folder_is_empty(const char *path)
 {
-    DIR *entries = opendir(path);
-    struct dirent *entry;
-    bool empty = entries != NULL;
-    while (empty && (entry = readdir(entries)) != NULL)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (entries) closedir(entries);
-    return empty;
+    const cwi_folder_kind none = {.owns = owns_nothing};
+    walk w = {.kind = &none};
+    return walk_tree(&w, AT_FDCWD, path) == 0 && !w.foreign[0];
 }
 
 /* May this folder go?  Only one of our own kind, with nothing else in it. */
