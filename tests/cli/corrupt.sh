@@ -2,7 +2,7 @@
 # or exchanged.  Each time it must say which file is to blame, or print what it printed before; never crash,
 # hang, or print other figures without a word.  Every byte:
 #   CROSSWISE=build/gcc/crosswise CROSSWISE_TORTURE=1 bash -eu tests/cli/corrupt.sh
-positions=2 # flipped bytes of each file
+positions=1 # flipped bytes of each file
 if [ -n "${CROSSWISE_TORTURE:-}" ]; then
     positions=${POSITIONS:-1000000}
     CROSSWISE=$(realpath "$CROSSWISE")
