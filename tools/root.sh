@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # root.sh - a small Debian 12 in a folder, to try things in; check-bare and check-arch source it.
 # All of it lies under build/roots.  The packages come from $CROSSWISE_MIRROR, otherwise from where this
-# machine gets its own, otherwise from deb.debian.org.
+# machine gets its own, otherwise from where debootstrap looks by itself.
 roots=$PWD/build/roots
 
 # root_alone NAME "$@": run the calling script once more with mounts and processes of its own.  Both
@@ -30,19 +30,20 @@ root_mirror() {
     # shellcheck disable=SC2016 # these are names of apt-get
     [ -n "$found" ] || found=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' \
         2>/dev/null | sed -n 's/^bookworm //p' | head -n 1)
-    echo "${found:-http://deb.debian.org/debian}"
+    echo "$found"
 }
 
 # The bare system with git and make, kept as an archive for the next time.
 root_bootstrap() {
-    local base=$roots/base
+    local base=$roots/base mirror
+    mirror=$(root_mirror)
     exec 8>"$base.lock"
     flock 8
     [ ! -s "$base.tar" ] || return 0
     echo "setting up a bare Debian 12, once"
     rm -rf --one-file-system -- "$base"
     mkdir -p "$base"
-    if ! debootstrap --variant=minbase --include=git,make bookworm "$base" "$(root_mirror)" >"$base.log" 2>&1; then
+    if ! debootstrap --variant=minbase --include=git,make bookworm "$base" ${mirror:+"$mirror"} >"$base.log" 2>&1; then
         cat "$base.log"
         return 1
     fi
