@@ -89,8 +89,10 @@ multiply_tile(const vec *b, int32_t depth, int vecs, const float *a, int64_t row
 #pragma GCC unroll 16
     for (int i = 0; i < GEMM_ROWS; i++)
 #pragma GCC unroll 4
-        for (int v = 0; v < vecs; v++)
-            sum[i][v] = is_first ? (vec){0} : ((const vec_at *)(c + i * ldc))[v];
+        for (int v = 0; v < vecs; v++) {
+            sum[i][v] = (vec){0};
+            if (!is_first) sum[i][v] = ((const vec_at *)(c + i * ldc))[v];
+        }
     for (int32_t j = 0; j < depth; j++, a += column, b += vecs)
 #pragma GCC unroll 16
         for (int i = 0; i < GEMM_ROWS; i++)
