@@ -62,8 +62,17 @@ static char *plan_text(const cli_call *call)
 {
     json_t *plan = read_plan(call->inputs[0]), *datasets = json_array();
     char *text = NULL;
-    for (size_t k = 1; k < call->n_inputs; k++)
-        json_array_append_new(datasets, json_string(call->inputs[k]));
+    for (size_t k = 1; plan && k < call->n_inputs; k++) {
+        errno = 0;
+        if (json_array_append_new(datasets, json_string(call->inputs[k])) == 0) continue;
+        if (errno == ENOMEM)
+            fputs("crosswise: out of memory\n", stderr);
+        else
+            fprintf(stderr, "crosswise: %s cannot be in a plan: its name is not UTF-8\n",
+                    call->inputs[k]);
+        json_decref(plan);
+        plan = NULL;
+    }
     if (json_array_size(datasets) > 0) json_object_set(plan, "datasets", datasets);
     if (plan) text = cli_print_json(plan, JSON_REAL_PRECISION(17));
     json_decref(plan);

@@ -9,6 +9,8 @@
 
 #include "cli.h"
 
+enum { MAX_FILE = 16 << 20 }; /* bytes */
+
 static _Thread_local bool is_at_it;
 
 static void *allocate(size_t bytes)
@@ -36,11 +38,31 @@ json_t *cli_parse(const char *text)
     return root;
 }
 
+/* A file that must end within its bound, whatever it is. */
+typedef struct bounded {
+    FILE *file;
+    size_t left;
+} bounded;
+
+/* For Jansson, which takes -1 for a failure. */
+static size_t read_some(void *buffer, size_t size, void *data)
+{
+    bounded *b = data;
+    size_t got = fread(buffer, 1, size < b->left ? size : b->left, b->file);
+    b->left -= got;
+    return b->left == 0 || ferror(b->file) ? (size_t)-1 : got;
+}
+
 json_t *cli_parse_file(const char *path, json_error_t *error)
 {
+    bounded b = {fopen(path, "rb"), MAX_FILE};
+    if (!b.file) return NULL;
     is_at_it = true;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, error);
+    json_t *root = json_load_callback(read_some, &b, JSON_REJECT_DUPLICATES, error);
     is_at_it = false;
+    if (!root && b.left == 0)
+        snprintf(error->text, sizeof error->text, "a plan may have 16 MiB and no more");
+    fclose(b.file);
     return root;
 }
 

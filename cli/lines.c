@@ -21,7 +21,8 @@ typedef struct list {
 static int refuse(const char *name, const char *reason)
 {
     char line[CLI_LINE_BYTES];
-    fprintf(stderr, "crosswise: cannot read %s: %s\n", cli_one_line(name, line), reason);
+    fprintf(stderr, "crosswise: cannot read %s: %s\n", cli_one_line(name[0] ? name : "''", line),
+            reason);
     return CLI_FAILED;
 }
 
