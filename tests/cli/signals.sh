@@ -23,12 +23,19 @@ for signal in INT TERM HUP; do
     kill -KILL $process
     wait $process 2>/dev/null || true
 done
-# It is stopped while both arrive, so that it cannot end after the first.
+# It is stopped while both arrive, so that it cannot end after the first.  Which of them comes second,
+# and ends it before it can say anything, is for the system to choose.
 start --default-signal
 kill -STOP $process
+until grep -q '^State:.T' "/proc/$process/status"; do sleep 0.01; done
 kill -INT $process
 kill -TERM $process
 kill -CONT $process
-wait $process || echo "two: exit code $?"
+code=0
+wait $process || code=$?
+case $code in
+130 | 143) echo "two: ended at once" ;;
+*) echo "two: exit code $code" ;;
+esac
 cat message
 ls
