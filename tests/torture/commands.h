@@ -14,6 +14,7 @@ typedef struct command {
     const char *rival; /* what another process wants in the same place; NULL: the same */
     const char *whole; /* a folder that is old or new as a whole */
     const char *pair;  /* MODEL and record of the same run: PAIR.safetensors, PAIR.run.json */
+    bool has_plugins;  /* librsvg may be loaded; then memory is not for it */
     long most;         /* cases of an area, evenly chosen, for a slow command; 0: all */
 } command;
 

@@ -37,6 +37,7 @@ outcome run_words(const lab *l, const char *words, order o)
     o.root = l->root;
     o.argv = split(l, words, &parts);
     o.seconds = TIMEOUT_S;
+    o.page.has_plugins = l->s && l->s->c->has_plugins;
     outcome r = trace_run(&o);
     if (l->only_case) /* somebody wants to know */
         printf("crosswise %s\nexit code %d, signal %d\n%s%s", words, r.code, r.signal, r.out,
@@ -102,6 +103,7 @@ const char *or_else(const char *words, const char *otherwise)
 void set_up(lab *l, subject *s, const command *c)
 {
     *s = (subject){.c = c};
+    l->s = s;
     tree t = part_of_world(l, c->uses);
     tree_write(&t, l->root);
     tree_free(&t);
@@ -114,7 +116,6 @@ void set_up(lab *l, subject *s, const command *c)
     if (s->usual.code != 0) die("'%s' fails by itself: %s", c->words, s->usual.err);
     s->end = tree_read(l->root);
     tree_write(&s->start, l->root);
-    l->s = s;
 }
 
 void tear_down(subject *s)
