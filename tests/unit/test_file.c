@@ -258,6 +258,14 @@ static void a_long_path_does_not_hide_the_reason(void **state)
     assert_string_equal(cw_context_error(f->l.ctx), "cannot read '': No such file or directory");
 }
 
+static void a_call_without_memory_is_not_blamed_on_the_file(void **state)
+{
+    workshop *f = *state;
+    errno = ENOMEM;
+    assert_int_equal(cwi_fail_errno(f->l.ctx, "read", f->path), CW_NO_MEMORY);
+    assert_string_equal(cw_context_error(f->l.ctx), "out of memory");
+}
+
 /* ---- files under construction ---------------------------------------------- */
 
 /* What nobody holds, and names that are not ours. */
@@ -603,6 +611,7 @@ int main(void)
         CASE(a_long_path_does_not_hide_the_reason),
         CASE(only_a_plain_file_is_replaced),
         CASE(a_file_of_another_kind_is_replaced_only_when_asked),
+        CASE(a_call_without_memory_is_not_blamed_on_the_file),
         CASE(a_published_file_replaces_the_old_one),
         CASE(the_longest_name_can_be_written),
         CASE(an_abandoned_file_leaves_nothing),
