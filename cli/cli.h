@@ -121,7 +121,8 @@ void cli_free_lines(cli_lines *lines); /* a zeroed one is fine */
 
 /* ---- json.c ----------------------------------------------------------------- */
 
-void cli_init_json(void); /* before any other use of JSON */
+void cli_init_json(void);    /* before any other use of JSON */
+bool cli_lacks_memory(void); /* has a JSON value found no memory? */
 
 /* JSON that the library has made, as a new value, without what signs it. */
 json_t *cli_parse(const char *text);

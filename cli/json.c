@@ -4,6 +4,7 @@
  * Without memory Jansson loses bytes of what it reads or prints and may even leave its buffers.
  * While it is at it, the command therefore ends where an allocation fails.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,14 +13,21 @@
 enum { MAX_FILE = 16 << 20 }; /* bytes */
 
 static _Thread_local bool is_at_it;
+static atomic_bool lacks_memory; /* a value that was to be printed or kept is not whole */
 
 static void *allocate(size_t bytes)
 {
     void *block = malloc(bytes);
+    if (!block) lacks_memory = true;
     if (block || !is_at_it) return block;
     fflush(stdout);
     fputs("crosswise: out of memory\n", stderr);
     _exit(CLI_FAILED);
+}
+
+bool cli_lacks_memory(void)
+{
+    return lacks_memory;
 }
 
 void cli_init_json(void)

@@ -84,15 +84,21 @@ char *cwi_path_join(cw_context *ctx, const char *folder, const char *name)
     return cwi_format(ctx, has_slash ? "%s%s" : "%s/%s", folder, name);
 }
 
+/* What cannot be looked at may well be there: whoever opens it then learns why not. */
+static bool is_absent(void)
+{
+    return errno == ENOENT || errno == ENOTDIR;
+}
+
 bool cwi_path_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    return access(path, F_OK) == 0 || !is_absent();
 }
 
 bool cwi_path_is_folder(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return stat(path, &info) == 0 ? S_ISDIR(info.st_mode) : !is_absent();
 }
 
 /* ---- places --------------------------------------------------------------- */
@@ -102,6 +108,8 @@ static cw_status check_plain(cw_context *ctx, const char *path, int64_t *size)
 {
     struct stat info;
     *size = -1;
+    if (cwi_path_base(path)[0] == '\0')
+        return cwi_fail(ctx, CW_BAD_ARG, "'%s' is no name for a file", path);
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? CW_OK : cwi_fail_errno(ctx, "create", path);
     *size = info.st_size;
@@ -113,14 +121,16 @@ static cw_status check_plain(cw_context *ctx, const char *path, int64_t *size)
 static ssize_t read_start(const char *path, char start[CWI_FILE_START])
 {
     struct stat info;
-    ssize_t got = -1;
+    ssize_t used = 0, got = -1;
     int file;
     CWI_AGAIN(file, open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (file < 0) return -1;
-    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode))
-        CWI_AGAIN(got, pread(file, start, CWI_FILE_START, 0));
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode)) do { /* a read may be short */
+            CWI_AGAIN(got, pread(file, start + used, (size_t)(CWI_FILE_START - used), used));
+            if (got > 0) used += got;
+        } while (got > 0 && used < CWI_FILE_START);
     close(file);
-    return got;
+    return got < 0 ? -1 : used;
 }
 
 cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind *kind, bool replace)
@@ -132,7 +142,8 @@ cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind 
     if (size < 0) return cwi_path_check_parent(ctx, "create", path);
     if (size == 0 || (replace && kind->can_force)) return CW_OK;
     ssize_t got = read_start(path, start);
-    if (got >= 0 && kind->is_ours(start, (size_t)got)) return CW_OK;
+    if (got < 0) return cwi_fail_errno(ctx, "read", path);
+    if (kind->is_ours(start, (size_t)got)) return CW_OK;
     return cwi_fail(ctx, CW_IO, "%s exists and is no %s of crosswise; %s", path, kind->noun,
                     kind->can_force ? "only train --force replaces it" : "it is not replaced");
 }
@@ -274,20 +285,22 @@ cw_status cwi_writer_end(cw_context *ctx, cwi_writer *writer, cw_status status)
 
 /* ---- two files that belong together ------------------------------------------ */
 
-/* Others that publish a pair in this folder wait, so that two pairs do not mix.  Whoever holds the
- * lock for other reasons is not waited for: it is better to go on than to lose the work. */
-static int lock_folder(const char *path)
+/* Others that publish a pair in this folder wait, so that two pairs do not mix; one that cannot be
+ * had in seconds is an error.  Where locks cannot be had at all there is nothing to wait for. */
+static cw_status lock_folder(cw_context *ctx, const char *path, const char *file, int *folder)
 {
-    enum { ATTEMPTS = 100 };
+    enum { ATTEMPTS = 300 };
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    int folder, result = -1;
-    CWI_AGAIN(folder, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (int k = 0; folder >= 0 && k < ATTEMPTS; k++) {
-        CWI_AGAIN(result, flock(folder, LOCK_EX | LOCK_NB));
-        if (result == 0 || errno != EWOULDBLOCK) break;
+    int result;
+    CWI_AGAIN(*folder, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (*folder < 0) return cwi_fail_errno(ctx, "read folder", path);
+    for (int k = 0; k < ATTEMPTS; k++) {
+        CWI_AGAIN(result, flock(*folder, LOCK_EX | LOCK_NB));
+        if (result == 0 || errno != EWOULDBLOCK) return CW_OK;
         (void)nanosleep(&pause, NULL);
     }
-    return folder;
+    return cwi_fail(ctx, CW_IO, "cannot create %s: another process holds the lock of its folder",
+                    file);
 }
 
 /* Move an old file away to a name of work, where it is left over should we be killed; NULL when
@@ -340,7 +353,7 @@ cw_status cwi_writer_close_pair(cw_context *ctx, cwi_writer *writer, cwi_writer 
     if (!parent) CW_TRY(CW_NO_MEMORY);
     CW_TRY(cwi_writer_finish(ctx, writer, NULL));
     CW_TRY(cwi_writer_finish(ctx, second, NULL));
-    lock = lock_folder(parent);
+    CW_TRY(lock_folder(ctx, parent, writer->path, &lock));
     CW_TRY(publish_pair(ctx, parent, writer, second));
 done:
     if (lock >= 0) close(lock);

@@ -1,7 +1,6 @@
 # with little memory or without threads every command works, with fewer threads, or says what it
 # lacks: none hangs or crashes
 (ulimit -v 500000 && crosswise --version) >/dev/null 2>&1 || { echo "this build needs more address space than a limit leaves"; exit 77; }
-export OPENBLAS_NUM_THREADS=1 # a BLAS that is linked would start its own before main
 crosswise simulate --users 100 --items 50 --relevant 0.5 --popularity 0.5 --quiet --out set
 crosswise train set --epochs 2 --quiet --out model.safetensors
 cat >plan.json <<'END'
@@ -28,7 +27,8 @@ all() {
     limited "$1" prepare set/train.csv --core 1 --out new --force
     limited "$1" skew set --theta 0.5 --force
     limited "$1" train set --epochs 1
-    limited "$1" train set --backbone lightgcn --epochs 1
+    for backbone in lightgcn ngcf neumf; do limited "$1" train set --backbone $backbone --epochs 1; done
+    limited "$1" train set --method mult-vae --epochs 1
     limited "$1" evaluate set model.safetensors
     limited "$1" recommend model.safetensors --all
     limited "$1" info model.safetensors

@@ -180,9 +180,8 @@ static bool install_filter(void)
 
 static _Noreturn void become(const order *o)
 {
-    char *environment[] = {
-        preload_setting,          "LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin", "HOME=/nonexistent",
-        "OPENBLAS_NUM_THREADS=1", NULL};
+    char *environment[] = {preload_setting,      "LC_ALL=C",          "TZ=UTC",
+                           "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL};
     int none = open("/dev/null", O_RDONLY);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (chdir(o->root) != 0 || dup2(none, 0) < 0 || dup2(out_file[depth - 1], 1) < 0 ||

@@ -373,16 +373,27 @@ static void a_pair_that_fails_leaves_the_old_one(void **state)
     assert_string_equal(names_in(f->folder), "set tells ");
 }
 
-/* A lock that is held for other reasons does not keep the work from its place for long. */
-static void a_locked_folder_is_not_waited_for(void **state)
+/* A pair that another process might be in the middle of is never mixed with ours. */
+static void a_locked_folder_is_refused_in_the_end(void **state)
 {
     workshop *f = *state;
     int folder = open(f->folder, O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(folder, LOCK_EX), 0);
     cwi_writer *one = write_new(f, "set", "new"), *two = write_new(f, "tells", "new");
-    assert_int_equal(cwi_writer_close_pair(f->l.ctx, one, two), CW_OK);
-    assert_string_equal(read_text(f->folder, "tells"), "new");
+    assert_int_equal(cwi_writer_close_pair(f->l.ctx, one, two), CW_IO);
+    assert_non_null(strstr(f->l.ctx->error, "another process holds the lock"));
+    assert_string_equal(names_in(f->folder), "");
     close(folder);
+}
+
+static void a_file_has_a_name(void **state)
+{
+    static const cwi_file_kind any = {.noun = "thing"};
+    workshop *f = *state;
+    assert_int_equal(cwi_file_check(f->l.ctx, "", &any, false), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(f->l.ctx), "'' is no name for a file");
+    cwi_begin(f->l.ctx);
+    assert_int_equal(cwi_file_check(f->l.ctx, "new/", &any, false), CW_BAD_ARG);
 }
 
 /* ---- folders under construction -------------------------------------------- */
@@ -618,7 +629,8 @@ int main(void)
         CASE(two_writers_of_one_file_do_not_meet),
         CASE(a_pair_is_published_together),
         CASE(a_pair_that_fails_leaves_the_old_one),
-        CASE(a_locked_folder_is_not_waited_for),
+        CASE(a_locked_folder_is_refused_in_the_end),
+        CASE(a_file_has_a_name),
         CASE(a_folder_appears_when_committed),
         CASE(an_aborted_folder_leaves_nothing),
         CASE(the_message_of_an_aborted_folder_names_its_place),

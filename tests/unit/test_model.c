@@ -154,7 +154,7 @@ static void a_foreign_file_is_no_place_for_a_model_or_record(void **state)
     assert_int_equal(cw_model_save(ctx, p->model, record), CW_IO);
     assert_non_null(strstr(ctx->error, "is no model of crosswise"));
     assert_int_equal(load_bytes(record, bytes), 11);
-    assert_int_equal(cw_model_save_run(ctx, p->model, p->path, "{", record, true), CW_BAD_ARG);
+    assert_int_equal(cw_model_save_run(ctx, p->model, p->path, "{", record, true), CW_BAD_DATA);
     assert_int_equal(load_bytes(record, bytes), 11);
     assert_int_not_equal(access(p->path, F_OK), 0);
     assert_int_equal(cw_model_save_run(ctx, p->model, p->path, run_text, record, true), CW_OK);
