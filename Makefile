@@ -55,9 +55,12 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
 
 .PHONY: torture
-torture: deps-check ## disturb every command at every place, about 15 minutes; AREA=kills for a part
-	@$(call build,release)
-	@build/release/tests/torture/torture build/release/crosswise build/release/tests/torture/torture_preload.so $(AREA)
+torture: deps-check ## disturb every command at every place, in about 25 minutes; AREA=kills for a part
+	@$(call build,gcc)
+	@code=0; build/gcc/tests/torture/torture build/gcc/crosswise build/gcc/tests/torture/torture_preload.so \
+	    $(AREA) || code=1; \
+	[ -n "$(AREA)" ] || CROSSWISE=build/gcc/crosswise CROSSWISE_TORTURE=1 POSITIONS=60 \
+	    bash -eu tests/cli/corrupt.sh || code=1; exit $$code
 
 .PHONY: install
 install: release ## install under PREFIX (/usr/local), staged in DESTDIR

@@ -7,6 +7,7 @@ if [ -n "${CROSSWISE_TORTURE:-}" ]; then
     positions=${POSITIONS:-1000000}
     CROSSWISE=$(realpath "$CROSSWISE")
     cd "$(mktemp -d)" || exit 1
+    trap 'rm -rf "$PWD"' EXIT
 fi
 run() { timeout 60 "$CROSSWISE" "$@" --threads 1; }
 
