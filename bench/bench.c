@@ -6,6 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef BENCH_BLAS
+#include <cblas.h>
+#endif
+
 #include "backend/gemm.h"
 #include "core/mem.h"
 #include "core/pool.h"
@@ -123,6 +127,24 @@ done:
     return status;
 }
 
+/* A BLAS is the measure where there is one, otherwise the product of our own. */
+#ifdef BENCH_BLAS
+static cw_status multiply(bench *b, const float *a, float *c)
+{
+    const int side = GEMM_SIDE;
+    openblas_set_num_threads(cw_context_threads(b->ctx));
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_ROWS, side, side, 1, a, side, a,
+                side, 0, c, side);
+    return CW_OK;
+}
+#else
+static cw_status multiply(bench *b, const float *a, float *c)
+{
+    const int32_t side = GEMM_SIDE;
+    return cwi_gemm(b->ctx, GEMM_ROWS, side, side, a, side, false, a, side, 0, c, side);
+}
+#endif
+
 static cw_status measure_gemm(bench *b)
 {
     cw_status status = CW_NO_MEMORY;
@@ -133,9 +155,7 @@ static cw_status measure_gemm(bench *b)
     if (!a || !c) goto done;
     status = CW_OK;
     for (int64_t k = 0; k < (int64_t)GEMM_ROWS * side; k++) a[k] = (float)(k % 7) - 3;
-    BENCH_BEST(best, MACHINE_RUNS,
-               if (status == CW_OK) status =
-                   cwi_gemm(b->ctx, GEMM_ROWS, side, side, a, side, false, a, side, 0, c, side));
+    BENCH_BEST(best, MACHINE_RUNS, if (status == CW_OK) status = multiply(b, a, c));
     b->gemm_speed = fmax(b->gemm_speed, operations / best);
 done:
     cwi_free(a);
