@@ -130,7 +130,7 @@ json_t *cli_parse(const char *text);
 /* A JSON file of the user's; NULL: *error says why. */
 json_t *cli_parse_file(const char *path, json_error_t *error);
 
-/* A value as text, to be freed. */
+/* A value as text, to be freed; NULL once any value has found no memory. */
 char *cli_print_json(const json_t *value, size_t flags);
 
 /* ---- table.c ---------------------------------------------------------------- */

@@ -63,11 +63,8 @@ static char *plan_text(const cli_call *call)
     json_t *plan = read_plan(call->inputs[0]), *datasets = json_array();
     char *text = NULL;
     for (size_t k = 1; plan && k < call->n_inputs; k++) {
-        errno = 0;
         if (json_array_append_new(datasets, json_string(call->inputs[k])) == 0) continue;
-        if (errno == ENOMEM)
-            fputs("crosswise: out of memory\n", stderr);
-        else
+        if (!cli_lacks_memory())
             fprintf(stderr, "crosswise: %s cannot be in a plan: its name is not UTF-8\n",
                     call->inputs[k]);
         json_decref(plan);
@@ -229,7 +226,7 @@ static int experiment(job *j, cw_status *status)
 {
     char *json = NULL, *plan = plan_text(j->call);
     int code = -1;
-    if (!plan) return CLI_FAILED;
+    if (!plan) return cli_lacks_memory() ? -1 : CLI_FAILED; /* cli_end says the former */
     *status =
         cw_experiment_run(j->call->ctx, plan, j->call->options[0], j->out ? j->out : "", &json);
     cli_clear_line();

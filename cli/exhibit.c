@@ -237,13 +237,14 @@ static json_t *curves_chart(const demo *d)
 json_t *demo_page(const demo *d, const char *story)
 {
     char *setting = demo_setting(d), whose[128];
+    if (!setting) return NULL;
     snprintf(whose, sizeof whose, "User %s has %d train rows and has not seen %d items.",
              d->user_id, (int)d->seen, (int)d->unseen);
     json_t *page = json_pack(
         "{s:s, s:s, s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}]}",
-        "title", "Does it recommend what people like, or what was popular?", "lead",
-        setting ? setting : "", "sections", "heading", "How good, how popular, how true", "text",
-        story, "table", comparison(d), "heading", "Who gets recommended", "text",
+        "title", "Does it recommend what people like, or what was popular?", "lead", setting,
+        "sections", "heading", "How good, how popular, how true", "text", story, "table",
+        comparison(d), "heading", "Who gets recommended", "text",
         "Items are in four groups that hold a quarter of the train rows each. A recommender that "
         "repeats what was popular recommends mostly from the last one. Models of the debiased "
         "split, 20 items for every user.",

@@ -77,7 +77,7 @@ json_t *cli_parse_file(const char *path, json_error_t *error)
 char *cli_print_json(const json_t *value, size_t flags)
 {
     is_at_it = true;
-    char *text = json_dumps(value, flags | JSON_ENCODE_ANY);
+    char *text = lacks_memory ? NULL : json_dumps(value, flags | JSON_ENCODE_ANY);
     is_at_it = false;
     return text;
 }

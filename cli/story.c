@@ -120,6 +120,15 @@ static void tell_moral(FILE *out, const demo *d)
                 truth_usual == truth ? ", whichever split it trains on" : "");
 }
 
+/* The text that was written, unless some of it found no memory. */
+static char *finish(FILE *out, char **text)
+{
+    bool is_whole = !ferror(out);
+    if (fclose(out) == 0 && is_whole) return *text;
+    free(*text);
+    return NULL;
+}
+
 char *demo_story(const demo *d)
 {
     char *text = NULL;
@@ -130,9 +139,7 @@ char *demo_story(const demo *d)
     tell_truth(out, d);
     tell_popularity(out, d);
     tell_moral(out, d);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return finish(out, &text);
 }
 
 char *demo_setting(const demo *d)
@@ -155,7 +162,5 @@ char *demo_setting(const demo *d)
             cli_thousands(cw_dataset_users(data), users),
             cli_thousands(cw_dataset_items(data), items), cli_thousands(count, rows),
             100 * d->top_share);
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return finish(out, &text);
 }

@@ -271,8 +271,9 @@ static bool describe(const job *j, pid_t thread, const kind *k, const uint64_t *
 {
     *c = (call){0};
     snprintf(c->name, sizeof c->name, "%s", k->name);
-    if (k->traits & GETRANDOM) { /* malloc asks for some without waiting; that is not ours */
-        if (args[2] != 0) return false;
+    /* Ours are 64 bits.  malloc asks without waiting, and arc4random ends the program by design. */
+    if (k->traits & GETRANDOM) {
+        if (args[2] != 0 || args[1] != sizeof(uint64_t)) return false;
     } else if (!name_place(j, thread, k, args, c)) {
         return false;
     }
