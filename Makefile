@@ -55,7 +55,7 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
 
 .PHONY: torture
-torture: deps-check ## disturb every command at every place, in about 25 minutes; AREA=kills for a part
+torture: deps-check ## disturb every command at every place, in about half an hour; AREA=kills for a part
 	@$(call build,gcc)
 	@code=0; build/gcc/tests/torture/torture build/gcc/crosswise build/gcc/tests/torture/torture_preload.so \
 	    $(AREA) || code=1; \

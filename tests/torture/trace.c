@@ -271,9 +271,8 @@ static bool describe(const job *j, pid_t thread, const kind *k, const uint64_t *
 {
     *c = (call){0};
     snprintf(c->name, sizeof c->name, "%s", k->name);
-    /* Ours are 64 bits.  malloc asks without waiting, and arc4random ends the program by design. */
-    if (k->traits & GETRANDOM) {
-        if (args[2] != 0 || args[1] != sizeof(uint64_t)) return false;
+    if (k->traits & GETRANDOM) { /* malloc asks for some without waiting; that is not ours */
+        if (args[2] != 0) return false;
     } else if (!name_place(j, thread, k, args, c)) {
         return false;
     }
@@ -284,7 +283,8 @@ static bool describe(const job *j, pid_t thread, const kind *k, const uint64_t *
     c->creates = k->traits & CREATES || flags & O_CREAT;
     c->changes = c->creates || k->traits & (CHANGES | WRITES) || flags & O_TRUNC;
     c->is_stderr = strcmp(c->path, "<2>") == 0;
-    c->can = 1u << FAULT_EIO | 1u << FAULT_KILL | 1u << FAULT_HOOK;
+    c->can = 1u << FAULT_KILL | 1u << FAULT_HOOK;
+    if (!(k->traits & GETRANDOM)) c->can |= 1u << FAULT_EIO; /* which the kernel never says of it */
     if (c->changes) c->can |= 1u << FAULT_ENOSPC;
     if (k->traits & WAITS) c->can |= 1u << FAULT_EINTR;
     if (k->traits & (READS | WRITES) && args[2] > 1 && k->traits & WAITS)
