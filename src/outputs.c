@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "core/work.h"
 #include "model/modelfile.h"
 #include "prepare/store.h"
@@ -55,15 +56,10 @@ static cw_status place_open(cw_context *ctx, const char *path, place *out)
     return CW_OK;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool is_same_place(const place *a, const place *b)
 {
-    if (a->exists && b->exists && is_same(&a->self, &b->self)) return true;
-    return a->has_around && b->has_around && is_same(&a->around, &b->around) &&
+    if (a->exists && b->exists && cwi_is_same_file(&a->self, &b->self)) return true;
+    return a->has_around && b->has_around && cwi_is_same_file(&a->around, &b->around) &&
            strcmp(a->base, b->base) == 0;
 }
 
@@ -77,9 +73,9 @@ static bool is_dataset_file(const char *inner, const char *base)
     int length = snprintf(path, sizeof path, "%s%s", inner, base);
     if (length < 0 || (size_t)length >= sizeof path) return false;
     for (size_t k = 0; k < sizeof endings / sizeof endings[0]; k++) {
-        size_t tail = strlen(endings[k]);
-        if ((size_t)length > tail && strcmp(path + (size_t)length - tail, endings[k]) == 0)
-            path[(size_t)length - tail] = '\0';
+        if (!cwi_ends_with(path, endings[k])) continue;
+        path[strlen(path) - strlen(endings[k])] = '\0';
+        break;
     }
     return cwi_dataset_kind.owns(path);
 }
@@ -95,10 +91,10 @@ static bool is_in_folder(const place *file, const place *folder, const char *inn
     DIR *entries = length > 0 && (size_t)length < sizeof path ? opendir(path) : NULL;
     if (!entries) return false;
     bool found = file->has_around && fstat(dirfd(entries), &info) == 0 &&
-                 is_same(&info, &file->around) && is_dataset_file(inner, file->base);
+                 cwi_is_same_file(&info, &file->around) && is_dataset_file(inner, file->base);
     while (file->exists && !found && (entry = readdir(entries)) != NULL)
         found = fstatat(dirfd(entries), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) &&
-                info.st_nlink > 1 && is_same(&info, &file->self);
+                info.st_nlink > 1 && cwi_is_same_file(&info, &file->self);
     closedir(entries);
     return found;
 }

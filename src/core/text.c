@@ -129,6 +129,12 @@ int cwi_word_index(const char *words, const char *text)
     }
 }
 
+bool cwi_ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
 bool cwi_is_file_name(const char *text)
 {
     return text[0] && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strchr(text, '/');

@@ -24,6 +24,9 @@ size_t cwi_print_real(double value, char out[CWI_NUMBER_BYTES]);
 /* Is text one of the words of "a|b|c"?  Its index, or -1. */
 int cwi_word_index(const char *words, const char *text);
 
+/* Does text end so, with something before it? */
+bool cwi_ends_with(const char *text, const char *ending);
+
 /* Does it name a file of a folder, and never one outside of it? */
 bool cwi_is_file_name(const char *text);
 

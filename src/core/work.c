@@ -110,7 +110,7 @@ static bool has_no_locks(int reason)
     return reason == EOPNOTSUPP || reason == ENOSYS || reason == EINVAL || reason == EBADF;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+bool cwi_is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -127,7 +127,7 @@ static int claim(const cwi_work *work, bool *lost)
     /* Where there are no locks, nobody takes work for left over either. */
     if (result != 0 && !has_no_locks(errno)) return -1;
     if (fstat(work->file, &ours) != 0) return -1;
-    *lost = lstat(work->path, &named) != 0 || !is_same(&ours, &named);
+    *lost = lstat(work->path, &named) != 0 || !cwi_is_same_file(&ours, &named);
     return 0;
 }
 
@@ -196,7 +196,8 @@ static void sweep_entry(int folder, const char *name, cwi_work_remove_fn remove,
     if (file < 0) return;
     CWI_AGAIN(result, flock(file, LOCK_EX | LOCK_NB));
     if (result == 0 && fstat(file, &info) == 0 &&
-        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && is_same(&info, &named)) {
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        cwi_is_same_file(&info, &named)) {
         if (S_ISREG(info.st_mode))
             (void)unlinkat(folder, name, 0);
         else if (S_ISDIR(info.st_mode))

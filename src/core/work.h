@@ -7,6 +7,8 @@
 #ifndef CWI_CORE_WORK_H
 #define CWI_CORE_WORK_H
 
+#include <sys/stat.h>
+
 #include "core/context.h"
 
 typedef struct cwi_work {
@@ -40,6 +42,9 @@ cw_status cwi_path_check_parent(cw_context *ctx, const char *what, const char *p
 
 /* Bring a folder's list of names to the disk, so that what it lists survives a power cut. */
 cw_status cwi_folder_sync(cw_context *ctx, const char *path);
+
+/* Are they the same file, whatever it is called? */
+bool cwi_is_same_file(const struct stat *a, const struct stat *b);
 
 /* What has this mode, in words: "a folder", "a link", "a device", ... */
 const char *cwi_mode_words(unsigned mode);

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/text.h"
 #include "core/work.h"
 
 static const char lock_name[] = "experiment.lock";
@@ -169,18 +170,12 @@ cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const c
     return cwi_writer_end(ctx, writer, status);
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-    return length > tail && strcmp(name + length - tail, ending) == 0;
-}
-
 /* We hold the folder's lock, so nothing in it can be alive. */
 static bool is_left_over(const char *name)
 {
     const char *base;
     size_t length;
-    return ends_with(name, ".checkpoint") || cwi_work_is_name(name, &base, &length);
+    return cwi_ends_with(name, ".checkpoint") || cwi_work_is_name(name, &base, &length);
 }
 
 void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
+#include "core/text.h"
 #include "model/modelfile.h"
 #include "prepare/npy.h"
 
@@ -133,12 +134,11 @@ static bool owns(const char *path)
 {
     static const char *const files[] = {"user_vectors.npy", "item_vectors.npy", "users.txt",
                                         "items.txt",        "model.json",       "params/"};
-    const char inner[] = "params/", ending[] = ".npy";
-    size_t length = strlen(path), head = sizeof inner - 1, tail = sizeof ending - 1;
+    static const char inner[] = "params/";
+    const size_t head = sizeof inner - 1;
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
         if (strcmp(path, files[k]) == 0) return true;
-    return strncmp(path, inner, head) == 0 && length > head + tail &&
-           strcmp(path + length - tail, ending) == 0;
+    return strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy");
 }
 
 const cwi_folder_kind cwi_export_kind = {"model.json", owns};

@@ -413,8 +413,7 @@ static bool is_skewed(const char *file)
     const size_t head = sizeof before - 1, tail = sizeof after - 1;
     size_t length = strlen(file);
     double theta;
-    return length > head + tail && strncmp(file, before, head) == 0 &&
-           strcmp(file + length - tail, after) == 0 &&
+    return strncmp(file, before, head) == 0 && cwi_ends_with(file + head, after) &&
            cwi_parse_real(file + head, length - head - tail, &theta);
 }
 

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "report/findings.h"
 #include "report/markup.h"
 #include "report/page.h"
@@ -153,7 +154,7 @@ static bool owns(const char *path)
     size_t digits = strspn(path, "0123456789"), length = strlen(path);
     if (digits < 2 || length < digits + 5 || path[digits] != '-' || strchr(path, '/')) return false;
     for (size_t k = 0; k < sizeof endings / sizeof endings[0]; k++)
-        if (strcmp(path + length - 4, endings[k]) == 0) return true;
+        if (cwi_ends_with(path, endings[k])) return true;
     return false;
 }
 
