@@ -11,7 +11,6 @@ static void move_row(cwi_batch *batch, float *score, int64_t from, int64_t to, i
     for (int32_t s = 0; s < slots; s++) {
         batch->user[to + s] = batch->user[from + s];
         batch->item[to + s] = batch->item[from + s];
-        if (batch->item_now) batch->item_place[to + s] = batch->item_place[from + s];
         score[to + s] = score[from + s];
     }
 }

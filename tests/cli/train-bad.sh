@@ -12,7 +12,7 @@ try set --metric recall
 try set --checkpoint-every soon
 try set --method cpr-rand --beta 2
 try set --method mult-vae --vae-sizes 200,much
-try set --method mult-vae --adam deferred
+try set --method mult-vae --optimizer adam-deferred
 try set --method mult-vae --keep 0
 try set --out no/such/folder/model.safetensors --epochs 1 --dim 4
 try set --resume

@@ -99,9 +99,9 @@ const command commands[] = {
      .pair = "m"},
     {.name = "train-longer",
      .uses = "sim",
-     .before = "train sim --method bpr --out m.safetensors --checkpoint state --adam deferred "
+     .before = "train sim --method bpr --out m.safetensors --checkpoint state --optimizer adam-deferred "
                "--checkpoint-end" TRAIN,
-     .words = "train sim --method bpr --out m.safetensors --checkpoint state --adam deferred "
+     .words = "train sim --method bpr --out m.safetensors --checkpoint state --optimizer adam-deferred "
               "--resume --checkpoint-end" TRAIN " --epochs 5",
      .pair = "m"},
     {.name = "train-log",

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/mem.h"
+#include "engine_check.h"
 #include "loss/loss.h"
 #include "model/model.h"
 #include "prepare/npy.h"
@@ -418,13 +419,13 @@ static double distance(const cw_model *a, const cw_model *b)
 static void deferred_adam_stays_close_to_dense(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[] = {"dense", "deferred", "lazy"};
+    static const char *const modes[] = {"adam", "adam-deferred", "adam-lazy"};
     cw_model *model[3];
     set(f, "batch", "16"); /* most rows are outside */
     set(f, "epochs", "1");
     set(f, "lr", "3e-4"); /* steps that are small against the vectors, as in practice */
     for (int m = 0; m < 3; m++) {
-        set(f, "adam", modes[m]);
+        set(f, "optimizer", modes[m]);
         model[m] = train(f);
     }
     double deferred = distance(model[0], model[1]), lazy = distance(model[0], model[2]);
@@ -565,9 +566,10 @@ static void a_treatment_file_is_the_second_set(void **state)
                      CW_OK);
     cwi_csr_sort(&in_file);
     assert_int_equal(cwi_trainer_step(t), CW_OK);
-    for (int64_t row = 0; row < cwi_batch_rows(&t->batch); row++) {
-        int32_t user = t->batch.user[2 * row], item = t->batch.item[2 * row];
-        bool treated = t->batch.mark[row] >= 2, liked = (int)t->batch.mark[row] % 2;
+    const cwi_batch *batch = batch_of(t);
+    for (int64_t row = 0; row < cwi_batch_rows(batch); row++) {
+        int32_t user = batch->user[2 * row], item = batch->item[2 * row];
+        bool treated = batch->mark[row] >= 2, liked = (int)batch->mark[row] % 2;
         if (treated) assert_int_equal(cwi_csr_has(&in_file, user, item), liked);
         if (!treated) assert_int_equal(cwi_training_has(&t->training, user, item), liked);
         held += !treated && liked && cwi_csr_has(&in_file, user, item);

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "core/smallest.h"
 #include "loss/loss.h"
-#include "optim/adam.h"
+#include "optim/optimizer.h"
 #include "registry/registry.h"
 #include "sample/select.h"
 #include "train/train.h"
@@ -33,7 +33,7 @@ static int set_up(void **state)
     assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "lr", "1e-3"), CW_OK);
-    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "adam", "dense"), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "optimizer", "adam"), CW_OK);
     assert_int_equal(cwi_training_create(s->l.ctx, 4, 4, &pairs, &s->training), CW_OK);
     s->shape = (cwi_shape){4, 4, &s->training.by_user, 1, 1};
     assert_int_equal(cwi_backbone_mf.declare(s->l.ctx, &s->shape, s->options, &s->params), CW_OK);
@@ -133,9 +133,8 @@ static void cpr_selection_gradient_and_step(void **state)
         {0.03610469888, -0.02707852416}, {0.03610469888, -0.01805234944},
         {-0.1126098432, 0.09899813412},  {0.04040044539, -0.05386726052}};
     float score[64], slope[64];
-    double margin[8], work[8], reg;
+    double margin[8], work[8];
     cwi_gradient gradient;
-    cwi_adam adam;
     add_candidates(&s->batch);
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     margins_of(&s->batch, score, margin);
@@ -149,18 +148,20 @@ static void cpr_selection_gradient_and_step(void **state)
     for (int64_t k = 0; k < 8; k++)
         for (int c = 0; c < 2; c++)
             near((double)gradient.rows[2 * k + c], gradient9[gradient.touched[k]][c], 1e-7);
-    /* lambda 0.01: reg 0.0020625; the step includes its gradient */
-    s->params.tensor[0].decay = 2 * 0.01f / 8;
-    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, (cwi_adam_room){0}, &adam),
-                     CW_OK);
-    assert_int_equal(cwi_adam_update(s->l.ctx, &adam, &s->params, &gradient, &reg), CW_OK);
-    near(reg, 0.0020625, 1e-9);
-    const float *theta = s->params.tensor[0].data;
+    /* lambda 0.01: the step includes its gradient */
+    float *theta = s->params.tensor[0].data, m[16] = {0}, v[16] = {0};
+    cwi_rates rates;
+    cwi_optimizer_adam.rates(s->options, 1, &rates);
+    rates.decay = 2 * 0.01f / 8;
+    for (int64_t k = 0; k < 8; k++) {
+        int64_t at = 2 * gradient.touched[k];
+        cwi_optimizer_adam.step(cwi_ops_best(), &rates, gradient.rows + 2 * k, 2, theta + at,
+                                (float *const[]){m + at, v + at});
+    }
     near((double)theta[2], -0.2990000086, 1e-7);
     near((double)theta[3], 0.4009999879, 1e-7);
     near((double)theta[14], 0.5990000075, 1e-7);
     near((double)theta[15], 0.1009999941, 1e-7);
-    cwi_adam_clear(&adam);
 }
 
 static void per_group_selection_keeps_shares(void **state)
@@ -281,7 +282,7 @@ static void adam_follows_the_tensorflow_form(void **state)
     const cwi_ops *ops = cwi_ops_best();
     for (int t = 1; t <= 3; t++) {
         double rate = 1e-3 * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t));
-        cwi_adam_step step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
+        cwi_rates step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
         near(rate, rate9[t - 1], 1e-12);
         ops->adam(&theta, &m, &v, &g[t - 1], 1, &step);
         near((double)theta, theta9[t - 1], 2e-7);
@@ -295,7 +296,7 @@ static void adam_follows_the_tensorflow_form(void **state)
     for (int t = 1; t <= 3; t++) {
         float tiny = t == 1 ? 1e-6f : 0;
         double rate = 1e-4 * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t));
-        cwi_adam_step step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
+        cwi_rates step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
         ops->adam(&theta, &m, &v, &tiny, 1, &step);
         near((double)theta, small9[t - 1], 2e-8);
     }

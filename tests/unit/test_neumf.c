@@ -504,11 +504,11 @@ static void layers_that_are_too_wide_are_refused(void **state)
 /* ---- whole runs ------------------------------------------------------------------ */
 
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *hidden,
-                       const char *adam)
+                       const char *optimizer)
 {
-    const char *const settings[][2] = {{"backbone", "neumf"}, {"hidden", hidden}, {"dim", "8"},
-                                       {"batch", "64"},       {"epochs", "2"},    {"beta", "2"},
-                                       {"eval-every", "1"},   {"adam", adam}};
+    const char *const settings[][2] = {
+        {"backbone", "neumf"}, {"hidden", hidden}, {"dim", "8"},        {"batch", "64"},
+        {"epochs", "2"},       {"beta", "2"},      {"eval-every", "1"}, {"optimizer", optimizer}};
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
@@ -534,7 +534,7 @@ static void same_bits_on_any_threads(void **state)
     cw_dataset *data = simulate(l.ctx);
     for (size_t c = 0; c < 2; c++) {
         for (int deferred = 0; deferred < 2; deferred++) {
-            const char *mode = deferred ? "deferred" : "dense";
+            const char *mode = deferred ? "adam-deferred" : "adam";
             assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
             cw_model *first = train(l.ctx, data, hidden[c], mode);
             for (int threads = 2; threads <= 3; threads++) {
@@ -564,7 +564,7 @@ static void models_recommend_but_not_from_a_history(void **state)
     int32_t given = 0;
     listener_init(&l);
     cw_dataset *data = simulate(l.ctx);
-    cw_model *model = train(l.ctx, data, "8,4", "dense");
+    cw_model *model = train(l.ctx, data, "8,4", "adam");
     const char *item = cwi_idmap_text(&model->items, 1), *user = cwi_idmap_text(&model->users, 1);
     assert_int_equal(cw_recommend(l.ctx, model, &user, 1, NULL, count_list, &given), CW_OK);
     assert_int_equal(cw_similar_items(l.ctx, model, item, NULL, count_list, &given), CW_OK);

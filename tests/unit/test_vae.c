@@ -638,8 +638,12 @@ static void options_without_a_use_are_refused(void **state)
         {"weight-reg", "0.1", "has --reg for all its weights"},
         {"reg-kind", "batch", "has no vectors of a batch to regularise"},
         {"reg-target", "final", "has no vectors after layers of a graph"},
-        {"adam", "deferred", "needs dense: a step reads all parameters"},
-        {"adam", "lazy", "needs dense: a step reads all parameters"},
+        {"optimizer", "adam-deferred",
+         "reads all parameters at every step and needs one that steps them all, such "
+         "as adam"},
+        {"optimizer", "adam-lazy",
+         "reads all parameters at every step and needs one that steps them all, such "
+         "as adam"},
         {"init", "normal", "has no table of vectors: its weights are Xavier"}};
     workshop *w = *state;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
