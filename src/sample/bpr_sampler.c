@@ -125,7 +125,6 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     int64_t rows = cwi_batch_gather(batch, 0, 2, ROWS_A_CHUNK, s->kept,
                                     cwi_pool_chunks(s->batch, ROWS_A_CHUNK));
     cwi_batch_fill(batch, 2, rows);
-    batch->is_paired = true;
     luck->slots[0] = 2;
     luck->attempts[0] += s->batch;
     luck->accepted[0] += rows;

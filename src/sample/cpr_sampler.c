@@ -273,7 +273,6 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     s->step = now->step;
     s->first_candidate = 0;
     batch->n_groups = s->n_groups;
-    batch->is_paired = true;
     batch->n_slots = 0;
     for (int g = 0; g < s->n_groups && status == CW_OK; g++) {
         s->k = s->k_of_group[g];

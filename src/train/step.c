@@ -8,14 +8,14 @@
 #include "train/train.h"
 
 /* The rows of group g, the first of which is row number `first` of the batch. */
-static cwi_rows rows_of(const cwi_trainer *t, int g, int64_t first)
+static cwi_loss_rows rows_of(const cwi_trainer *t, int g, int64_t first)
 {
     const cwi_group *group = &t->batch.group[g];
     int32_t heads = t->shape.heads;
-    return (cwi_rows){.score = t->score + group->first_slot * heads,
-                      .mark = t->batch.mark + first,
-                      .count = group->rows,
-                      .width = group->slots * heads};
+    return (cwi_loss_rows){.score = t->score + group->first_slot * heads,
+                           .mark = t->batch.mark + first,
+                           .count = group->rows,
+                           .width = group->slots * heads};
 }
 
 /* Keep the hardest rows of the batch, as many as the sampler says. */
@@ -26,7 +26,7 @@ static void select_rows(cwi_trainer *t)
     int64_t first = 0, keep = sampler->keep(t->sampler, &t->batch);
     if (keep == cwi_batch_rows(&t->batch)) return;
     for (int g = 0; g < t->batch.n_groups; g++) {
-        cwi_rows rows = rows_of(t, g, first);
+        cwi_loss_rows rows = rows_of(t, g, first);
         t->method->loss->margin(&rows, t->margin + first);
         first += rows.count;
     }
@@ -41,7 +41,7 @@ static double mass_of(const cwi_trainer *t, int g)
     double mass = 0;
     int64_t first = 0;
     for (int k = 0; k < t->batch.n_groups; k++) {
-        cwi_rows rows = rows_of(t, k, first);
+        cwi_loss_rows rows = rows_of(t, k, first);
         if (g < 0 || g == k)
             mass += loss->mass ? loss->mass(t->setting, &rows) : (double)rows.count;
         first += rows.count;
@@ -57,7 +57,7 @@ static double take_loss(cwi_trainer *t)
     double value = mass > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
     int64_t first = 0;
     for (int g = 0; g < t->batch.n_groups; g++) {
-        cwi_rows rows = rows_of(t, g, first);
+        cwi_loss_rows rows = rows_of(t, g, first);
         if (loss->by_group) mass = mass_of(t, g);
         if (rows.count > 0)
             value += loss->rows(t->setting, &rows, 1.0f / (float)mass,
@@ -111,6 +111,7 @@ static cw_status draw_ahead(void *arg)
     cw_status status = t->method->sampler->draw(&ahead->context, t->sampler, &ahead->moment,
                                                 &ahead->batch, &ahead->luck);
     ahead->batch.step = ahead->moment.step;
+    ahead->batch.is_paired = t->method->loss->by_difference;
     if (status == CW_OK) cwi_adam_number(&t->adam, &ahead->batch, t->shape.n_users);
     return status;
 }

@@ -85,7 +85,7 @@ static void values_at(small *s, double value[3], double gradient[NUMBERS])
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     for (int side = 0; side < 2; side++) {
         const cwi_group *group = &s->batch.group[side];
-        cwi_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
+        cwi_loss_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
         value[side] =
             cwi_loss_cause.rows(NULL, &rows, 1.0f / (float)group->rows, slope + group->first_slot) /
             (double)group->rows;

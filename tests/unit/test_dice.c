@@ -96,7 +96,7 @@ static double loss_of(small *s, const double *setting, float *slope)
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     return cwi_loss_dice.rows(
                setting,
-               &(cwi_rows){.score = score, .mark = s->batch.mark, .count = rows, .width = 4},
+               &(cwi_loss_rows){.score = score, .mark = s->batch.mark, .count = rows, .width = 4},
                1.0f / (float)rows, slope) /
            (double)rows;
 }

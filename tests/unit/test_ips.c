@@ -111,7 +111,8 @@ static void ubpr_values(void **state)
         cwi_loss_ubpr.set(f->options, 0, setting);
         for (int r = 0; r < 4; r++) {
             float mark = (float)weight[r], slope[2];
-            const cwi_rows row = {.score = score + 2 * r, .mark = &mark, .count = 1, .width = 2};
+            const cwi_loss_rows row = {
+                .score = score + 2 * r, .mark = &mark, .count = 1, .width = 2};
             double value = cwi_loss_ubpr.rows(setting, &row, 1, slope);
             bool clipped = r == 3 && !cases[c].has_slope;
             near(weight[r], weight9[r], 1e-8);
@@ -131,7 +132,7 @@ static void ubpr_values_have_an_upper_bound(void **state)
     double setting[CWI_LOSS_SETTINGS];
     const float score[] = {0, 0}, mark = 1e7f;
     float slope[2] = {1, 1};
-    const cwi_rows row = {.score = score, .mark = &mark, .count = 1, .width = 2};
+    const cwi_loss_rows row = {.score = score, .mark = &mark, .count = 1, .width = 2};
     cwi_loss_ubpr.set(f->options, 0, setting);
     near(cwi_loss_ubpr.rows(setting, &row, 1, slope), 1e6, 0);
     near((double)slope[0], 0, 0);
@@ -148,11 +149,11 @@ static void relmf_values(void **state)
     double setting[CWI_LOSS_SETTINGS];
     float slope[4];
     cwi_loss_relmf.set(f->options, 0, setting);
-    const cwi_rows all = {.score = score, .mark = mark, .count = 4, .width = 1};
+    const cwi_loss_rows all = {.score = score, .mark = mark, .count = 4, .width = 1};
     near(cwi_loss_relmf.rows(setting, &all, 1, slope) / 4, 0.1980711271, 1e-7);
     for (int r = 0; r < 4; r++) {
         float unused;
-        const cwi_rows row = {.score = score + r, .mark = mark + r, .count = 1, .width = 1};
+        const cwi_loss_rows row = {.score = score + r, .mark = mark + r, .count = 1, .width = 1};
         near((double)slope[r], slope9[r], 1e-7);
         near(cwi_loss_relmf.rows(setting, &row, 1, &unused), value9[r], 1e-7);
     }
@@ -164,9 +165,9 @@ static void pointwise_values(void **state)
     fixture *f = *state;
     double w[CWI_LOSS_SETTINGS];
     const float score[] = {(float)log(3), (float)log(3)}, mark[] = {1, 0};
-    const cwi_rows liked = {.score = score, .mark = mark, .count = 1, .width = 1};
-    const cwi_rows other = {.score = score + 1, .mark = mark + 1, .count = 1, .width = 1};
-    const cwi_rows both = {.score = score, .mark = mark, .count = 2, .width = 1};
+    const cwi_loss_rows liked = {.score = score, .mark = mark, .count = 1, .width = 1};
+    const cwi_loss_rows other = {.score = score + 1, .mark = mark + 1, .count = 1, .width = 1};
+    const cwi_loss_rows both = {.score = score, .mark = mark, .count = 2, .width = 1};
     float slope;
     set(f, "wmf-weight", "0.5");
     cwi_loss_wmf.set(f->options, 0, w);

@@ -89,9 +89,9 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
     int64_t rows = cwi_batch_rows(b);
     for (int g = 0; g < b->n_groups; g++)
         sum += loss->rows(NULL,
-                          &(cwi_rows){.score = score + b->group[g].first_slot,
-                                      .count = b->group[g].rows,
-                                      .width = b->group[g].slots},
+                          &(cwi_loss_rows){.score = score + b->group[g].first_slot,
+                                           .count = b->group[g].rows,
+                                           .width = b->group[g].slots},
                           1.0f / (float)rows, slope + b->group[g].first_slot);
     return sum / (double)rows;
 }
@@ -99,9 +99,9 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
 static void margins_of(const cwi_batch *b, const float *score, double *margin)
 {
     for (int g = 0; g < b->n_groups; g++) {
-        cwi_loss_cpr.margin(&(cwi_rows){.score = score + b->group[g].first_slot,
-                                        .count = b->group[g].rows,
-                                        .width = b->group[g].slots},
+        cwi_loss_cpr.margin(&(cwi_loss_rows){.score = score + b->group[g].first_slot,
+                                             .count = b->group[g].rows,
+                                             .width = b->group[g].slots},
                             margin);
         margin += b->group[g].rows;
     }
