@@ -30,7 +30,7 @@ static void select_rows(cwi_trainer *t)
         t->method->loss->margin(&rows, t->margin + first);
         first += rows.count;
     }
-    cwi_select_hardest(&t->batch, t->score, t->margin, keep,
+    cwi_select_hardest(&t->batch, t->score, t->shape.heads, t->margin, keep,
                        cwi_options_choice(t->options, "select") == 1, t->work);
 }
 

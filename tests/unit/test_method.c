@@ -139,7 +139,7 @@ static void cpr_selection_gradient_and_step(void **state)
     add_candidates(&s->batch);
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     margins_of(&s->batch, score, margin);
-    cwi_select_hardest(&s->batch, score, margin, 2, false, work);
+    cwi_select_hardest(&s->batch, score, 1, margin, 2, false, work);
     assert_int_equal(s->batch.group[0].rows, 1);
     assert_int_equal(s->batch.group[1].rows, 1);
     near(loss_of(&cwi_loss_cpr, &s->batch, score, slope), 0.7767980144, 1e-7);
@@ -167,27 +167,78 @@ static void per_group_selection_keeps_shares(void **state)
 {
     (void)state;
     int32_t user[16] = {0}, item[16] = {0};
+    float mark[16] = {0};
     cwi_batch b = {.n_groups = 2,
                    .group = {{.slots = 1, .rows = 8, .first_slot = 0},
                              {.slots = 1, .rows = 4, .first_slot = 8}},
                    .n_slots = 12,
                    .max_slots = 16,
                    .user = user,
-                   .item = item};
+                   .item = item,
+                   .mark = mark};
     double margin[] = {8, 7, 6, 5, 4, 3, 2, 1, -1, -2, -3, -4}, work[12];
     float score[12] = {0};
     for (int k = 0; k < 12; k++) user[k] = k;
-    cwi_select_hardest(&b, score, margin, 6, true, work);
+    cwi_select_hardest(&b, score, 1, margin, 6, true, work);
     assert_int_equal(b.group[0].rows, 4);
     assert_int_equal(b.group[1].rows, 2);
     assert_int_equal(b.user[0], 4);
     assert_int_equal(b.user[4], 10);
     /* ties: the lower index wins */
     double equal[] = {1, 1, 1, 1, 1, 1};
-    cwi_select_hardest(&b, score, equal, 3, false, work);
+    cwi_select_hardest(&b, score, 1, equal, 3, false, work);
     assert_int_equal(b.n_slots, 3);
     assert_int_equal(b.user[0], 4);
     assert_int_equal(b.user[2], 6);
+}
+
+/* Two groups of rows of 2 and 4 slots with two heads.  Of the margins 3 1 2 | 0 5 4 the three
+ * smallest are of rows 1, 2 and 3, and the two smallest of each group of 1, 2 and 3, 5. */
+static void selection_moves_all_that_belongs_to_a_row(void **state)
+{
+    enum { HEADS = 2, ROWS = 6, SLOTS = 3 * 2 + 3 * 4 };
+    static const double margin[] = {3, 1, 2, 0, 5, 4};
+    static const int hardest[] = {1, 2, 3}, shares[] = {1, 2, 3, 5}; /* 2 of each group */
+    double work[ROWS];
+    (void)state;
+    for (int per_group = 0; per_group < 2; per_group++) {
+        const int *rows = per_group ? shares : hardest;
+        int n = per_group ? 4 : 3, first = 2; /* two rows of the first group either way */
+        int32_t user[SLOTS], item[SLOTS], place[SLOTS];
+        float score[SLOTS * HEADS], mark[ROWS];
+        cwi_batch b = {.n_groups = 2,
+                       .group = {{.slots = 2, .rows = 3, .first_slot = 0},
+                                 {.slots = 4, .rows = 3, .first_slot = 6}},
+                       .n_slots = SLOTS,
+                       .user = user,
+                       .item = item,
+                       .item_place = place,
+                       .item_now = score,
+                       .mark = mark};
+        for (int s = 0; s < SLOTS; s++) {
+            user[s] = s;
+            item[s] = 100 + s;
+            place[s] = 200 + s;
+            for (int h = 0; h < HEADS; h++) score[s * HEADS + h] = (float)(10 * s + h);
+        }
+        for (int r = 0; r < ROWS; r++) mark[r] = (float)(1000 + r);
+        cwi_select_hardest(&b, score, HEADS, margin, n, per_group, work);
+        assert_int_equal(b.group[0].rows, first);
+        assert_int_equal(b.group[1].rows, n - first);
+        assert_int_equal(b.group[1].first_slot, 2 * first);
+        assert_int_equal(b.n_slots, 2 * first + 4 * (n - first));
+        for (int r = 0, s = 0; r < n; r++) {
+            int from = rows[r] < 3 ? 2 * rows[r] : 6 + 4 * (rows[r] - 3);
+            assert_int_equal(mark[r], 1000 + rows[r]);
+            for (int k = 0; k < (r < first ? 2 : 4); k++, s++) {
+                assert_int_equal(user[s], from + k);
+                assert_int_equal(item[s], 100 + from + k);
+                assert_int_equal(place[s], 200 + from + k);
+                for (int h = 0; h < HEADS; h++)
+                    assert_int_equal(score[s * HEADS + h], 10 * (from + k) + h);
+            }
+        }
+    }
 }
 
 static int by_size(const void *a, const void *b)
@@ -431,6 +482,7 @@ int main(void)
         TEST(cpr_objective_and_loss),
         TEST(cpr_selection_gradient_and_step),
         TEST(per_group_selection_keeps_shares),
+        TEST(selection_moves_all_that_belongs_to_a_row),
         TEST(the_smallest_are_those_of_a_sorted_list),
         TEST(bpr_values),
         TEST(cpr_ignores_user_and_item_terms),
