@@ -47,9 +47,6 @@ typedef struct cwi_batch {
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out);
 void cwi_batch_clear(cwi_batch *batch); /* a zeroed one is fine */
 
-/* One group of rows with so many slots each, whose slots are filled from the first on. */
-void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows);
-
 /* List the items of the slots, and the users where user_at is given.  user_at and item_at have a
  * number for every user and item: -1, before and after. */
 void cwi_batch_number(cwi_batch *batch, int32_t *user_at, int32_t *item_at);
@@ -59,10 +56,5 @@ int64_t cwi_batch_row_start(const cwi_batch *batch, int64_t slot);
 
 /* Number of rows of all groups. */
 int64_t cwi_batch_rows(const cwi_batch *batch);
-
-/* Examples of `slots` slots were drawn from first_slot on in chunks of `chunk` examples each, of
- * which the first kept[c] are valid: move them together.  Returns how many there are. */
-int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
-                         const int64_t *kept, int64_t n_chunks);
 
 #endif

@@ -108,8 +108,8 @@ static cw_status draw_ahead(void *arg)
     cwi_ahead *ahead = &t->ahead;
     cwi_begin(&ahead->context);
     memset(&ahead->luck, 0, sizeof ahead->luck);
-    cw_status status = t->method->sampler->draw(&ahead->context, t->sampler, &ahead->moment,
-                                                &ahead->batch, &ahead->luck);
+    cw_status status = cwi_sampler_draw(&ahead->context, t->method->sampler, t->sampler,
+                                        &ahead->moment, &ahead->batch, &ahead->luck);
     ahead->batch.step = ahead->moment.step;
     ahead->batch.is_paired = t->method->loss->by_difference;
     if (status == CW_OK) cwi_adam_number(&t->adam, &ahead->batch, t->shape.n_users);

@@ -58,7 +58,8 @@ static cw_status open_slots(cwi_trainer *t, cwi_adam_room *room)
     int64_t max_slots;
     size_t heads = (size_t)t->shape.heads;
 
-    CW_TRY(t->method->sampler->open(t->ctx, &t->training, t->options, &max_slots, &t->sampler));
+    CW_TRY(cwi_sampler_open(t->ctx, t->method->sampler, &t->training, t->options, &max_slots,
+                            &t->sampler));
     CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
     CW_TRY(open_penalties(t, max_slots));
     CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
@@ -179,7 +180,7 @@ void cwi_trainer_free(cwi_trainer *t)
 {
     if (!t) return;
     (void)cwi_trainer_await(t); /* it draws into what is freed here */
-    if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
+    if (t->method && t->method->sampler) cwi_sampler_close(t->method->sampler, t->sampler);
     if (t->extra.penalty) t->extra.penalty->close(t->extra.state);
     if (t->batch_l2.penalty) t->batch_l2.penalty->close(t->batch_l2.state);
     if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);

@@ -43,7 +43,7 @@ static int set_up(void **state)
 
 static void close_sampler(fixture *f)
 {
-    if (f->sampler) f->sampler->close(f->state);
+    if (f->sampler) cwi_sampler_close(f->sampler, f->state);
     cwi_batch_clear(&f->batch);
     f->sampler = NULL;
 }
@@ -63,16 +63,18 @@ static void open_sampler(fixture *f, const cwi_sampler *sampler)
 {
     int64_t max_slots;
     close_sampler(f);
-    assert_int_equal(sampler->open(f->l.ctx, &f->training, f->options, &max_slots, &f->state),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_open(f->l.ctx, sampler, &f->training, f->options, &max_slots, &f->state),
+        CW_OK);
     f->sampler = sampler;
     assert_int_equal(cwi_batch_create(f->l.ctx, max_slots, &f->batch), CW_OK);
 }
 
 static void draw(fixture *f, uint64_t step, cwi_luck *luck)
 {
-    assert_int_equal(f->sampler->draw(f->l.ctx, f->state, &(cwi_moment){0, step}, &f->batch, luck),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step}, &f->batch, luck),
+        CW_OK);
 }
 
 /* ---- propensities ------------------------------------------------------------ */

@@ -58,6 +58,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void set_option(small *s, const char *name, const char *value)
+{
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, name, value), CW_OK);
+}
+
 /* Append a CPR row of the interactions numbered in rows[0..k). */
 static void add_cpr_row(cwi_batch *b, int g, const int *rows, int k)
 {
@@ -398,11 +403,13 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "k", "2"), CW_OK);
-    assert_int_equal(cwi_sampler_cpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler),
+    assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options,
+                                      &max_slots, &sampler),
                      CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
-        assert_int_equal(cwi_sampler_cpr.draw(s->l.ctx, sampler, &(cwi_moment){0, step}, &b, &luck),
+        assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, sampler,
+                                          &(cwi_moment){0, step}, &b, &luck),
                          CW_OK);
         for (int64_t r = 0; r < b.group[0].rows; r++) {
             int row[2] = {-1, -1};
@@ -424,7 +431,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_true(chi < 45);
     near((double)luck.accepted[0] / (double)luck.attempts[0], 0.56, 0.02);
     cwi_batch_clear(&b);
-    cwi_sampler_cpr.close(sampler);
+    cwi_sampler_close(&cwi_sampler_cpr, sampler);
 }
 
 static void bpr_negatives_are_unseen_items(void **state)
@@ -438,11 +445,13 @@ static void bpr_negatives_are_unseen_items(void **state)
         cwi_batch b;
         cwi_luck luck = {0};
         assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "pos", kinds[kind]), CW_OK);
-        assert_int_equal(
-            cwi_sampler_bpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler), CW_OK);
-        assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
-        assert_int_equal(cwi_sampler_bpr.draw(s->l.ctx, sampler, &(cwi_moment){0, 3}, &b, &luck),
+        assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_bpr, &s->training, s->options,
+                                          &max_slots, &sampler),
                          CW_OK);
+        assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
+        assert_int_equal(
+            cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3}, &b, &luck),
+            CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
             assert_int_equal(b.user[2 * r], b.user[2 * r + 1]);
@@ -453,8 +462,80 @@ static void bpr_negatives_are_unseen_items(void **state)
         /* user 3 has two of five interactions, and is one of four users */
         near((double)of_user_3 / 2000, kind == 0 ? 0.4 : 0.25, 0.05);
         cwi_batch_clear(&b);
-        cwi_sampler_bpr.close(sampler);
+        cwi_sampler_close(&cwi_sampler_bpr, sampler);
     }
+}
+
+/* The samplers that draw many candidates at once draw what they draw one by one. */
+static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
+{
+    static const cwi_sampler *const samplers[] = {&cwi_sampler_cpr, &cwi_sampler_cpr,
+                                                  &cwi_sampler_bpr, &cwi_sampler_bpr};
+    small *s = *state;
+    set_option(s, "batch", "700"); /* of several chunks, the last one short */
+    set_option(s, "beta", "2");
+    for (size_t k = 0; k < 4; k++) {
+        cwi_sampler alone = *samplers[k];
+        cwi_batch batch[2];
+        cwi_luck luck[2];
+        memset(luck, 0, sizeof luck);
+        alone.draw_many = NULL;
+        set_option(s, "distinct", k == 1 ? "all" : "neighbours");
+        set_option(s, "pos", k == 3 ? "user" : "interaction");
+        for (int way = 0; way < 2; way++) {
+            int64_t max_slots;
+            void *opened;
+            const cwi_sampler *sampler = way ? &alone : samplers[k];
+            assert_int_equal(
+                cwi_sampler_open(s->l.ctx, sampler, &s->training, s->options, &max_slots, &opened),
+                CW_OK);
+            assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch[way]), CW_OK);
+            assert_int_equal(cwi_sampler_draw(s->l.ctx, sampler, opened, &(cwi_moment){0, 5},
+                                              &batch[way], &luck[way]),
+                             CW_OK);
+            cwi_sampler_close(sampler, opened);
+        }
+        size_t bytes = (size_t)batch[0].n_slots * sizeof *batch[0].user;
+        assert_true(bytes > 0);
+        assert_memory_equal(batch[0].group, batch[1].group, sizeof batch[0].group);
+        assert_memory_equal(batch[0].user, batch[1].user, bytes);
+        assert_memory_equal(batch[0].item, batch[1].item, bytes);
+        assert_memory_equal(&luck[0], &luck[1], sizeof luck[0]);
+        cwi_batch_clear(&batch[0]);
+        cwi_batch_clear(&batch[1]);
+    }
+}
+
+/* Streams are numbered by 24 bits of the candidate and 40 of the step. */
+static void more_than_the_random_streams_is_refused(void **state)
+{
+    small *s = *state;
+    cwi_luck luck = {0};
+    int64_t max_slots;
+    void *opened;
+    assert_int_equal(cwi_stream_number(3, 5), 3 * 16777216 + 5);
+    set_option(s, "batch", "1048576");
+    set_option(s, "k", "2");
+    set_option(s, "beta", "16.5");
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options, &max_slots, &opened),
+        CW_BAD_ARG);
+    assert_null(opened);
+    assert_string_equal(cw_context_error(s->l.ctx),
+                        "--batch is 1048576 and --beta 16.5, which makes 17301504 candidates a "
+                        "step; at most 16777216 are possible");
+    set_option(s, "beta", "16"); /* just what there is */
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options, &max_slots, &opened),
+        CW_OK);
+    assert_int_equal(max_slots, 4 * 16777216);
+    cwi_begin(s->l.ctx);
+    assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, opened,
+                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &luck),
+                     CW_BAD_ARG);
+    assert_string_equal(cw_context_error(s->l.ctx),
+                        "random numbers last for 2^40 steps, not for step 1099511627776");
+    cwi_sampler_close(&cwi_sampler_cpr, opened);
 }
 
 /* The joint Xavier bound of a table (spec 9.3), reached but not passed. */
@@ -490,6 +571,8 @@ int main(void)
         TEST(batch_sizes_are_the_published_ones),
         TEST(cpr_samples_are_uniform_over_valid_tuples),
         TEST(bpr_negatives_are_unseen_items),
+        TEST(candidates_drawn_at_once_are_those_drawn_alone),
+        TEST(more_than_the_random_streams_is_refused),
         TEST(first_values_fill_the_xavier_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
