@@ -10,9 +10,9 @@ static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33,
 static const double quarter_high = 0x1.921fb544p0, quarter_low = 0x1.0b4611a626331p-34;
 
 /* A number and what rounding took from it. */
-typedef struct pair {
+typedef struct parts {
     double high, low;
-} pair;
+} parts;
 
 CWI_FORMULA double with_bits(uint64_t bits)
 {
@@ -34,20 +34,20 @@ CWI_FORMULA double power_of_2(int n)
     return with_bits((uint64_t)(n + 1023) << 52);
 }
 
-CWI_FORMULA pair sum_of(double a, double b)
+CWI_FORMULA parts sum_of(double a, double b)
 {
     double high = a + b, part = high - a;
-    pair sum = {high, (a - (high - part)) + (b - part)};
+    parts sum = {high, (a - (high - part)) + (b - part)};
     return sum;
 }
 
 /* Products of halves are exact. */
-CWI_FORMULA pair product_of(double a, double b)
+CWI_FORMULA parts product_of(double a, double b)
 {
     const uint64_t upper = ~(uint64_t)0x7ffffff;
     double high = a * b, a1 = with_bits(bits_of(a) & upper), b1 = with_bits(bits_of(b) & upper);
     double a2 = a - a1, b2 = b - b1;
-    pair product = {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+    parts product = {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
     return product;
 }
 
@@ -156,12 +156,12 @@ CWI_SHARED_FORMULA double cwi_log10(double x)
 }
 
 /* log(x) in two parts */
-CWI_FORMULA pair log_pair(double x)
+CWI_FORMULA parts log_pair(double x)
 {
     double power, f = split(x, &power), t = 2 + f, s = f / t;
-    pair back = product_of(s, t);
+    parts back = product_of(s, t);
     double rest = ((f - back.high) - back.low - s * (f - (t - 2))) / t; /* of s */
-    pair sum = sum_of(power * ln2_high, 2 * s);
+    parts sum = sum_of(power * ln2_high, 2 * s);
     return sum_of(sum.high, sum.low + (power * ln2_low + 2 * rest + s * log_series(s * s)));
 }
 
@@ -179,7 +179,7 @@ CWI_SHARED_FORMULA double cwi_pow(double x, double y)
 {
     if (y >= -64 && y <= 64 && y == (double)(int)y) return whole_power(x, (int)y);
     if (!is_plain(x) || isinf(y)) return exp_of(y * cwi_ln(x), 0);
-    pair log_x = log_pair(x), product = product_of(y, log_x.high);
+    parts log_x = log_pair(x), product = product_of(y, log_x.high);
     if (!(fabs(product.high) < 800)) return exp_of(product.high, 0);
     return exp_of(product.high, product.low + y * log_x.low);
 }
