@@ -1,8 +1,6 @@
 /* batch.c - room for the slots of a batch. */
 #include "sample/batch.h"
 
-#include <string.h>
-
 #include "core/mem.h"
 
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out)
@@ -52,30 +50,9 @@ int64_t cwi_batch_pairs(const cwi_batch *batch, int64_t begin, int64_t end, cwi_
     return n;
 }
 
-void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows)
-{
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = slots, .rows = rows, .first_slot = 0};
-    batch->n_slots = slots * rows;
-}
-
 int64_t cwi_batch_rows(const cwi_batch *batch)
 {
     int64_t rows = 0;
     for (int g = 0; g < batch->n_groups; g++) rows += batch->group[g].rows;
     return rows;
-}
-
-int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
-                         const int64_t *kept, int64_t n_chunks)
-{
-    int32_t *user = batch->user + first_slot, *item = batch->item + first_slot;
-    int64_t examples = 0;
-    for (int64_t c = 0; c < n_chunks; c++) {
-        size_t bytes = (size_t)(kept[c] * slots) * sizeof *user;
-        memmove(user + examples * slots, user + c * chunk * slots, bytes);
-        memmove(item + examples * slots, item + c * chunk * slots, bytes);
-        examples += kept[c];
-    }
-    return examples;
 }

@@ -28,9 +28,6 @@ typedef struct cwi_batch {
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out);
 void cwi_batch_clear(cwi_batch *batch); /* a zeroed one is fine */
 
-/* One group of rows with so many slots each, whose slots are filled from the first on. */
-void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows);
-
 /* Two slots of which only the difference counts. */
 typedef struct cwi_slot_pair {
     int32_t user, plus, minus; /* the two items */
@@ -43,10 +40,5 @@ int64_t cwi_batch_pairs(const cwi_batch *batch, int64_t begin, int64_t end, cwi_
 
 /* Number of rows of all groups. */
 int64_t cwi_batch_rows(const cwi_batch *batch);
-
-/* Examples of `slots` slots were drawn from first_slot on in chunks of `chunk` examples each, of
- * which the first kept[c] are valid: move them together.  Returns how many there are. */
-int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
-                         const int64_t *kept, int64_t n_chunks);
 
 #endif

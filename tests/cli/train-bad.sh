@@ -8,6 +8,7 @@ try set --backbone lightning
 try set --backbone neumf --hidden 256,wide
 try set --lr 0
 try set --beta 0.5
+try set --batch 1048576 --beta 900
 try set --metric recall
 try set --checkpoint-every soon
 try set --method cpr-rand --beta 2

@@ -86,7 +86,7 @@ static void values_at(small *s, double value[3], double gradient[NUMBERS])
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     for (int side = 0; side < 2; side++) {
         const cwi_group *group = &s->batch.group[side];
-        cwi_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
+        cwi_loss_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
         value[side] =
             cwi_loss_cause.rows(NULL, &rows, 1.0f / (float)group->rows, slope + group->first_slot) /
             (double)group->rows;
@@ -241,15 +241,16 @@ static void draw_begin(drawing *d, const char *batch, const char *negatives)
         }
         assert_int_equal(cwi_training_create(d->l.ctx, 30, 20, &pairs, &d->set[side]), CW_OK);
     }
-    assert_int_equal(
-        cwi_sampler_cause.open(d->l.ctx, &d->training, d->options, &max_slots, &d->sampler), CW_OK);
+    assert_int_equal(cwi_sampler_open(d->l.ctx, &cwi_sampler_cause, &d->training, d->options,
+                                      &max_slots, &d->sampler),
+                     CW_OK);
     assert_int_equal(cwi_batch_create(d->l.ctx, max_slots, &d->batch), CW_OK);
 }
 
 static void draw_end(drawing *d)
 {
     cwi_batch_clear(&d->batch);
-    cwi_sampler_cause.close(d->sampler);
+    cwi_sampler_close(&cwi_sampler_cause, d->sampler);
     for (int side = 0; side < 2; side++) cwi_training_clear(&d->set[side]);
     cwi_training_clear(&d->training);
     cw_options_free(d->options);
@@ -276,9 +277,9 @@ static void rows_are_of_their_sets(void **state)
     draw_begin(&d, "1001", "4");
     for (uint64_t step = 0; step < 5; step++) {
         int64_t row = 0;
-        assert_int_equal(
-            cwi_sampler_cause.draw(d.l.ctx, d.sampler, &(cwi_moment){0, step}, &d.batch, &d.luck),
-            CW_OK);
+        assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler,
+                                          &(cwi_moment){0, step}, &d.batch, &d.luck),
+                         CW_OK);
         assert_int_equal(d.batch.n_groups, 2);
         for (int side = 0; side < 2; side++) {
             assert_int_equal(d.batch.group[side].rows, (side ? 500 : 501) * 5);
@@ -305,8 +306,9 @@ static void users_with_few_other_items_give_those(void **state)
     (void)state;
     drawing d;
     draw_begin(&d, "600", "64");
-    assert_int_equal(
-        cwi_sampler_cause.draw(d.l.ctx, d.sampler, &(cwi_moment){0, 1}, &d.batch, &d.luck), CW_OK);
+    assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler, &(cwi_moment){0, 1},
+                                      &d.batch, &d.luck),
+                     CW_OK);
     int64_t row = 0, samples = 0;
     for (int side = 0; side < 2; side++)
         for (int64_t end_row = row + d.batch.group[side].rows; row < end_row; samples++) {

@@ -255,7 +255,7 @@ static void take_slopes(small *s, const cwi_loss *loss)
     for (int h = 0; h < heads; h++) {
         const cwi_group *g = &s->batch.group[0];
         for (int64_t k = 0; k < s->batch.n_slots; k++) score[k] = s->score[k * heads + h];
-        loss->rows(NULL, &(cwi_rows){.score = score, .count = g->rows, .width = g->slots},
+        loss->rows(NULL, &(cwi_loss_rows){.score = score, .count = g->rows, .width = g->slots},
                    1.0f / (float)g->rows, slope);
         for (int64_t k = 0; k < s->batch.n_slots; k++) s->slope[k * heads + h] = slope[k];
     }

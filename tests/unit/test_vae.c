@@ -649,7 +649,7 @@ static void options_without_a_use_are_refused(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         run r;
         cw_model *model;
-        char message[128];
+        char message[192];
         begin_run(&r, w);
         set(&r, bad[k][0], bad[k][1]);
         assert_int_equal(cw_train(w->l.ctx, r.data, r.options, &model, NULL), CW_BAD_ARG);

@@ -38,7 +38,8 @@ static cw_status open_slots(cwi_cpu *e)
     const cwi_task *t = e->task;
     size_t heads = (size_t)t->shape.heads, slots;
 
-    CW_TRY(t->method->sampler->open(ctx, t->training, t->options, &e->max_slots, &e->sampler));
+    CW_TRY(cwi_sampler_open(ctx, t->method->sampler, t->training, t->options, &e->max_slots,
+                            &e->sampler));
     slots = (size_t)e->max_slots;
     CW_TRY(t->backbone->open(ctx, &t->shape, t->options, &e->params, e->max_slots, &e->scorer));
     CW_TRY(open_penalties(e));
@@ -87,7 +88,7 @@ void cwi_cpu_close(cwi_engine *engine)
     cwi_cpu *e = (cwi_cpu *)engine;
     if (!e) return;
     (void)await(e); /* it draws into what is freed here */
-    if (e->task->method->sampler) e->task->method->sampler->close(e->sampler);
+    if (e->sampler) cwi_sampler_close(e->task->method->sampler, e->sampler);
     if (e->extra.penalty) e->extra.penalty->close(e->extra.state);
     if (e->batch_l2.penalty) e->batch_l2.penalty->close(e->batch_l2.state);
     e->task->backbone->close(e->scorer);
@@ -206,9 +207,10 @@ static cw_status draw_next(void *arg)
     cwi_drawn *d = e->next;
     cwi_begin(&e->context);
     memset(&d->luck, 0, sizeof d->luck);
-    cw_status status =
-        e->task->method->sampler->draw(&e->context, e->sampler, &d->moment, &d->batch, &d->luck);
+    cw_status status = cwi_sampler_draw(&e->context, e->task->method->sampler, e->sampler,
+                                        &d->moment, &d->batch, &d->luck);
     d->batch.step = d->moment.step;
+    d->batch.is_paired = e->task->method->loss->by_difference;
     if (status == CW_OK) list_places(e, d);
     return status;
 }
@@ -262,14 +264,14 @@ cw_status cwi_cpu_score(cwi_engine *engine)
 }
 
 /* The rows of group g, the first of which is row number `first` of the batch. */
-static cwi_rows rows_of(const cwi_cpu *e, int g, int64_t first)
+static cwi_loss_rows rows_of(const cwi_cpu *e, int g, int64_t first)
 {
     const cwi_group *group = &e->now->batch.group[g];
     int32_t heads = e->task->shape.heads;
-    return (cwi_rows){.score = e->score + group->first_slot * heads,
-                      .mark = e->now->batch.mark + first,
-                      .count = group->rows,
-                      .width = group->slots * heads};
+    return (cwi_loss_rows){.score = e->score + group->first_slot * heads,
+                           .mark = e->now->batch.mark + first,
+                           .count = group->rows,
+                           .width = group->slots * heads};
 }
 
 cw_status cwi_cpu_select(cwi_engine *engine)
@@ -281,11 +283,11 @@ cw_status cwi_cpu_select(cwi_engine *engine)
     int64_t first = 0, keep = method->sampler->keep(e->sampler, batch);
     if (keep == cwi_batch_rows(batch)) return CW_OK;
     for (int g = 0; g < batch->n_groups; g++) {
-        cwi_rows rows = rows_of(e, g, first);
+        cwi_loss_rows rows = rows_of(e, g, first);
         method->loss->margin(&rows, e->margin + first);
         first += rows.count;
     }
-    cwi_select_hardest(batch, e->score, e->margin, keep,
+    cwi_select_hardest(batch, e->score, e->task->shape.heads, e->margin, keep,
                        cwi_options_choice(e->task->options, "select") == 1, e->work);
     return CW_OK;
 }
@@ -297,7 +299,7 @@ static double mass_of(const cwi_cpu *e, int g)
     double mass = 0;
     int64_t first = 0;
     for (int k = 0; k < e->now->batch.n_groups; k++) {
-        cwi_rows rows = rows_of(e, k, first);
+        cwi_loss_rows rows = rows_of(e, k, first);
         if (g < 0 || g == k)
             mass += loss->mass ? loss->mass(e->setting, &rows) : (double)rows.count;
         first += rows.count;
@@ -322,7 +324,7 @@ cw_status cwi_cpu_loss(cwi_engine *engine)
     e->loss = mass > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
     int64_t first = 0;
     for (int g = 0; g < e->now->batch.n_groups; g++) {
-        cwi_rows rows = rows_of(e, g, first);
+        cwi_loss_rows rows = rows_of(e, g, first);
         float *slope = e->slope + e->now->batch.group[g].first_slot * e->task->shape.heads;
         if (loss->by_group) mass = mass_of(e, g);
         if (rows.count > 0)
