@@ -210,7 +210,7 @@ static void selection_moves_all_that_belongs_to_a_row(void **state)
     for (int per_group = 0; per_group < 2; per_group++) {
         const int *rows = per_group ? shares : hardest;
         int n = per_group ? 4 : 3, first = 2; /* two rows of the first group either way */
-        int32_t user[SLOTS], item[SLOTS], place[SLOTS];
+        int32_t user[SLOTS], item[SLOTS];
         float score[SLOTS * HEADS], mark[ROWS];
         cwi_batch b = {.n_groups = 2,
                        .group = {{.slots = 2, .rows = 3, .first_slot = 0},
@@ -218,13 +218,10 @@ static void selection_moves_all_that_belongs_to_a_row(void **state)
                        .n_slots = SLOTS,
                        .user = user,
                        .item = item,
-                       .item_place = place,
-                       .item_now = score,
                        .mark = mark};
         for (int s = 0; s < SLOTS; s++) {
             user[s] = s;
             item[s] = 100 + s;
-            place[s] = 200 + s;
             for (int h = 0; h < HEADS; h++) score[s * HEADS + h] = (float)(10 * s + h);
         }
         for (int r = 0; r < ROWS; r++) mark[r] = (float)(1000 + r);
@@ -239,7 +236,6 @@ static void selection_moves_all_that_belongs_to_a_row(void **state)
             for (int k = 0; k < (r < first ? 2 : 4); k++, s++) {
                 assert_int_equal(user[s], from + k);
                 assert_int_equal(item[s], 100 + from + k);
-                assert_int_equal(place[s], 200 + from + k);
                 for (int h = 0; h < HEADS; h++)
                     assert_int_equal(score[s * HEADS + h], 10 * (from + k) + h);
             }
