@@ -317,7 +317,8 @@ const cli_command cmd_recommend = {
         "  crosswise recommend ml.safetensors --user 17 --user 42 --k 20\n"
         "  crosswise recommend ml.safetensors --all --json > lists.jsonl\n"
         "  crosswise recommend ml.safetensors --history liked.txt\n"
-        "  crosswise recommend ml.safetensors --similar-items 318",
+        "  crosswise recommend ml.safetensors --similar-items 318\n"
+        "  crosswise recommend ml.safetensors --similar-users 17",
     .stages = {"recommend"},
     .run = run,
 };
