@@ -480,10 +480,21 @@ static void the_penalty_ties_the_two_vectors(void **state)
     assert_true(apart[1] < 0.2 * apart[0]);
 }
 
-static bool count_items(void *user, const cw_recommendation *list)
+static void check_lists(fixture *f, cw_model *model)
 {
-    *(size_t *)user += list->count;
-    return true;
+    int32_t items[10], count;
+    const int32_t first = 0;
+    const cw_lists lists = {.k = 10, .items = items, .counts = &count};
+    cw_recommender *rec;
+    assert_int_equal(cw_recommender_open(f->l.ctx, model, &rec), CW_OK);
+    for (int32_t user = 0; user < cw_model_users(model); user++) {
+        assert_int_equal(cw_recommend(f->l.ctx, rec, &user, 1, NULL, &lists), CW_OK);
+        assert_int_equal(count, 10);
+        for (int k = 0; k < 10; k++) assert_in_range(items[k], 0, cw_model_items(model) - 1);
+    }
+    assert_int_equal(cw_recommend_history(f->l.ctx, rec, &first, 1, NULL, &lists), CW_OK);
+    assert_int_equal(cw_similar_items(f->l.ctx, rec, &first, 1, NULL, &lists), CW_OK);
+    cw_recommender_close(rec);
 }
 
 static void check_export(fixture *f, const cw_model *model, const float *items)
@@ -510,7 +521,6 @@ static void models_rank_by_the_table_asked_for(void **state)
     for (int table = 0; table < 2; table++) {
         cw_model *trained, *model;
         char *json;
-        size_t count = 0;
         cwi_ranker ranker;
         set(f, "cause-score", tables[table]);
         trained = train(f);
@@ -525,12 +535,7 @@ static void models_rank_by_the_table_asked_for(void **state)
         assert_int_equal(ranker.n_items, model->n_items);
         cwi_ranker_close(&ranker);
         check_export(f, model, items);
-        const char *item = cw_dataset_item_id(f->data, 0);
-        assert_int_equal(cw_recommend(f->l.ctx, model, NULL, 0, NULL, count_items, &count), CW_OK);
-        assert_int_equal(count, 10 * cw_dataset_users(f->data));
-        assert_int_equal(cw_recommend_history(f->l.ctx, model, &item, 1, NULL, count_items, &count),
-                         CW_OK);
-        assert_int_equal(cw_similar_items(f->l.ctx, model, item, NULL, count_items, &count), CW_OK);
+        check_lists(f, model);
         assert_int_equal(cw_evaluate(f->l.ctx, f->data, model, NULL, &json), CW_OK);
         cw_text_free(json);
         cw_model_free(model);

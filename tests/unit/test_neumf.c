@@ -550,29 +550,28 @@ static void same_bits_on_any_threads(void **state)
     listener_clear(&l);
 }
 
-static bool count_list(void *user, const cw_recommendation *list)
-{
-    *(int32_t *)user += (int32_t)list->count;
-    return true;
-}
-
 /* Lists and similar items there are; somebody new cannot be served. */
 static void models_recommend_but_not_from_a_history(void **state)
 {
     (void)state;
     listener l;
-    int32_t given = 0;
+    int32_t items[10], count, one = 1;
+    const cw_lists lists = {.k = 10, .items = items, .counts = &count};
+    cw_recommender *rec;
     listener_init(&l);
     cw_dataset *data = simulate(l.ctx);
     cw_model *model = train(l.ctx, data, "8,4", "adam");
-    const char *item = cwi_idmap_text(&model->items, 1), *user = cwi_idmap_text(&model->users, 1);
-    assert_int_equal(cw_recommend(l.ctx, model, &user, 1, NULL, count_list, &given), CW_OK);
-    assert_int_equal(cw_similar_items(l.ctx, model, item, NULL, count_list, &given), CW_OK);
-    assert_int_equal(given, 20);
-    assert_int_equal(cw_recommend_history(l.ctx, model, &item, 1, NULL, count_list, &given),
-                     CW_UNSUPPORTED);
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    assert_int_equal(cw_recommend(l.ctx, rec, &one, 1, NULL, &lists), CW_OK);
+    assert_int_equal(count, 10);
+    assert_int_equal(cw_similar_items(l.ctx, rec, &one, 1, NULL, &lists), CW_OK);
+    assert_int_equal(count, 10);
+    assert_int_equal(cw_recommend_history(l.ctx, rec, &one, 1, NULL, &lists), CW_UNSUPPORTED);
     assert_string_equal(cw_context_error(l.ctx),
                         "backbone neumf has no way to recommend from a history");
+    assert_int_equal(cw_similar_users(l.ctx, rec, &one, 1, &lists), CW_UNSUPPORTED);
+    assert_string_equal(cw_context_error(l.ctx), "backbone neumf has no user vectors to compare");
+    cw_recommender_close(rec);
     cw_model_free(model);
     cw_dataset_free(data);
     listener_clear(&l);
