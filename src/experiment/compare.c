@@ -11,7 +11,7 @@
 #include "core/report.h"
 #include "core/text.h"
 #include "evaluate/bootstrap.h"
-#include "evaluate/metrics.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/significance.h"
 #include "experiment/sides.h"
 #include "model/model.h"
@@ -265,10 +265,9 @@ static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, i
     cwi_interval interval[CWI_N_METRICS];
     if (c->data && n > 0) CW_TRY(resample(c, side, seeds, n, interval));
     for (int m = 0; m < CWI_N_METRICS; m++) {
-        char key[32];
+        char key[CWI_METRIC_KEY_BYTES];
         json_t *test;
-        snprintf(key, sizeof key, "%s@%d", cwi_metric_name[m], (int)c->k);
-        CW_TRY(test_metric(c, side, key, seeds, n, &test));
+        CW_TRY(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
         status = cwi_report_put(c->ctx, out, key, test);
         if (status == CW_OK && c->data && n > 0)
             status = cwi_report_put(c->ctx, test, "users",

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
+#include "evaluate/metrics.h"
 #include "evaluate/significance.h"
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
@@ -296,17 +297,16 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_ta
 static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
                               json_t *tests)
 {
-    static const char *const tested[] = {"recall", "ndcg"};
     cw_status status = CW_OK;
     for (size_t k = 0; k < table->n_rows && status == CW_OK; k++) {
         const cwi_search *s = &e->searches[table->first_row + k];
-        char metric[32];
+        char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
-        for (size_t m = 0; m < 2 && status == CW_OK; m++) {
-            snprintf(metric, sizeof metric, "%s@%d", tested[m],
-                     (int)cwi_record_k(s->current[0]->record));
-            status = test_row(ctx, e, table, k, metric, tests);
-        }
+        for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
+            if (cwi_metric_is_main(m) && !cwi_metric_table[m].is_low_good)
+                status =
+                    test_row(ctx, e, table, k,
+                             cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
     }
     return status;
 }

@@ -108,7 +108,7 @@ static cw_status draw_curves(const cwi_panel *p, curve *c)
     const json_t *row;
     json_t *x = json_array(), *series = json_array();
     int bad = 0;
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     mark_known(p, key, c);
     for (size_t e = 0; e < c->epochs; e++)
         if (c->known[e]) bad |= json_array_append_new(x, json_integer((json_int_t)e));
@@ -268,8 +268,8 @@ static cw_status add_scatter(const cwi_panel *p)
     size_t n = 0, at = 0;
     json_t *x = json_array(), *series = json_array();
     int bad = 0;
-    cwi_findings_metric(p->table, "recall", recall, y_title);
-    cwi_findings_metric(p->table, "arp", arp, x_title);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, recall, y_title);
+    cwi_cell_metric(p->table, CWI_METRIC_arp, arp, x_title);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!isfinite(cwi_panel_mean(row, arp))) continue;
         bad |= json_array_append_new(x, json_real(cwi_panel_mean(row, arp)));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "core/text.h"
 #include "experiment/cells.h"
 #include "report/markup.h"
 #include "report/published.h"
@@ -116,25 +115,6 @@ const json_t *cwi_findings_run(const cwi_findings *f, const json_t *row, size_t 
     const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), k));
     const json_t *run = name ? json_object_get(json_object_get(f->results, "runs"), name) : NULL;
     return json_object_get(run, "error") ? NULL : run;
-}
-
-void cwi_findings_metric(const json_t *table, const char *metric, char key[32], char label[48])
-{
-    static const char *const titles[] = {"Recall", "NDCG", "ARP"};
-    int title = cwi_word_index("recall|ndcg|arp", metric);
-    size_t index, length = strlen(metric);
-    json_t *row, *unused;
-    const char *name;
-    key[0] = '\0';
-    json_array_foreach(json_object_get(table, "rows"), index, row)
-    {
-        json_object_foreach(json_object_get(row, "mean"), name, unused)
-        {
-            if (key[0] || strncmp(name, metric, length) != 0 || name[length] != '@') continue;
-            cwi_copy_text(key, 32, name);
-        }
-    }
-    snprintf(label, 48, "%s%.20s", title >= 0 ? titles[title] : metric, key[0] ? key + length : "");
 }
 
 /* ---- sections ----------------------------------------------------------------------------------

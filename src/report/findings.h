@@ -33,17 +33,14 @@ void cwi_findings_name(const cwi_findings *f, const char *title, const char *dat
 /* Run k of a row as the results have it; NULL past the last and when it failed. */
 const json_t *cwi_findings_run(const cwi_findings *f, const json_t *row, size_t k);
 
-/* "Recall@20" of a table, and the key "recall@20" of its means; "" when no row has any. */
-void cwi_findings_metric(const json_t *table, const char *metric, char key[32], char label[48]);
-
 /* ---- layout.c: a table as papers print it -------------------------------------------- */
 
 /*
- * Rows are methods, columns are datasets with three metrics each and, where the paper has them, its
- * numbers beside ours.  Rows that stand against each other make a block: the best of it is bold,
- * the best baseline underlined, stars mark methods of `ours` that are better than it by more than
- * chance, and a last row says how much the best of `ours` gains over it.  The new table of a page's
- * description.
+ * Rows are methods, columns are datasets with the main metrics each and, where the paper has them,
+ * its numbers beside ours.  Rows that stand against each other make a block: the best of it is
+ * bold, the best baseline underlined, stars mark methods of `ours` that are better than it by more
+ * than chance, and a last row says how much the best of `ours` gains over it.  The new table of a
+ * page's description.
  */
 cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **out);
 

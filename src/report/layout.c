@@ -11,18 +11,11 @@
 #include "report/markup.h"
 #include "report/published.h"
 
-static const struct {
-    const char *name;
-    int digits;
-    bool is_low_good; /* the less the better; then there is no gain in percent either */
-} metrics[] = {{"recall", 4, false}, {"ndcg", 4, false}, {"arp", 1, true}};
-
 /* What sets the rows of a table apart, in the order of their columns. */
 static const char *const features[] = {"train_set", "backbone", "varied", "method"};
 static const char *const feature_titles[] = {"train set", "backbone", "setting", "method"};
 
 enum {
-    N_METRICS = sizeof metrics / sizeof metrics[0],
     N_FEATURES = sizeof features / sizeof features[0],
     TRAIN_SET = 0,
     BACKBONE = 1,
@@ -38,7 +31,7 @@ typedef struct line {
 
 typedef struct across {
     const char *dataset, *paper; /* paper: its name there, NULL when it is none of the paper's */
-    bool has_paper[N_METRICS];
+    bool has_paper[CWI_N_METRICS];
 } across;
 
 typedef struct layout {
@@ -142,9 +135,9 @@ static void find_sets(layout *l)
         while (k < l->n_sets && strcmp(l->sets[k].dataset, dataset) != 0) k++;
         if (k == l->n_sets)
             l->sets[l->n_sets++] = (across){dataset, find_paper(l->f, dataset), {false}};
-        for (int m = 0; m < N_METRICS; m++)
-            l->sets[k].has_paper[m] |= !isnan(
-                cwi_published_value(l->f->published, l->sets[k].paper, row, metrics[m].name));
+        for (int m = 0; m < CWI_N_METRICS; m++)
+            l->sets[k].has_paper[m] |= !isnan(cwi_published_value(l->f->published, l->sets[k].paper,
+                                                                  row, cwi_metric_table[m].name));
     }
 }
 
@@ -188,17 +181,17 @@ static size_t find_row(const layout *l, const line *at, const across *set)
 /* As it will be shown, so that what looks equal is equal; NAN where there is nothing. */
 static double shown_value(const layout *l, const line *at, const across *set, int m)
 {
-    char key[32], label[48];
+    char key[32], title[48];
     const json_t *row = json_array_get(l->rows, find_row(l, at, set));
-    cwi_findings_metric(l->table, metrics[m].name, key, label);
+    cwi_cell_metric(l->table, m, key, title);
     const json_t *value = json_object_get(json_object_get(row, "mean"), key);
-    double scale = cwi_pow(10, metrics[m].digits);
+    double scale = cwi_pow(10, cwi_metric_table[m].digits);
     return json_is_number(value) ? round(json_number_value(value) * scale) / scale : NAN;
 }
 
 static double paper_value(const layout *l, const line *at, const across *set, int m)
 {
-    return cwi_published_value(l->f->published, set->paper, at->row, metrics[m].name);
+    return cwi_published_value(l->f->published, set->paper, at->row, cwi_metric_table[m].name);
 }
 
 typedef double (*value_fn)(const layout *l, const line *at, const across *set, int m);
@@ -214,7 +207,7 @@ static double best_of(const layout *l, size_t block, side which, const across *s
         if (at->block != block || (which != ALL && (which == OURS) != is_ours(l, at))) continue;
         double value = value_at(l, at, set, m);
         if (isnan(value)) continue;
-        bool is_better = metrics[m].is_low_good ? value < best : value > best;
+        bool is_better = cwi_metric_table[m].is_low_good ? value < best : value > best;
         if (isnan(best) || is_better) best = value;
         ++*count;
     }
@@ -243,21 +236,22 @@ static const char *stars_of(const layout *l, size_t row, const char *key)
 
 static int add_value(const layout *l, const line *at, const across *set, int m, json_t *cells)
 {
-    char key[32], label[48], text[CWI_CELL_BYTES], spread[CWI_CELL_BYTES] = "";
+    char key[32], title[48], text[CWI_CELL_BYTES], spread[CWI_CELL_BYTES] = "";
+    int digits = cwi_metric_table[m].digits;
     size_t row = find_row(l, at, set), n_all, n_baselines;
     double value = shown_value(l, at, set, m);
     if (row == SIZE_MAX) return json_array_append_new(cells, json_null());
     if (isnan(value)) return cwi_cell_add(cells, "failed");
-    cwi_findings_metric(l->table, metrics[m].name, key, label);
+    cwi_cell_metric(l->table, m, key, title);
     const json_t *sd = json_object_get(json_object_get(json_array_get(l->rows, row), "sd"), key);
-    if (json_is_number(sd)) cwi_cell_fixed(json_number_value(sd), metrics[m].digits, spread);
+    if (json_is_number(sd)) cwi_cell_fixed(json_number_value(sd), digits, spread);
     double best = best_of(l, at->block, ALL, set, m, shown_value, &n_all);
     double best_baseline = best_of(l, at->block, BASELINES, set, m, shown_value, &n_baselines);
     bool is_baseline = !is_ours(l, at) && n_all > 1;
     return json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:b, s:b}", "text",
-                                                  cwi_cell_fixed(value, metrics[m].digits, text),
-                                                  "spread", spread, "stars", stars_of(l, row, key),
-                                                  "bold", n_all > 1 && value == best, "underline",
+                                                  cwi_cell_fixed(value, digits, text), "spread",
+                                                  spread, "stars", stars_of(l, row, key), "bold",
+                                                  n_all > 1 && value == best, "underline",
                                                   is_baseline && value == best_baseline));
 }
 
@@ -265,9 +259,9 @@ static int add_paper(const layout *l, const line *at, const across *set, int m, 
 {
     char text[CWI_CELL_BYTES];
     double value = paper_value(l, at, set, m);
+    const cw_metric_info *info = &cwi_metric_table[m];
     if (isnan(value)) return json_array_append_new(cells, json_null());
-    return cwi_cell_add(
-        cells, cwi_cell_fixed(value, metrics[m].is_low_good ? 0 : metrics[m].digits, text));
+    return cwi_cell_add(cells, cwi_cell_fixed(value, info->is_low_good ? 0 : info->digits, text));
 }
 
 /* "+9.16 %": the best of ours over the best baseline of a block. */
@@ -279,7 +273,8 @@ static int add_gain(const layout *l, size_t block, const across *set, int m, val
     double ours = best_of(l, block, OURS, set, m, value_at, &n_ours);
     double baseline = best_of(l, block, BASELINES, set, m, value_at, &n_baselines);
     double gain = 100 * (ours / baseline - 1);
-    if (metrics[m].is_low_good || !isfinite(gain)) return json_array_append_new(cells, json_null());
+    if (cwi_metric_table[m].is_low_good || !isfinite(gain))
+        return json_array_append_new(cells, json_null());
     snprintf(text, sizeof text, "%s%.40s %%", gain > 0 ? "+" : "", cwi_cell_fixed(gain, 2, digits));
     return cwi_cell_add(cells, text);
 }
@@ -307,7 +302,8 @@ static int add_line(const layout *l, const line *at, json_t *rows)
     json_t *cells = json_array();
     int bad = add_features(l, at, false, cells);
     for (size_t s = 0; s < l->n_sets; s++)
-        for (int m = 0; m < N_METRICS; m++) {
+        for (int m = 0; m < CWI_N_METRICS; m++) {
+            if (!cwi_metric_is_main(m)) continue;
             bad |= add_value(l, at, &l->sets[s], m, cells);
             if (l->sets[s].has_paper[m]) bad |= add_paper(l, at, &l->sets[s], m, cells);
         }
@@ -319,7 +315,8 @@ static int add_gains(const layout *l, const line *last, json_t *rows)
     json_t *cells = json_array();
     int bad = add_features(l, last, true, cells);
     for (size_t s = 0; s < l->n_sets; s++)
-        for (int m = 0; m < N_METRICS; m++) {
+        for (int m = 0; m < CWI_N_METRICS; m++) {
+            if (!cwi_metric_is_main(m)) continue;
             bad |= add_gain(l, last->block, &l->sets[s], m, shown_value, cells);
             if (l->sets[s].has_paper[m])
                 bad |= add_gain(l, last->block, &l->sets[s], m, paper_value, cells);
@@ -332,8 +329,8 @@ static bool has_gain(const layout *l, size_t block)
 {
     size_t n_ours, n_baselines;
     for (size_t s = 0; s < l->n_sets; s++) {
-        best_of(l, block, OURS, &l->sets[s], 0, shown_value, &n_ours);
-        best_of(l, block, BASELINES, &l->sets[s], 0, shown_value, &n_baselines);
+        best_of(l, block, OURS, &l->sets[s], CWI_METRIC_recall, shown_value, &n_ours);
+        best_of(l, block, BASELINES, &l->sets[s], CWI_METRIC_recall, shown_value, &n_baselines);
         if (n_ours > 0 && n_baselines > 0) return true;
     }
     return false;
@@ -344,10 +341,12 @@ static bool has_gain(const layout *l, size_t block)
 static int add_set_head(const layout *l, const across *set, json_t *columns, json_t *spans)
 {
     char key[32], label[48], title[256];
-    int bad = 0, width = N_METRICS;
-    for (int m = 0; m < N_METRICS; m++) {
-        cwi_findings_metric(l->table, metrics[m].name, key, label);
+    int bad = 0, width = 0;
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        if (!cwi_metric_is_main(m)) continue;
+        cwi_cell_metric(l->table, m, key, label);
         bad |= cwi_cell_add(columns, label);
+        width++;
         if (!set->has_paper[m]) continue;
         bad |= cwi_cell_add(columns, "paper");
         width++;
