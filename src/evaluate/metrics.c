@@ -88,7 +88,7 @@ typedef struct sums {
 
 static sums walk_list(const cwi_trial *t)
 {
-    sums s = {.trial = t, .held = (double)t->n_held, .reachable = fmin(t->k, (double)t->n_held)};
+    sums s = {.trial = t};
     for (int32_t p = 0; p < t->count; p++) {
         s.degrees += (double)t->degree[t->item[p]];
         if (!is_held(t, t->item[p])) continue;
@@ -97,6 +97,8 @@ static sums walk_list(const cwi_trial *t)
         s.precisions += (double)s.hits / (p + 1.0);
         if (s.hits == 1) s.first = 1 / (p + 1.0);
     }
+    s.held = (double)t->n_held;
+    s.reachable = fmin(t->k, s.held);
     return s;
 }
 
