@@ -1,6 +1,7 @@
 /* findings.c - the findings of an evaluation as JSON (docs/metrics.md). */
 #include <math.h>
 
+#include "core/report.h"
 #include "evaluate/assess.h"
 
 /* Jansson takes NULL for "no memory" and passes it on, so only the last result needs a look: every
@@ -11,15 +12,9 @@ static int put(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
-/* JSON has no NaN; what cannot be said is null. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static int put_number(json_t *object, const char *key, double value)
 {
-    return put(object, key, number(value));
+    return put(object, key, cwi_report_number(value));
 }
 
 static int put_ks(json_t *root, const cwi_request *request)
@@ -62,7 +57,8 @@ static int put_bootstrap(json_t *root, const cwi_request *request, const cwi_fin
         for (int m = 0; m < CWI_N_METRICS; m++) {
             const cwi_interval *interval = &f->interval[j * CWI_N_METRICS + m];
             bad |= put(object, cwi_metric_key(m, request->k[j], key),
-                       json_pack("[o, o]", number(interval->low), number(interval->high)));
+                       json_pack("[o, o]", cwi_report_number(interval->low),
+                                 cwi_report_number(interval->high)));
         }
     return bad;
 }
@@ -181,8 +177,8 @@ static int put_truth(json_t *root, const cwi_findings *f)
     bad |= put(object, "items_compared", json_integer(agreement->items));
     for (int what = 0; what < CWI_N_AGREEMENTS; what++)
         bad |= put(object, cwi_agreement_name[what],
-                   json_pack("{s:o, s:o}", "mean", number(agreement->mean[what]), "error",
-                             number(agreement->error[what])));
+                   json_pack("{s:o, s:o}", "mean", cwi_report_number(agreement->mean[what]),
+                             "error", cwi_report_number(agreement->error[what])));
     bad |= put_number(object, "propensity_percentile", f->propensity_percentile);
     bad |= put_number(object, "propensity_correlation", f->propensity_correlation);
     return bad;

@@ -27,11 +27,6 @@ const cw_metric_info *cw_metric_at(size_t index)
     return index < CWI_N_METRICS ? &cwi_metric_table[index] : NULL;
 }
 
-bool cwi_metric_is_main(int metric)
-{
-    return cwi_metric_table[metric].place == CW_METRIC_MAIN;
-}
-
 const double *cwi_metric_find(const cwi_metrics *metrics, const char *name)
 {
     int index = cwi_word_index(names + 1, name);

@@ -27,7 +27,6 @@ enum {
 };
 
 extern const cw_metric_info cwi_metric_table[CWI_N_METRICS];
-bool cwi_metric_is_main(int metric);
 
 enum { CWI_METRIC_BYTES = 16, CWI_METRIC_KEY_BYTES = 32 }; /* room for "recall", "recall@20" */
 

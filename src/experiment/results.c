@@ -213,8 +213,7 @@ static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
     return NULL;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests -------------------------------------------------------------------------------- */
 
 static bool is_ours(const cwi_table *table, const cwi_row *row)
 {
@@ -303,7 +302,7 @@ static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cw
         char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
         for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
-            if (cwi_metric_is_main(m) && !cwi_metric_table[m].is_low_good)
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN && !cwi_metric_table[m].is_low_good)
                 status =
                     test_row(ctx, e, table, k,
                              cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
@@ -325,8 +324,7 @@ static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cw
     return report_tests(ctx, e, table, tests);
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 cw_status cwi_experiment_report(cw_context *ctx, const cwi_experiment *e, json_t **out)
 {

@@ -81,22 +81,6 @@ static cw_status finish(const view *v, json_t *rows, int bad)
 
 /* ---- the metrics -------------------------------------------------------------------- */
 
-/* A star for rows that are better than the best baseline by more than chance. */
-static bool has_star(const view *v, size_t row, const char *metric)
-{
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(v->table, "tests"), index, test)
-    {
-        const json_t *p = json_object_get(test, "p");
-        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
-            strcmp(text_of(test, "metric"), metric) == 0 && json_is_number(p))
-            return json_number_value(p) < 0.05 &&
-                   json_number_value(json_object_get(test, "difference")) > 0;
-    }
-    return false;
-}
-
 static int add_metric(const view *v, size_t index, const json_t *row, int metric, json_t *cells)
 {
     char key[32], title[48], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
@@ -108,7 +92,7 @@ static int add_metric(const view *v, size_t index, const json_t *row, int metric
     cwi_cell_fixed(json_number_value(value), digits, mean);
     cwi_cell_fixed(json_number_value(spread), digits, sd);
     snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
-             json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
+             json_is_number(spread) ? sd : "", cwi_cell_p(v->table, index, key) < 0.05 ? "*" : "");
     return cwi_cell_add(cells, text);
 }
 
@@ -136,7 +120,7 @@ static cw_status put_metrics(const view *v)
     for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[32], title[48];
         cwi_cell_metric(v->table, m, key, title);
-        if (cwi_metric_is_main(m)) bad |= cwi_cell_add(head, title);
+        if (cwi_metric_table[m].place == CW_METRIC_MAIN) bad |= cwi_cell_add(head, title);
     }
     bad |= cwi_cell_add(head, "seeds") | json_array_append_new(rows, head);
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
@@ -145,7 +129,8 @@ static cw_status put_metrics(const view *v)
         json_t *cells = json_array();
         bad |= add_features(v, row, cells);
         for (int m = 0; m < CWI_N_METRICS; m++)
-            if (cwi_metric_is_main(m)) bad |= add_metric(v, index, row, m, cells);
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN)
+                bad |= add_metric(v, index, row, m, cells);
         bad |= add_seeds(v, row, cells) | json_array_append_new(rows, cells);
     }
     return finish(v, rows, bad);
@@ -343,11 +328,8 @@ static cw_status put_times(const view *v)
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
     {
         char text[CWI_CELL_BYTES];
+        if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
-        if (!is_shown(v, row)) {
-            json_decref(cells);
-            continue;
-        }
         bad |= add_features(v, row, cells);
         bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
         bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
@@ -358,8 +340,7 @@ static cw_status put_times(const view *v)
     return finish(v, rows, bad);
 }
 
-/* ---- the files ---------------------------------------------------------------------------------
- */
+/* ---- the files ---------------------------------------------------------------------------- */
 
 static void put_heading(const view *v, const char *what)
 {

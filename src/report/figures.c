@@ -179,8 +179,7 @@ static cw_status add_times(const cwi_panel *p)
         bad);
 }
 
-/* ---- shares of the popularity groups ----------------------------------------------------------
- */
+/* ---- shares of the popularity groups ------------------------------------------------------ */
 
 static const json_t *groups_of(const cwi_panel *p)
 {
@@ -247,8 +246,7 @@ static cw_status add_shares(const cwi_panel *p)
         bad);
 }
 
-/* ---- accuracy against popularity
- * ------------------------------------------------------------------ */
+/* ---- accuracy against popularity ---------------------------------------------------------- */
 
 static int add_point(const cwi_panel *p, const json_t *row, size_t index, size_t n, double y,
                      json_t *series)
@@ -287,8 +285,7 @@ static cw_status add_scatter(const cwi_panel *p)
                             bad);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------ */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 static bool has_settings(const cwi_panel *p)
 {
@@ -329,8 +326,7 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
     return CW_OK;
 }
 
-/* ---- the data
- * --------------------------------------------------------------------------------------------- */
+/* ---- the data ----------------------------------------------------------------------------- */
 
 static int add_quantiles(const json_t *set, json_t *series)
 {

@@ -117,8 +117,7 @@ const json_t *cwi_findings_run(const cwi_findings *f, const json_t *row, size_t 
     return json_object_get(run, "error") ? NULL : run;
 }
 
-/* ---- sections ----------------------------------------------------------------------------------
- */
+/* ---- sections ----------------------------------------------------------------------------- */
 
 /* The object of the plan's table with this title; NULL: none. */
 static const json_t *find_plan_table(const cwi_findings *f, const char *title)

@@ -217,19 +217,8 @@ static double best_of(const layout *l, size_t block, side which, const across *s
 /* Stars for a row that is better than the best baseline by more than chance. */
 static const char *stars_of(const layout *l, size_t row, const char *key)
 {
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(l->table, "tests"), index, test)
-    {
-        const json_t *p_value = json_object_get(test, "p");
-        double p = json_number_value(p_value);
-        if (json_integer_value(json_object_get(test, "row")) != (json_int_t)row ||
-            strcmp(cwi_markup_get(test, "metric"), key) != 0 || !json_is_number(p_value) ||
-            !(json_number_value(json_object_get(test, "difference")) > 0))
-            continue;
-        return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : "";
-    }
-    return "";
+    double p = cwi_cell_p(l->table, row, key);
+    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : "";
 }
 
 /* ---- cells ------------------------------------------------------------------------------- */
@@ -303,7 +292,7 @@ static int add_line(const layout *l, const line *at, json_t *rows)
     int bad = add_features(l, at, false, cells);
     for (size_t s = 0; s < l->n_sets; s++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
-            if (!cwi_metric_is_main(m)) continue;
+            if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
             bad |= add_value(l, at, &l->sets[s], m, cells);
             if (l->sets[s].has_paper[m]) bad |= add_paper(l, at, &l->sets[s], m, cells);
         }
@@ -316,7 +305,7 @@ static int add_gains(const layout *l, const line *last, json_t *rows)
     int bad = add_features(l, last, true, cells);
     for (size_t s = 0; s < l->n_sets; s++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
-            if (!cwi_metric_is_main(m)) continue;
+            if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
             bad |= add_gain(l, last->block, &l->sets[s], m, shown_value, cells);
             if (l->sets[s].has_paper[m])
                 bad |= add_gain(l, last->block, &l->sets[s], m, paper_value, cells);
@@ -343,7 +332,7 @@ static int add_set_head(const layout *l, const across *set, json_t *columns, jso
     char key[32], label[48], title[256];
     int bad = 0, width = 0;
     for (int m = 0; m < CWI_N_METRICS; m++) {
-        if (!cwi_metric_is_main(m)) continue;
+        if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
         cwi_cell_metric(l->table, m, key, label);
         bad |= cwi_cell_add(columns, label);
         width++;
