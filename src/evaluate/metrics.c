@@ -110,8 +110,6 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : (double)NAN;
 }
 
-/* ---- a function for every row of the table ------------------------------------------------ */
-
 static double measure_recall(const sums *s)
 {
     return ratio(s->hits, s->trial->is_capped ? s->reachable : s->held);
@@ -147,6 +145,7 @@ static double measure_arp(const sums *s)
     return ratio(s->degrees, s->trial->count);
 }
 
+/* Every row of the table has a function above. */
 int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
@@ -155,8 +154,6 @@ int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
 #undef X
     return s.hits;
 }
-
-/* ---- means and lists ---------------------------------------------------------------------- */
 
 void cwi_mean_add(cwi_mean *mean, double value)
 {
