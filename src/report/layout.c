@@ -7,7 +7,7 @@
 #include "core/mem.h"
 #include "core/report.h"
 #include "experiment/cells.h"
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/markup.h"
 #include "report/published.h"
 
@@ -35,7 +35,7 @@ typedef struct across {
 } across;
 
 typedef struct layout {
-    const cwi_findings *f;
+    const cwi_draft *draft;
     const json_t *table, *rows;
     line *lines;
     size_t n_lines, n_blocks;
@@ -109,15 +109,15 @@ static void find_blocks(layout *l)
 }
 
 /* The paper's name of a dataset, from the counts of any of its training sets. */
-static const char *find_paper(const cwi_findings *f, const char *dataset)
+static const char *find_paper(const cwi_draft *d, const char *dataset)
 {
     size_t index;
     json_t *set;
-    json_array_foreach(json_object_get(f->results, "datasets"), index, set)
+    json_array_foreach(json_object_get(d->results, "datasets"), index, set)
     {
         const json_t *description = json_object_get(set, "description");
         if (strcmp(cwi_markup_get(set, "dataset"), dataset) == 0)
-            return cwi_published_dataset(f->published,
+            return cwi_published_dataset(d->published,
                                          json_integer_value(json_object_get(description, "users")),
                                          json_integer_value(json_object_get(description, "items")));
     }
@@ -134,10 +134,10 @@ static void find_sets(layout *l)
         size_t k = 0;
         while (k < l->n_sets && strcmp(l->sets[k].dataset, dataset) != 0) k++;
         if (k == l->n_sets)
-            l->sets[l->n_sets++] = (across){dataset, find_paper(l->f, dataset), {false}};
+            l->sets[l->n_sets++] = (across){dataset, find_paper(l->draft, dataset), {false}};
         for (int m = 0; m < CWI_N_METRICS; m++)
-            l->sets[k].has_paper[m] |= !isnan(cwi_published_value(l->f->published, l->sets[k].paper,
-                                                                  row, cwi_metric_table[m].name));
+            l->sets[k].has_paper[m] |= !isnan(cwi_published_value(
+                l->draft->published, l->sets[k].paper, row, cwi_metric_table[m].name));
     }
 }
 
@@ -191,7 +191,7 @@ static double shown_value(const layout *l, const line *at, const across *set, in
 
 static double paper_value(const layout *l, const line *at, const across *set, int m)
 {
-    return cwi_published_value(l->f->published, set->paper, at->row, cwi_metric_table[m].name);
+    return cwi_published_value(l->draft->published, set->paper, at->row, cwi_metric_table[m].name);
 }
 
 typedef double (*value_fn)(const layout *l, const line *at, const across *set, int m);
@@ -278,10 +278,10 @@ static int add_features(const layout *l, const line *at, bool is_gain, json_t *c
         if (is_gain && f == METHOD)
             bad |= cwi_cell_add(cells, "gain");
         else
-            bad |= cwi_cell_add(cells,
-                                json_is_string(value)
-                                    ? cwi_published_title(l->f->published, json_string_value(value))
-                                    : cwi_cell_settings(value, text));
+            bad |= cwi_cell_add(
+                cells, json_is_string(value)
+                           ? cwi_published_title(l->draft->published, json_string_value(value))
+                           : cwi_cell_settings(value, text));
     }
     return bad;
 }
@@ -373,15 +373,15 @@ static int add_rows(const layout *l, json_t *rows, json_t *rules)
     return bad;
 }
 
-cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **out)
+cw_status cwi_layout_table(const cwi_draft *d, const json_t *table, json_t **out)
 {
-    layout l = {.f = f, .table = table, .rows = json_object_get(table, "rows")};
+    layout l = {.draft = d, .table = table, .rows = json_object_get(table, "rows")};
     size_t n = json_array_size(l.rows);
     cw_status status = CW_NO_MEMORY;
 
     *out = NULL;
-    l.lines = cwi_alloc(f->ctx, n, sizeof *l.lines);
-    l.sets = cwi_alloc(f->ctx, n, sizeof *l.sets);
+    l.lines = cwi_alloc(d->ctx, n, sizeof *l.lines);
+    l.sets = cwi_alloc(d->ctx, n, sizeof *l.sets);
     if (l.lines && l.sets) {
         find_lines(&l);
         find_blocks(&l);
@@ -392,7 +392,7 @@ cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **
         int bad = add_head(&l, columns, spans) | add_rows(&l, rows, rules);
         *out = json_pack("{s:o, s:o, s:o, s:o}", "columns", columns, "spans", spans, "rows", rows,
                          "rules", rules);
-        status = bad || !*out ? cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+        status = bad || !*out ? cwi_fail(d->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
         if (status != CW_OK) json_decref(*out);
         if (status != CW_OK) *out = NULL;
     }
