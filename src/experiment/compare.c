@@ -138,7 +138,7 @@ static cw_status has_models(const comparison *c, bool *out)
 
 /* The model beside a record must be the one that the record speaks of. */
 static cw_status check_model(comparison *c, const cw_model *model, const char *path,
-                             const cwi_entry *entry)
+                             const cwi_contest_entry *entry)
 {
     static const char *const keys[] = {"method", "backbone", "options", "seed",
                                        "data",   "valid",    "test"};
@@ -157,8 +157,8 @@ static cw_status check_model(comparison *c, const cw_model *model, const char *p
 }
 
 /* Add the metrics of every user with the model of an entry, times factor, to sum. */
-static cw_status add_users(comparison *c, const cwi_entry *entry, double factor, double *value,
-                           double *sum)
+static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double factor,
+                           double *value, double *sum)
 {
     cw_status status;
     cw_model *model = NULL;
