@@ -145,6 +145,10 @@ char *cli_print_json(const json_t *value, size_t flags);
 /* 1234567 as 1,234,567. */
 const char *cli_thousands(json_int_t value, char out[32]);
 
+/* The table of metrics in the order in which a run is read: the main ones, the others, then those
+ * of which less is better.  NULL past the last. */
+const cw_metric_info *cli_metric(size_t index);
+
 /* Describe a dataset on standard output: a table, or JSON when that was asked for. */
 cw_status cli_show_dataset(const cli_call *call, const char *title, const cw_dataset *dataset);
 

@@ -342,6 +342,26 @@ CW_API CW_MUST_CHECK cw_status cw_evaluate(cw_context *ctx, const cw_dataset *da
                                            const cw_model *model, const cw_options *options,
                                            char **json);
 
+/* Where a metric is shown to people; what is shown in one place is also shown in those above. */
+typedef enum cw_metric_place {
+    CW_METRIC_LISTED = 0,   /* where all metrics are listed */
+    CW_METRIC_COMPARED = 1, /* by groups of items and users, and where runs are compared */
+    CW_METRIC_MAIN = 2      /* tables of experiments, pages */
+} cw_metric_place;
+
+/* One row of the table of metrics of a list.  All pointers are static. */
+typedef struct cw_metric_info {
+    const char *name;  /* "hit_rate"; in results "hit_rate@20" */
+    const char *title; /* "Hit rate" */
+    int digits;        /* after the point, for people */
+    bool is_low_good;  /* less is better: nothing to stop training by, which keeps the largest */
+    cw_metric_place place;
+    const char *help; /* what it is for one user */
+} cw_metric_info;
+
+/* Row index of that table, 0, 1, ...; NULL past the last. */
+CW_API const cw_metric_info *cw_metric_at(size_t index);
+
 /* ---- recommendation ---------------------------------------------------------- */
 
 /*

@@ -1,7 +1,7 @@
 /* findings.c - the findings of an evaluation as JSON (docs/metrics.md). */
 #include <math.h>
-#include <stdio.h>
 
+#include "core/report.h"
 #include "evaluate/assess.h"
 
 /* Jansson takes NULL for "no memory" and passes it on, so only the last result needs a look: every
@@ -12,21 +12,9 @@ static int put(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
-/* JSON has no NaN; what cannot be said is null. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static int put_number(json_t *object, const char *key, double value)
 {
-    return put(object, key, number(value));
-}
-
-static const char *metric_key(int metric, int32_t k, char key[48])
-{
-    snprintf(key, 48, "%s@%d", cwi_metric_name[metric], (int)k);
-    return key;
+    return put(object, key, cwi_report_number(value));
 }
 
 static int put_ks(json_t *root, const cwi_request *request)
@@ -49,27 +37,28 @@ static double mean_column(const cwi_request *request, const cwi_findings *f, int
 
 static int put_metrics(json_t *root, const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *metrics = json_object();
     int bad = put(root, "metrics", metrics);
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++)
-            bad |= put_number(metrics, metric_key(m, request->k[j], key),
+            bad |= put_number(metrics, cwi_metric_key(m, request->k[j], key),
                               mean_column(request, f, j * CWI_N_METRICS + m));
     return bad;
 }
 
 static int put_bootstrap(json_t *root, const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *object = json_object();
     int bad = put(root, "bootstrap", object);
     bad |= put(object, "resamples", json_integer(request->n_resamples));
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             const cwi_interval *interval = &f->interval[j * CWI_N_METRICS + m];
-            bad |= put(object, metric_key(m, request->k[j], key),
-                       json_pack("[o, o]", number(interval->low), number(interval->high)));
+            bad |= put(object, cwi_metric_key(m, request->k[j], key),
+                       json_pack("[o, o]", cwi_report_number(interval->low),
+                                 cwi_report_number(interval->high)));
         }
     return bad;
 }
@@ -78,12 +67,9 @@ static int put_beyond(json_t *root, const cwi_findings *f)
 {
     json_t *object = json_object();
     int bad = put(root, "beyond", object);
-    bad |= put_number(object, "coverage", f->beyond.coverage);
-    bad |= put_number(object, "gini", f->beyond.gini);
-    bad |= put_number(object, "entropy", f->beyond.entropy);
-    bad |= put_number(object, "entropy_share", f->beyond.entropy_share);
-    bad |= put_number(object, "popularity_percentile", f->beyond.popularity_percentile);
-    bad |= put_number(object, "tail_share", f->beyond.tail_share);
+#define X(name) bad |= put_number(object, #name, f->beyond.name);
+    CWI_BEYOND_MAP(X)
+#undef X
     return bad;
 }
 
@@ -119,8 +105,6 @@ static double held_share(const cwi_subject *subject, const cwi_findings *f, int3
 static json_t *item_group(const cwi_subject *subject, const cwi_request *request,
                           const cwi_findings *f, int32_t g)
 {
-    static const int reported[] = {CWI_METRIC_recall, CWI_METRIC_precision, CWI_METRIC_ndcg,
-                                   CWI_METRIC_arp};
     const cwi_group_tally *tally = &f->group[g];
     json_t *object = json_object();
     double listed = cwi_mean_value(&tally->listed);
@@ -132,9 +116,9 @@ static json_t *item_group(const cwi_subject *subject, const cwi_request *request
     bad |= put_number(object, "recommended_share", listed / request->k[0]);
     bad |= put_number(object, "recommended", listed);
     bad |= put_number(object, "hits", cwi_mean_value(&tally->hits));
-    for (size_t m = 0; m < sizeof reported / sizeof reported[0]; m++)
-        bad |= put_number(object, cwi_metric_name[reported[m]],
-                          cwi_mean_value(&tally->mean[reported[m]]));
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_table[m].place >= CW_METRIC_COMPARED)
+            bad |= put_number(object, cwi_metric_table[m].name, cwi_mean_value(&tally->mean[m]));
     if (!bad) return object;
     json_decref(object);
     return NULL;
@@ -167,7 +151,7 @@ static json_t *user_group(const cwi_subject *subject, const cwi_request *request
                        subject->ranker->n_users);
     bad |= put(object, "evaluated", json_integer(evaluated));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        bad |= put_number(object, cwi_metric_name[m], cwi_mean_value(&mean[m]));
+        bad |= put_number(object, cwi_metric_table[m].name, cwi_mean_value(&mean[m]));
     if (!bad) return object;
     json_decref(object);
     return NULL;
@@ -193,8 +177,8 @@ static int put_truth(json_t *root, const cwi_findings *f)
     bad |= put(object, "items_compared", json_integer(agreement->items));
     for (int what = 0; what < CWI_N_AGREEMENTS; what++)
         bad |= put(object, cwi_agreement_name[what],
-                   json_pack("{s:o, s:o}", "mean", number(agreement->mean[what]), "error",
-                             number(agreement->error[what])));
+                   json_pack("{s:o, s:o}", "mean", cwi_report_number(agreement->mean[what]),
+                             "error", cwi_report_number(agreement->error[what])));
     bad |= put_number(object, "propensity_percentile", f->propensity_percentile);
     bad |= put_number(object, "propensity_correlation", f->propensity_correlation);
     return bad;
@@ -205,7 +189,7 @@ static json_t *sweep_point(const cwi_sweep_point *point)
     json_t *object = json_object();
     int bad = put_number(object, "popularity", point->dial);
     for (int m = 0; m < CWI_N_METRICS; m++)
-        bad |= put_number(object, cwi_metric_name[m], point->value[m]);
+        bad |= put_number(object, cwi_metric_table[m].name, point->value[m]);
     if (!bad) return object;
     json_decref(object);
     return NULL;

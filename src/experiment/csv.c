@@ -6,10 +6,6 @@
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
-static const char *const metrics[] = {"recall", "precision", "ndcg", "hit_rate",
-                                      "mrr",    "map",       "arp"};
-enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
-
 static int add_text(json_t *cells, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -27,9 +23,9 @@ static int add_number(json_t *cells, const json_t *value)
 static int add_metrics(json_t *cells, const json_t *run, const char *part, const char *suffix)
 {
     int bad = 0;
-    for (int m = 0; m < N_METRICS; m++) {
+    for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[64];
-        snprintf(key, sizeof key, "%s%s", metrics[m], suffix);
+        snprintf(key, sizeof key, "%s%s", cwi_metric_table[m].name, suffix);
         bad |= add_number(cells, json_object_get(json_object_get(run, part), key));
     }
     return bad;
@@ -46,9 +42,9 @@ static json_t *make_titles(void)
     for (size_t k = 0; k < sizeof first / sizeof first[0]; k++)
         bad |= cwi_cell_add(cells, first[k]);
     for (size_t p = 0; p < 2; p++)
-        for (int m = 0; m < N_METRICS; m++) {
+        for (int m = 0; m < CWI_N_METRICS; m++) {
             char title[64];
-            snprintf(title, sizeof title, "%s_%s", parts[p], metrics[m]);
+            snprintf(title, sizeof title, "%s_%s", parts[p], cwi_metric_table[m].name);
             bad |= cwi_cell_add(cells, title);
         }
     bad |= cwi_cell_add(cells, "metric") | cwi_cell_add(cells, "run");

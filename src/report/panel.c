@@ -29,8 +29,9 @@ const json_t *cwi_panel_row(const cwi_panel *p, size_t k)
 const char *cwi_panel_name(const cwi_panel *p, const json_t *row, char out[CWI_NAME_BYTES])
 {
     bool by_backbone = json_is_true(json_object_get(p->table, "by_backbone"));
-    const char *method = cwi_published_title(p->f->published, cwi_markup_get(row, "method"));
-    const char *backbone = cwi_published_title(p->f->published, cwi_markup_get(row, "backbone"));
+    const char *method = cwi_published_title(p->draft->published, cwi_markup_get(row, "method"));
+    const char *backbone =
+        cwi_published_title(p->draft->published, cwi_markup_get(row, "backbone"));
     snprintf(out, CWI_NAME_BYTES, "%.100s%s%.100s", method, by_backbone ? " on " : "",
              by_backbone ? backbone : "");
     return out;
@@ -58,8 +59,8 @@ cw_status cwi_panel_figure(const cwi_panel *p, const char *what, const char *tit
                            const char *text, json_t *chart, int bad)
 {
     char name[CWI_SECTION_BYTES], heading[512];
-    cwi_findings_name(p->f, cwi_markup_get(p->table, "title"), p->dataset,
-                      p->names_train_set ? p->train_set : "", what, name);
+    cwi_draft_name(p->draft, cwi_markup_get(p->table, "title"), p->dataset,
+                   p->names_train_set ? p->train_set : "", what, name);
     snprintf(heading, sizeof heading, "%.100s, %.150s%s%.100s", title, p->dataset,
              p->names_train_set ? ", " : "", p->names_train_set ? p->train_set : "");
     json_t *section = json_pack("{s:s, s:o, s:s, s:o}", "name", name, "subheading",
@@ -68,5 +69,5 @@ cw_status cwi_panel_figure(const cwi_panel *p, const char *what, const char *tit
         json_decref(section);
         section = NULL;
     }
-    return cwi_findings_add(p->f, section);
+    return cwi_draft_add(p->draft, section);
 }

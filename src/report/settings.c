@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "experiment/cells.h"
 #include "experiment/plan.h"
 #include "report/panel.h"
 
@@ -124,7 +125,7 @@ cw_status cwi_panel_settings(const cwi_panel *p)
     if (!axis) return CW_OK;
     json_t *x = values_of(p, axis), *series = json_array();
     int bad = 0;
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!is_first_of_line(p, row, axis)) continue;
         json_t *values = json_array();

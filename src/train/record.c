@@ -14,26 +14,17 @@ double cwi_seconds_since(const struct timespec *then)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-static void set_metric(json_t *out, const char *name, int32_t k, double value)
+json_t *cwi_record_metrics(const cwi_metrics *metrics)
 {
-    char key[32];
-    snprintf(key, sizeof key, "%s@%d", name, k);
-    json_object_set_new(out, key, cwi_report_number(value));
-}
-
-json_t *cwi_record_metrics(const cwi_metrics *m)
-{
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *out = json_object();
-    set_metric(out, "recall", m->k, m->recall);
-    set_metric(out, "precision", m->k, m->precision);
-    set_metric(out, "ndcg", m->k, m->ndcg);
-    set_metric(out, "hit_rate", m->k, m->hit_rate);
-    set_metric(out, "mrr", m->k, m->mrr);
-    set_metric(out, "map", m->k, m->map);
-    set_metric(out, "arp", m->k, m->arp);
-    json_object_set_new(out, "users", json_integer(m->users));
-    if (json_object_size(out) == 8) return out;
-    json_decref(out); /* some of them found no memory */
+    int bad = 0;
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        bad |= json_object_set_new(out, cwi_metric_key(m, metrics->k, key),
+                                   cwi_report_number(metrics->value[m]));
+    bad |= json_object_set_new(out, "users", json_integer(metrics->users));
+    if (!bad) return out;
+    json_decref(out);
     return NULL;
 }
 
