@@ -1,10 +1,7 @@
 /* engine.c - which engine trains what, and what all of them share. */
 #include "engine/engine.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "engine/cpu/cpu.h"
 
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task)
 {
@@ -23,14 +20,6 @@ cw_status cwi_engine_step(cwi_engine *engine)
     CW_TRY(v->apply(engine));
 done:
     return status;
-}
-
-void cwi_state_add(cwi_state *state, const char *prefix, const char *name, cwi_dtype dtype,
-                   int64_t rows, int64_t columns, void *data)
-{
-    cwi_state_array *array = &state->array[state->count++];
-    *array = (cwi_state_array){.dtype = dtype, .rows = rows, .columns = columns, .data = data};
-    snprintf(array->name, sizeof array->name, "%s%s%s", prefix, prefix[0] ? "." : "", name);
 }
 
 const cwi_state_array *cwi_state_find(const cwi_state *state, const char *name)

@@ -113,21 +113,21 @@ static cw_status create_rows(cw_context *ctx, const cwi_adam_clock *clock, defer
 /* What scoring from blocks needs. */
 static cw_status create_values(cw_context *ctx, const cwi_cpu *e, deferred *t)
 {
-    const cwi_shape *shape = &e->task->shape;
+    const cwi_shape *shape = &e->host.task->shape;
     size_t bytes = (size_t)t->d * sizeof(float);
-    int64_t users = e->max_slots < shape->n_users ? e->max_slots : shape->n_users;
-    int64_t items = e->max_slots < shape->n_items ? e->max_slots : shape->n_items;
+    int64_t users = e->host.max_slots < shape->n_users ? e->host.max_slots : shape->n_users;
+    int64_t items = e->host.max_slots < shape->n_items ? e->host.max_slots : shape->n_items;
     t->n_users = shape->n_users;
     t->heads = shape->heads;
     t->user_now = cwi_alloc(ctx, (size_t)users, bytes);
     t->item_now = cwi_alloc(ctx, (size_t)items, bytes);
     if (!t->user_now || !t->item_now) return CW_NO_MEMORY;
-    return cwi_table_plan_create(ctx, (int32_t)t->rows, t->heads, e->max_slots, &t->plan);
+    return cwi_table_plan_create(ctx, (int32_t)t->rows, t->heads, e->host.max_slots, &t->plan);
 }
 
 static cw_status create_places(cw_context *ctx, const cwi_cpu *e, int64_t rows, cwi_places *out)
 {
-    int64_t ends = 2 * e->max_slots, most = ends < rows ? ends : rows;
+    int64_t ends = 2 * e->host.max_slots, most = ends < rows ? ends : rows;
     out->row = cwi_alloc(ctx, (size_t)most, sizeof *out->row);
     out->at = cwi_alloc(ctx, (size_t)rows, sizeof *out->at);
     if (!out->row || !out->at) return CW_NO_MEMORY;
@@ -138,11 +138,12 @@ static cw_status create_places(cw_context *ctx, const cwi_cpu *e, int64_t rows, 
 static cw_status open_table(cw_context *ctx, cwi_cpu *e)
 {
     cw_status status;
-    const cwi_tensor *table = cwi_cpu_table(e);
-    const cwi_adam_clock clock = cwi_adam_clock_of(e->task->options);
+    const cwi_tensor *table = cwi_host_table(&e->host);
+    const cwi_adam_clock clock = cwi_adam_clock_of(e->host.task->options);
     deferred *t = e->deferred = cwi_alloc_zero(ctx, 1, sizeof *t);
     if (!t) return CW_NO_MEMORY;
-    bool from_blocks = e->task->backbone->is_table && !e->extra.penalty && !e->batch_l2.penalty;
+    bool from_blocks =
+        e->host.task->backbone->is_table && !e->host.extra.penalty && !e->host.batch_l2.penalty;
     *t = (deferred){.ops = cwi_ops_best(),
                     .theta = table->data,
                     .rows = table->rows,
@@ -164,11 +165,12 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     cw_status status;
     cwi_cpu *e;
     CW_TRY(cwi_cpu_open(ctx, &cwi_engine_deferred, task, first, &e));
-    CW_TRY(cwi_cpu_remember(e, false));
+    CW_TRY(cwi_host_remember(&e->host, false));
+    CW_TRY(cwi_cpu_make_partial(e));
     CW_TRY(open_table(ctx, e));
 done:
-    *out = status == CW_OK ? &e->base : NULL;
-    if (status != CW_OK) cwi_cpu_close(&e->base);
+    *out = status == CW_OK ? &e->host.base : NULL;
+    if (status != CW_OK) cwi_cpu_close(&e->host.base);
     return status;
 }
 
@@ -491,14 +493,14 @@ static cw_status apply(cwi_engine *engine)
     job j = {.t = e->deferred, .gradient = &e->gradient};
     double reg = (double)e->deferred->decay / 2 * NAN;
     if (e->is_idle) return CW_OK;
-    e->task->optimizer->rates(e->task->options, ++e->tally.applied, &j.rates);
+    e->host.task->optimizer->rates(e->host.task->options, ++e->host.tally.applied, &j.rates);
     j.rates.decay = e->deferred->decay;
     CW_TRY(e->deferred->block.holds_theta
                ? step_plan(engine->ctx, &j)
                : cwi_pool_for(engine->ctx, e->gradient.n_touched, TOUCHED_A_CHUNK, step_given, &j));
     CW_TRY(cwi_cpu_step_others(e, &j.rates, &reg));
     CW_TRY(cwi_gaps_step(engine->ctx, &e->deferred->gaps));
-    cwi_cpu_count_step(e, reg);
+    cwi_host_count(&e->host, e->loss, e->gradient.penalty, reg);
 done:
     return status;
 }
@@ -524,14 +526,14 @@ static cw_status settle(cwi_engine *engine)
     cwi_cpu *e = (cwi_cpu *)engine;
     cw_status status =
         cwi_pool_for(engine->ctx, e->deferred->rows, ROWS_A_CHUNK, catch_up_all, e->deferred);
-    if (status == CW_OK) e->tally.reg_at_end = cwi_cpu_reg(e);
+    if (status == CW_OK) e->host.tally.reg_at_end = cwi_cpu_reg(e);
     return status;
 }
 
 static cw_status read_state(cwi_engine *engine, cwi_state *out)
 {
     const deferred *t = ((cwi_cpu *)engine)->deferred;
-    cw_status status = cwi_cpu_read(engine, out);
+    cw_status status = cwi_host_read(engine, out);
     cwi_state_add(out, "", "mark", CWI_U64, t->rows, 0, t->ages);
     cwi_state_add(out, "", "blocks", CWI_I16, t->rows, t->block.width, t->blocks);
     return status;
@@ -541,7 +543,7 @@ static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally 
 {
     cw_status status;
     deferred *t = ((cwi_cpu *)engine)->deferred;
-    CW_TRY(cwi_cpu_write(engine, epoch, tally));
+    CW_TRY(cwi_host_write(engine, epoch, tally));
     cwi_adam_clock clock = t->gaps.clock;
     cwi_gaps_clear(&t->gaps);
     cwi_gaps_init(&clock, &t->gaps);
@@ -564,9 +566,9 @@ const cwi_engine_verbs cwi_engine_deferred = {
     .back = back,
     .apply = apply,
     .settle = settle,
-    .tell = cwi_cpu_tell,
-    .rank = cwi_cpu_rank,
-    .params = cwi_cpu_params,
+    .tell = cwi_host_tell,
+    .rank = cwi_host_rank,
+    .params = cwi_host_params,
     .read = read_state,
     .write = write_state,
     .close = cwi_cpu_close,

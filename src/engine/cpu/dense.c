@@ -24,20 +24,10 @@ static size_t count_chunks(const cwi_params *params)
     return (size_t)most;
 }
 
-cw_status cwi_cpu_remember(cwi_cpu *e, bool with_table)
+cw_status cwi_cpu_make_partial(cwi_cpu *e)
 {
-    cw_status status = CW_OK;
-    for (int m = 0; e->task->optimizer->memory[m]; m++)
-        for (int t = 0; t < e->params.count; t++) {
-            const cwi_tensor *like = &e->params.tensor[t];
-            int64_t rows = t > 0 || with_table ? like->rows : 0;
-            CW_TRY(
-                cwi_params_add(e->base.ctx, &e->memory[m], like->name, rows, like->columns, NULL));
-        }
-    e->partial = cwi_alloc(e->base.ctx, count_chunks(&e->params), sizeof *e->partial);
-    if (!e->partial) status = CW_NO_MEMORY;
-done:
-    return status;
+    e->partial = cwi_alloc(e->host.base.ctx, count_chunks(&e->host.params), sizeof *e->partial);
+    return e->partial ? CW_OK : CW_NO_MEMORY;
 }
 
 static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
@@ -46,14 +36,15 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     cw_status status;
     cwi_cpu *e;
     CW_TRY(cwi_cpu_open(ctx, &cwi_engine_dense, task, first, &e));
-    CW_TRY(cwi_cpu_remember(e, true));
-    int64_t rows = cwi_cpu_table(e)->rows;
+    CW_TRY(cwi_host_remember(&e->host, true));
+    CW_TRY(cwi_cpu_make_partial(e));
+    int64_t rows = cwi_host_table(&e->host)->rows;
     e->place = cwi_alloc(ctx, (size_t)rows, sizeof *e->place);
     if (!e->place) status = CW_NO_MEMORY;
     for (int64_t r = 0; r < rows && status == CW_OK; r++) e->place[r] = -1;
 done:
-    *out = status == CW_OK ? &e->base : NULL;
-    if (status != CW_OK) cwi_cpu_close(&e->base);
+    *out = status == CW_OK ? &e->host.base : NULL;
+    if (status != CW_OK) cwi_cpu_close(&e->host.base);
     return status;
 }
 
@@ -71,7 +62,7 @@ typedef struct job {
 
 static job job_of(const cwi_cpu *e, const cwi_rates *rates, int tensor)
 {
-    const cwi_tensor *t = &e->params.tensor[tensor];
+    const cwi_tensor *t = &e->host.params.tensor[tensor];
     job j = {.e = e,
              .ops = cwi_ops_best(),
              .rates = *rates,
@@ -79,8 +70,8 @@ static job job_of(const cwi_cpu *e, const cwi_rates *rates, int tensor)
              .d = t->columns,
              .whole = e->gradient.whole[tensor]};
     j.rates.decay = t->decay;
-    for (int m = 0; e->task->optimizer->memory[m]; m++)
-        j.memory[m] = e->memory[m].tensor[tensor].data;
+    for (int m = 0; e->host.task->optimizer->memory[m]; m++)
+        j.memory[m] = e->host.memory[m].tensor[tensor].data;
     return j;
 }
 
@@ -89,7 +80,7 @@ static void step(const job *j, int64_t at, const float *gradient, int64_t n)
 {
     float *memory[CWI_MAX_MEMORIES];
     for (int m = 0; m < CWI_MAX_MEMORIES; m++) memory[m] = j->memory[m] ? j->memory[m] + at : NULL;
-    j->e->task->optimizer->step(j->ops, &j->rates, gradient, n, j->theta + at, memory);
+    j->e->host.task->optimizer->step(j->ops, &j->rates, gradient, n, j->theta + at, memory);
 }
 
 static cw_status step_touched(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -126,13 +117,13 @@ static double sum_partial(const cwi_cpu *e, int64_t chunks)
 static cw_status step_table(cwi_cpu *e, const cwi_rates *rates, double *squares)
 {
     const cwi_gradient *g = &e->gradient;
-    int64_t rows = cwi_cpu_table(e)->rows;
+    int64_t rows = cwi_host_table(&e->host)->rows;
     job j = job_of(e, rates, 0);
     *squares = NAN;
-    if (e->task->optimizer->schedule == CWI_STEP_TOUCHED)
-        return cwi_pool_for(e->base.ctx, g->n_touched, ROWS_A_CHUNK, step_touched, &j);
+    if (e->host.task->optimizer->schedule == CWI_STEP_TOUCHED)
+        return cwi_pool_for(e->host.base.ctx, g->n_touched, ROWS_A_CHUNK, step_touched, &j);
     for (int64_t k = 0; k < g->n_touched; k++) e->place[g->touched[k]] = (int32_t)k;
-    cw_status status = cwi_pool_for(e->base.ctx, rows, ROWS_A_CHUNK, step_all, &j);
+    cw_status status = cwi_pool_for(e->host.base.ctx, rows, ROWS_A_CHUNK, step_all, &j);
     for (int64_t k = 0; k < g->n_touched; k++) e->place[g->touched[k]] = -1;
     *squares = sum_partial(e, cwi_pool_chunks(rows, ROWS_A_CHUNK));
     return status;
@@ -149,23 +140,15 @@ static cw_status step_entries(void *arg, int64_t chunk, int64_t begin, int64_t e
 cw_status cwi_cpu_step_others(cwi_cpu *e, const cwi_rates *rates, double *reg)
 {
     cw_status status = CW_OK;
-    for (int t = 1; t < e->params.count && status == CW_OK; t++) {
-        const cwi_tensor *tensor = &e->params.tensor[t];
+    for (int t = 1; t < e->host.params.count && status == CW_OK; t++) {
+        const cwi_tensor *tensor = &e->host.params.tensor[t];
         int64_t entries = tensor->rows * tensor->columns;
         job j = job_of(e, rates, t);
-        status = cwi_pool_for(e->base.ctx, entries, ENTRIES_A_CHUNK, step_entries, &j);
+        status = cwi_pool_for(e->host.base.ctx, entries, ENTRIES_A_CHUNK, step_entries, &j);
         *reg +=
             (double)tensor->decay / 2 * sum_partial(e, cwi_pool_chunks(entries, ENTRIES_A_CHUNK));
     }
     return status;
-}
-
-void cwi_cpu_count_step(cwi_cpu *e, double reg)
-{
-    e->tally.trained++;
-    e->tally.data_loss += e->loss;
-    e->tally.penalty += e->gradient.penalty;
-    e->tally.reg_loss += reg; /* NaN where the optimiser does not see the whole table */
 }
 
 static cw_status apply(cwi_engine *engine)
@@ -175,11 +158,11 @@ static cw_status apply(cwi_engine *engine)
     cwi_rates rates;
     double squares, reg;
     if (e->is_idle) return CW_OK;
-    e->task->optimizer->rates(e->task->options, ++e->tally.applied, &rates);
+    e->host.task->optimizer->rates(e->host.task->options, ++e->host.tally.applied, &rates);
     CW_TRY(step_table(e, &rates, &squares));
-    reg = (double)cwi_cpu_table(e)->decay / 2 * squares;
+    reg = (double)cwi_host_table(&e->host)->decay / 2 * squares;
     CW_TRY(cwi_cpu_step_others(e, &rates, &reg));
-    cwi_cpu_count_step(e, reg);
+    cwi_host_count(&e->host, e->loss, e->gradient.penalty, reg);
 done:
     return status;
 }
@@ -187,7 +170,7 @@ done:
 static cw_status settle(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
-    e->tally.reg_at_end = cwi_cpu_reg(e);
+    e->host.tally.reg_at_end = cwi_cpu_reg(e);
     return CW_OK;
 }
 
@@ -202,10 +185,10 @@ const cwi_engine_verbs cwi_engine_dense = {
     .back = cwi_cpu_back,
     .apply = apply,
     .settle = settle,
-    .tell = cwi_cpu_tell,
-    .rank = cwi_cpu_rank,
-    .params = cwi_cpu_params,
-    .read = cwi_cpu_read,
-    .write = cwi_cpu_write,
+    .tell = cwi_host_tell,
+    .rank = cwi_host_rank,
+    .params = cwi_host_params,
+    .read = cwi_host_read,
+    .write = cwi_host_write,
     .close = cwi_cpu_close,
 };
