@@ -59,7 +59,7 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     if (file < 0)
         status = cwi_fail_errno(ctx, "read", path);
     else if (!buffer || !(state = XXH3_createState()))
-        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        status = cwi_no_memory(ctx);
     if (status == CW_OK) {
         XXH3_128bits_reset(state);
         do {
@@ -164,7 +164,7 @@ static cw_status begin(cw_context *ctx, const char *path, cwi_writer *writer)
     writer->path = cwi_strdup(ctx, path);
     if (!writer->path) return CW_NO_MEMORY;
     writer->hash = XXH3_createState();
-    if (!writer->hash) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (!writer->hash) return cwi_no_memory(ctx);
     XXH3_128bits_reset(writer->hash);
     CW_TRY(check_plain(ctx, path, &size));
     CW_TRY(cwi_work_sweep(ctx, path, NULL, NULL));

@@ -262,11 +262,6 @@ static json_t *parse_value(parser *p)
 
 /* ---- texts ------------------------------------------------------------------- */
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 static int64_t line_of(const char *text, const char *at)
 {
     int64_t line = 1;
@@ -293,7 +288,7 @@ cw_status cwi_json_parse(cw_context *ctx, const char *name, const char *text, si
     if (*out && !p.flaw) return CW_OK;
     json_decref(*out);
     *out = NULL;
-    if (!p.flaw) return no_memory(ctx);
+    if (!p.flaw) return cwi_no_memory(ctx);
     return cwi_fail(ctx, CW_BAD_DATA, "%s:%lld: it is no JSON: %s", name,
                     (long long)line_of(text, p.at), p.flaw);
 }
@@ -313,7 +308,7 @@ char *cwi_json_print(cw_context *ctx, const json_t *value, size_t flags)
         return text;
     }
     cwi_free(text);
-    (void)no_memory(ctx);
+    (void)cwi_no_memory(ctx);
     return NULL;
 }
 
@@ -353,7 +348,7 @@ cw_status cwi_json_sign(cw_context *ctx, json_t *root, char **out)
     if (json_object_set_new(root, "signed", json_true()) != 0 ||
         json_object_set_new(root, "xxh3_128", json_string(blank)) != 0) {
         json_decref(root);
-        return no_memory(ctx);
+        return cwi_no_memory(ctx);
     }
     cw_status status = cwi_report_text(ctx, root, out);
     if (status != CW_OK) return status;

@@ -60,7 +60,7 @@ json_t *cwi_report_options(const cw_options *options)
 cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(ctx);
 }
 
 cw_status cwi_report_text(cw_context *ctx, json_t *root, char **out)

@@ -37,11 +37,6 @@ typedef struct comparison {
     int32_t k;
 } comparison;
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- one side ---------------------------------------------------------------------- */
 
 /* The options in which this side differs from any other; a new object. */
@@ -226,7 +221,7 @@ static cw_status test_metric(comparison *c, size_t side, const char *metric, con
         "relative", cwi_report_number(result.mean / mean), "sd", cwi_report_number(result.sd), "t",
         cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
         cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
-    return *out ? CW_OK : no_memory(c->ctx);
+    return *out ? CW_OK : cwi_no_memory(c->ctx);
 }
 
 /* Seeds that both the side and the first one have. */
@@ -287,7 +282,7 @@ static cw_status compare_side(comparison *c, size_t side, json_t *list)
     json_t *metrics = json_object();
     json_t *out = json_pack("{s:i, s:i, s:I, s:o}", "side", (int)side, "against", 0, "pairs",
                             (json_int_t)n, "metrics", metrics);
-    if (json_array_append_new(list, out) != 0) return no_memory(c->ctx);
+    if (json_array_append_new(list, out) != 0) return cwi_no_memory(c->ctx);
     cw_status status = warn_of_seeds(c, side, n);
     return status == CW_OK ? put_metrics(c, side, seeds, n, metrics) : status;
 }
@@ -333,12 +328,12 @@ static cw_status compare(comparison *c, json_t **out)
 
     *out = json_pack("{s:s, s:o, s:o, s:O}", "part", c->contest.part, "sides", sides, "comparisons",
                      comparisons, "warnings", c->contest.warnings);
-    if (!*out) return no_memory(c->ctx);
+    if (!*out) return cwi_no_memory(c->ctx);
     CW_TRY(cwi_metric_parse(c->ctx, text ? text : "", metric, &c->k));
     CW_TRY(open_data(c));
     for (size_t s = 0; s < c->contest.n_sides; s++) {
         if (json_array_append_new(sides, report_side(&c->contest, s)) != 0)
-            status = no_memory(c->ctx);
+            status = cwi_no_memory(c->ctx);
         if (status == CW_OK && s > 0) status = compare_side(c, s, comparisons);
         if (status != CW_OK) goto done;
     }

@@ -115,7 +115,7 @@ static cw_status put_runs(cw_context *ctx, cwi_writer *out, const json_t *result
         json_t *cells =
             make_line(table, row, json_object_get(json_object_get(results, "runs"), text), text,
                       strcmp(list, "tuning") == 0);
-        if (!cells) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        if (!cells) return cwi_no_memory(ctx);
         cwi_cells_csv(out, cells);
         json_decref(cells);
     }
@@ -128,7 +128,7 @@ cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *
     cwi_writer *out = NULL;
     size_t t, r;
     json_t *table, *row, *titles = make_titles();
-    status = titles ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    status = titles ? CW_OK : cwi_no_memory(ctx);
     if (status == CW_OK) status = cwi_runstore_create(ctx, &e->store, "results.csv", &out);
     if (status == CW_OK) cwi_cells_csv(out, titles);
     json_decref(titles);

@@ -132,7 +132,7 @@ static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_r
                   "epoch_s", measured.epoch_s, "eval_s", measured.eval_s, "least_s", fewest * one_s,
                   "most_s", most * one_s);
     if (json_array_append_new(list, entry) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(ctx);
 }
 
 /* Rows of different tables that are the same are run once. */
@@ -170,7 +170,7 @@ cw_status cwi_experiment_estimate(cw_context *ctx, const cwi_plan *plan, int64_t
                          "jobs", (json_int_t)jobs, "least_s", least_s / (double)jobs, "most_s",
                          most_s / (double)jobs, "rows", rows);
         rows = NULL;
-        if (!*out) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        if (!*out) status = cwi_no_memory(ctx);
     }
     json_decref(rows);
     return status;

@@ -33,11 +33,6 @@ typedef struct reader {
     size_t n_contenders, contender_capacity;
 } reader;
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- levels ----------------------------------------------------------------------- */
 
 static void scope_clear(scope *s)
@@ -58,7 +53,7 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
                    .grid = cwi_report_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
-    status = out->options && out->grid ? CW_OK : no_memory(r->ctx);
+    status = out->options && out->grid ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     at = cwi_place_field(place, "options");
     CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
@@ -221,7 +216,8 @@ static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row
                      .tuning = c->scope.tuning};
     cwi_copy_text(row->method, sizeof row->method, c->method);
     cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
-    if (!row->options || json_object_update(row->options, varied) != 0) return no_memory(r->ctx);
+    if (!row->options || json_object_update(row->options, varied) != 0)
+        return cwi_no_memory(r->ctx);
     status = cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, &c->place, "%s", "");
     if (status != CW_OK) return status;
@@ -287,12 +283,12 @@ static cw_status read_variation(reader *r, const cwi_place *place, const json_t 
     if (!json_is_object(value))
         status = cwi_plan_bad(r->ctx, place, "it must be an object of train options");
     else
-        status = lists && checked ? CW_OK : no_memory(r->ctx);
+        status = lists && checked ? CW_OK : cwi_no_memory(r->ctx);
     if (status == CW_OK)
         status = cwi_plan_read_options(r->ctx, place, lists, &r->check, true, checked);
     if (status == CW_OK) status = cwi_candidates(r->ctx, checked, &all, &settings);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, place, "%s", "");
-    if (status == CW_OK && json_array_extend(out, settings) != 0) status = no_memory(r->ctx);
+    if (status == CW_OK && json_array_extend(out, settings) != 0) status = cwi_no_memory(r->ctx);
     json_decref(lists);
     json_decref(checked);
     json_decref(settings);
@@ -304,7 +300,7 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
 {
     cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
     *out = value ? json_array() : json_pack("[{}]");
-    if (!*out) return no_memory(r->ctx);
+    if (!*out) return cwi_no_memory(r->ctx);
     for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
         cwi_place at = cwi_place_index(place, v);
         status = read_variation(r, &at, json_array_get(value, v), *out);
@@ -352,7 +348,7 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     table->ours = ours ? cwi_report_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
     if (!table->title) return CW_NO_MEMORY;
-    return table->ours ? CW_OK : no_memory(r->ctx);
+    return table->ours ? CW_OK : cwi_no_memory(r->ctx);
 }
 
 static void forget_contenders(reader *r)
@@ -400,7 +396,7 @@ static cw_status read_plan(reader *r)
     none.options = json_object();
     none.grid = json_object();
     none.seeds = json_pack("[i]", 0);
-    status = none.options && none.grid && none.seeds ? CW_OK : no_memory(r->ctx);
+    status = none.options && none.grid && none.seeds ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));

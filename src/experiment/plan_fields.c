@@ -40,11 +40,6 @@ cw_status cwi_plan_bad(cw_context *ctx, const cwi_place *place, const char *form
                     text);
 }
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- shapes ---------------------------------------------------------------------- */
 
 /* "a|b|c" as "a, b, c". */
@@ -182,7 +177,7 @@ static cw_status add_seed(cw_context *ctx, const cwi_place *place, int64_t seed,
                                   seed) return cwi_plan_bad(ctx, place,
                                                             "the seed %lld is there twice",
                                                             (long long)seed);
-    return json_array_append_new(list, json_integer(seed)) == 0 ? CW_OK : no_memory(ctx);
+    return json_array_append_new(list, json_integer(seed)) == 0 ? CW_OK : cwi_no_memory(ctx);
 }
 
 cw_status cwi_plan_read_seeds(cw_context *ctx, const cwi_place *place, const json_t *value,
@@ -192,7 +187,7 @@ cw_status cwi_plan_read_seeds(cw_context *ctx, const cwi_place *place, const jso
     int64_t count = 0;
     if (!value) return CW_OK;
     json_t *list = json_array();
-    if (!list) return no_memory(ctx);
+    if (!list) return cwi_no_memory(ctx);
     if (!json_is_array(value)) {
         CW_TRY(cwi_plan_read_whole(ctx, place, value, 1, CWI_MAX_SEEDS, &count));
         for (int64_t s = 0; s < count; s++) CW_TRY(add_seed(ctx, place, s, list));
@@ -331,7 +326,7 @@ cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const j
             CW_TRY(check_range(ctx, &at, name, entry, check->probe));
         else
             CW_TRY(check_values(ctx, &at, name, entry, check->probe));
-        if (json_object_set(into, name, entry) != 0) return no_memory(ctx);
+        if (json_object_set(into, name, entry) != 0) return cwi_no_memory(ctx);
     }
 done:
     return status;

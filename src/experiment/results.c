@@ -58,7 +58,7 @@ static cw_status report_set(cw_context *ctx, const cwi_experiment *e, const cwi_
                   cwi_report_string(set->train_set), "folder", cwi_report_string(set->folder),
                   "xxh3_128", set->hash, "description", description);
     if (json_array_append_new(list, object) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(ctx);
 }
 
 /* ---- runs ------------------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_ta
         cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
         cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
     if (json_array_append_new(tests, test) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(ctx);
 }
 
 static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
@@ -321,7 +321,7 @@ static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cw
     int bad = json_array_append_new(list, object);
     for (size_t k = 0; k < table->n_rows && !bad; k++)
         bad |= json_array_append_new(rows, report_row(e, &e->searches[table->first_row + k]));
-    if (bad) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (bad) return cwi_no_memory(ctx);
     return report_tests(ctx, e, table, tests);
 }
 
@@ -342,7 +342,7 @@ cw_status cwi_experiment_report(cw_context *ctx, const cwi_experiment *e, json_t
     *out = json_pack("{s:s, s:i, s:s, s:O, s:I, s:o, s:o, s:o}", "format", "crosswise-experiment",
                      "version", 1, "crosswise", cw_version(), "plan", e->plan->source, "failed",
                      (json_int_t)failed, "datasets", sets, "tables", tables, "runs", runs);
-    if (bad || !*out) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (bad || !*out) status = cwi_no_memory(ctx);
     for (size_t k = 0; k < e->plan->n_sets && status == CW_OK; k++)
         status = report_set(ctx, e, &e->plan->sets[k], sets);
     for (size_t k = 0; k < e->plan->n_tables && status == CW_OK; k++)

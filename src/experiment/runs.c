@@ -13,11 +13,6 @@
 #include "prepare/dataset.h"
 #include "registry/registry.h"
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- records ------------------------------------------------------------------------ */
 
 static const char *metric_of(const json_t *record)
@@ -90,7 +85,7 @@ static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_
         int bad = json_object_set_new(options, "epochs", json_integer(whole_epochs));
         for (int r = 0; r < row->tuning.n_rungs; r++)
             bad |= json_array_append_new(rungs, json_integer(row->tuning.rungs[r]));
-        status = bad ? no_memory(ctx)
+        status = bad ? cwi_no_memory(ctx)
                      : print_key(ctx,
                                  json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
                                            e->plan->sets[row->set].hash, "options", options,
@@ -291,7 +286,7 @@ cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_ru
         json_decref(*record);
         *record = record_failure(ctx, run);
         cwi_begin(ctx);
-        status = *record ? CW_OK : no_memory(ctx);
+        status = *record ? CW_OK : cwi_no_memory(ctx);
     }
     if (status == CW_OK) status = store(ctx, e, run, record);
     if (status == CW_OK && (has_failed || !run->is_early)) (void)unlink(path);

@@ -16,11 +16,6 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *format, ...)
 {
     char text[512];
@@ -29,8 +24,9 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cwi_log(ctx, CW_LOG_WARNING, "%s", text);
-    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0 ? CW_OK
-                                                                                  : no_memory(ctx);
+    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0
+               ? CW_OK
+               : cwi_no_memory(ctx);
 }
 
 /* ---- records -------------------------------------------------------------------------- */
@@ -183,7 +179,7 @@ cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, 
     *out = (cwi_contest){.part = part, .warnings = json_array()};
     out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
     if (!out->entries) return CW_NO_MEMORY;
-    if (!out->warnings) return no_memory(ctx);
+    if (!out->warnings) return cwi_no_memory(ctx);
     for (size_t k = 0; k < n && status == CW_OK; k++) {
         cwi_entry *entry = &out->entries[out->n];
         status = read_record(ctx, paths[k], part, entry);

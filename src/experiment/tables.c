@@ -74,7 +74,7 @@ static int add_titles(const view *v, json_t *cells)
 
 static cw_status finish(const view *v, json_t *rows, int bad)
 {
-    cw_status status = bad ? cwi_fail(v->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    cw_status status = bad ? cwi_no_memory(v->ctx) : CW_OK;
     if (status == CW_OK) status = cwi_cells_markdown(v->ctx, v->out, rows);
     json_decref(rows);
     return status;

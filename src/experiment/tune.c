@@ -13,11 +13,6 @@ size_t cwi_survivors(size_t n, int64_t keep)
     return n == 0 ? 0 : (n - 1) / every + 1;
 }
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* Number of combinations, anything above CWI_MAX_CANDIDATES for more; ranges have no end. */
 static size_t count_combinations(const json_t *grid)
 {
@@ -53,7 +48,8 @@ static json_t *combination(const json_t *grid, size_t index, size_t count)
 static cw_status list_all(cw_context *ctx, const json_t *grid, size_t count, json_t *out)
 {
     for (size_t index = 0; index < count; index++)
-        if (json_array_append_new(out, combination(grid, index, count)) != 0) return no_memory(ctx);
+        if (json_array_append_new(out, combination(grid, index, count)) != 0)
+            return cwi_no_memory(ctx);
     return CW_OK;
 }
 
@@ -109,10 +105,10 @@ static cw_status draw_some(cw_context *ctx, const json_t *grid, const cwi_tuning
         if ((int64_t)json_array_size(out) == tuning->draws) break;
         cwi_rng_init(&rng, (uint64_t)tuning->seed, CWI_RNG_TUNE, (uint64_t)i);
         json_t *setting = draw_setting(grid, &rng);
-        if (!setting) return no_memory(ctx);
+        if (!setting) return cwi_no_memory(ctx);
         int bad = contains(out, setting) ? 0 : json_array_append(out, setting);
         json_decref(setting);
-        if (bad) return no_memory(ctx);
+        if (bad) return cwi_no_memory(ctx);
     }
     return CW_OK;
 }
@@ -128,7 +124,7 @@ cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *
                         "\"random\" and \"draws\"",
                         CWI_MAX_CANDIDATES);
     *out = json_array();
-    if (!*out) return no_memory(ctx);
+    if (!*out) return cwi_no_memory(ctx);
     bool takes_all = tuning->draws == 0 || count <= (size_t)tuning->draws;
     cw_status status =
         takes_all ? list_all(ctx, grid, count, *out) : draw_some(ctx, grid, tuning, *out);

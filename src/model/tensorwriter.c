@@ -14,11 +14,6 @@
 
 enum { ALIGNMENT = 64 };
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 static size_t bytes_of(const cwi_array *array)
 {
     return (size_t)cwi_array_count(array) * cwi_dtype_bytes[array->dtype];
@@ -90,7 +85,7 @@ failed:
 static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t *length)
 {
     size_t text = root ? json_dumpb(root, NULL, 0, JSON_COMPACT) : 0;
-    if (text == 0) return no_memory(ctx);
+    if (text == 0) return cwi_no_memory(ctx);
     *length = (CWI_TENSORFILE_PREFIX + text + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *out = cwi_alloc(ctx, *length, 1);
     if (!*out) return CW_NO_MEMORY;
@@ -99,7 +94,7 @@ static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t 
     memcpy(*out, &header_bytes, sizeof header_bytes);
     cwi_numbers_turn(*out, 1, sizeof header_bytes);
     if (json_dumpb(root, *out + CWI_TENSORFILE_PREFIX, text, JSON_COMPACT) != text)
-        return no_memory(ctx);
+        return cwi_no_memory(ctx);
     return CW_OK;
 }
 
@@ -115,7 +110,7 @@ static cw_status sign(cw_context *ctx, const cwi_tensorfile *file, const cwi_arr
     const size_t after = CWI_CHECKSUM_AT + CWI_CHECKSUM_DIGITS;
     char digits[CWI_CHECKSUM_DIGITS + 1];
     XXH3_state_t *state = XXH3_createState();
-    if (!state) return no_memory(ctx);
+    if (!state) return cwi_no_memory(ctx);
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, header + after, length - after);
     for (size_t a = 0; a < file->n_arrays; a++)

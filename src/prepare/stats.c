@@ -102,7 +102,7 @@ cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, i
     int64_t *degree = sort_degrees(ctx, ids, count, n);
     *out = degree ? report_degrees(degree, n, count) : NULL;
     cwi_free(degree);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return *out ? CW_OK : cwi_no_memory(ctx);
 }
 
 cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
@@ -111,7 +111,7 @@ cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t co
     int64_t *degree = sort_degrees(ctx, items, count, n);
     *out = degree ? report_propensities(degree, n, power) : NULL;
     cwi_free(degree);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return *out ? CW_OK : cwi_no_memory(ctx);
 }
 
 /* How many of n ids occur. */
@@ -140,5 +140,5 @@ cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part par
     if (status != CW_OK) return status;
     *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
                      (json_int_t)users, "items", (json_int_t)items);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return *out ? CW_OK : cwi_no_memory(ctx);
 }

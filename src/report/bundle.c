@@ -87,7 +87,7 @@ static cw_status write_section(cw_context *ctx, const char *folder, const json_t
     if (table) CW_TRY(write_form(ctx, folder, name, CSV, table, ""));
     if (!chart) goto done;
     numbers = cwi_chart_table(chart);
-    if (!numbers) CW_TRY(cwi_fail(ctx, CW_NO_MEMORY, "out of memory"));
+    if (!numbers) CW_TRY(cwi_no_memory(ctx));
     CW_TRY(write_form(ctx, folder, name, CSV, numbers, ""));
     CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_markup_get(section, "subheading")));
 done:

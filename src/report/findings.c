@@ -76,7 +76,7 @@ cw_status cwi_findings_check(cw_context *ctx, const json_t *results, const char 
 cw_status cwi_findings_add(const cwi_findings *f, json_t *section)
 {
     if (json_array_append_new(f->sections, section) == 0) return CW_OK;
-    return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(f->ctx);
 }
 
 /* A letter of a file name; '\0' for what has no place there. */
@@ -280,7 +280,7 @@ static cw_status add_choices(const cwi_findings *f)
         "{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Chosen settings", "text",
         "What tuning on the validation part chose.", "table", "columns", columns, "rows", rows);
     if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
+    if (bad) return cwi_no_memory(f->ctx);
     return is_empty ? CW_OK : cwi_findings_add(f, section);
 }
 
@@ -300,7 +300,7 @@ static cw_status add_failures(const cwi_findings *f)
     json_t *section = json_pack("{s:s, s:s, s:{s:[s, s], s:o}}", "name", name, "heading",
                                 "Failed runs", "table", "columns", "run", "reason", "rows", rows);
     if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
+    if (bad) return cwi_no_memory(f->ctx);
     return is_empty ? CW_OK : cwi_findings_add(f, section);
 }
 
@@ -328,7 +328,7 @@ cw_status cwi_findings_page(cw_context *ctx, const json_t *results, json_t **pag
 
     *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
                       cwi_markup_get(plan, "about"), "contents", 1, "sections", f.sections);
-    if (!*page) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (!*page) status = cwi_no_memory(ctx);
     if (status == CW_OK) status = add_sections(&f);
     json_decref(published);
     if (status != CW_OK) {

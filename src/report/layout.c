@@ -404,7 +404,7 @@ cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **
         int bad = add_head(&l, columns, spans) | add_rows(&l, rows, rules);
         *out = json_pack("{s:o, s:o, s:o, s:o}", "columns", columns, "spans", spans, "rows", rows,
                          "rules", rules);
-        status = bad || !*out ? cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+        status = bad || !*out ? cwi_no_memory(f->ctx) : CW_OK;
         if (status != CW_OK) json_decref(*out);
         if (status != CW_OK) *out = NULL;
     }

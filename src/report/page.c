@@ -246,7 +246,7 @@ json_t *cwi_chart_table(const json_t *chart)
 static cw_status put_numbers(const page *p, const json_t *chart, const char *label)
 {
     json_t *table = cwi_chart_table(chart);
-    if (!table) return cwi_fail(p->ctx, CW_NO_MEMORY, "out of memory");
+    if (!table) return cwi_no_memory(p->ctx);
     put_table(p, table, label);
     json_decref(table);
     return CW_OK;

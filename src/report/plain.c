@@ -96,7 +96,7 @@ static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json
             bad |= add_markdown(cells, json_array_get(row, c));
         bad |= json_array_append_new(rows, cells);
     }
-    cw_status status = bad ? cwi_fail(ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    cw_status status = bad ? cwi_no_memory(ctx) : CW_OK;
     if (status == CW_OK) status = cwi_cells_markdown(ctx, out, rows);
     json_decref(rows);
     return status;
@@ -306,7 +306,7 @@ cw_status cwi_plain_csv(cw_context *ctx, cwi_writer *out, const json_t *table)
                           : add_csv_cells(table, json_array_get(rows, r - 1), c, cells);
         if (!bad) cwi_cells_csv(out, cells);
         json_decref(cells);
-        if (bad) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        if (bad) return cwi_no_memory(ctx);
     }
     return CW_OK;
 }

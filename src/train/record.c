@@ -92,5 +92,5 @@ cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double trai
     json_t *epoch = make_epoch(t, valid, train_s, eval_s);
     if (epoch) tell(t, epoch);
     if (json_array_append_new(t->epochs, epoch) == 0) return CW_OK;
-    return cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(t->ctx);
 }

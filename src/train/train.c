@@ -27,7 +27,7 @@ static cw_status measure(cwi_trainer *t, const cwi_params *params, cw_part part,
     CW_TRY(cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[part],
                         t->training.degree, t->metric_k, &metrics));
     *out = cwi_record_metrics(&metrics);
-    if (!*out) status = cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    if (!*out) status = cwi_no_memory(t->ctx);
 done:
     cwi_ranker_close(&ranker);
     return status;
@@ -88,7 +88,7 @@ static cw_status describe_run(cwi_trainer *t, json_t *about, char **run)
     bad |= json_object_set_new(record, "crosswise", json_string(cw_version()));
     if (!bad) return cwi_json_sign(t->ctx, record, run);
     json_decref(record);
-    return cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_no_memory(t->ctx);
 }
 
 /* Hand over what the trainer holds; ids are copied. */
@@ -123,7 +123,7 @@ static cw_status make_model(cwi_trainer *t, cw_model **out, char **run)
     CW_TRY(measure(t, final, CW_PART_VALID, &valid));
     CW_TRY(measure(t, final, CW_PART_TEST, &test));
     about = describe_model(t, valid, test);
-    status = about ? CW_OK : cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    status = about ? CW_OK : cwi_no_memory(t->ctx);
     if (status != CW_OK) goto done;
     if (run) CW_TRY(describe_run(t, about, run));
     CW_TRY(cwi_model_create(t->ctx, &model));
