@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 
@@ -37,9 +36,9 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
     return out;
 }
 
-int cwi_cell_add(json_t *row, const char *text)
+void cwi_cell_add(json_t **row, const char *text)
 {
-    return json_array_append_new(row, cwi_report_string(text));
+    cwi_json_add(row, cwi_json_string(text));
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */

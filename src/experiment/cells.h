@@ -2,9 +2,8 @@
 #ifndef CWI_EXPERIMENT_CELLS_H
 #define CWI_EXPERIMENT_CELLS_H
 
-#include <jansson.h>
-
 #include "core/file.h"
+#include "core/json.h"
 
 enum { CWI_CELL_BYTES = 512, CWI_MARKED_BYTES = 5 * CWI_CELL_BYTES };
 
@@ -28,7 +27,7 @@ const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES]);
 /* {"lr": 0.001, "k": 2} as "lr 0.001, k 2". */
 const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES]);
 
-/* Append text to a row; returns 0, or -1 when there is no memory. */
-int cwi_cell_add(json_t *row, const char *text);
+/* cwi_json_add of text to a row. */
+void cwi_cell_add(json_t **row, const char *text);
 
 #endif

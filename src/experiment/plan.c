@@ -6,7 +6,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/plan_fields.h"
@@ -49,8 +48,8 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
 {
     cw_status status;
     cwi_place at;
-    *out = (scope){.options = cwi_report_copy(outer->options),
-                   .grid = cwi_report_copy(outer->grid),
+    *out = (scope){.options = cwi_json_copy(outer->options),
+                   .grid = cwi_json_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
     status = out->options && out->grid ? CW_OK : cwi_no_memory(r->ctx);
@@ -210,7 +209,7 @@ done:
 static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row *row)
 {
     cw_status status;
-    *row = (cwi_row){.options = cwi_report_copy(c->scope.options),
+    *row = (cwi_row){.options = cwi_json_copy(c->scope.options),
                      .varied = json_incref(varied),
                      .seeds = json_incref(c->scope.seeds),
                      .tuning = c->scope.tuning};
@@ -266,9 +265,7 @@ static json_t *with_lists(const json_t *given)
     json_object_foreach((json_t *)given, name, entry)
     {
         json_t *list = json_is_array(entry) ? json_incref(entry) : json_pack("[O]", entry);
-        if (json_object_set_new(out, name, list) == 0) continue;
-        json_decref(out);
-        return NULL;
+        cwi_json_set(&out, name, list);
     }
     return out;
 }
@@ -300,7 +297,7 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
 {
     cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
     *out = value ? json_array() : json_pack("[{}]");
-    if (!*out) return cwi_no_memory(r->ctx);
+    if (status == CW_OK) status = cwi_json_check(r->ctx, *out);
     for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
         cwi_place at = cwi_place_index(place, v);
         status = read_variation(r, &at, json_array_get(value, v), *out);
@@ -345,10 +342,10 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cwi_table *table = &plan->tables[plan->n_tables++];
     *table = (cwi_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
-    table->ours = ours ? cwi_report_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
+    table->ours = ours ? cwi_json_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
     if (!table->title) return CW_NO_MEMORY;
-    return table->ours ? CW_OK : cwi_no_memory(r->ctx);
+    return cwi_json_check(r->ctx, table->ours);
 }
 
 static void forget_contenders(reader *r)

@@ -6,7 +6,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/experiment.h"
@@ -43,7 +42,7 @@ static json_t *lasting_options(const cw_options *settled)
 {
     static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
                                           "resume"};
-    json_t *options = cwi_report_options(settled);
+    json_t *options = cwi_json_options(settled);
     for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
         json_object_del(options, passing[k]);
     return options;
@@ -82,15 +81,14 @@ static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_
     memcpy(run->checkpoint, run->name, sizeof run->checkpoint);
     if (status == CW_OK && row->tuning.n_rungs > 0 && run->seed == row->tuning.seed) {
         /* the same checkpoint along all rungs of this ladder, and on no other */
-        int bad = json_object_set_new(options, "epochs", json_integer(whole_epochs));
+        cwi_json_set(&options, "epochs", json_integer(whole_epochs));
         for (int r = 0; r < row->tuning.n_rungs; r++)
-            bad |= json_array_append_new(rungs, json_integer(row->tuning.rungs[r]));
-        status = bad ? cwi_no_memory(ctx)
-                     : print_key(ctx,
-                                 json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
-                                           e->plan->sets[row->set].hash, "options", options,
-                                           "rungs", rungs),
-                                 trail);
+            cwi_json_add(&rungs, json_integer(row->tuning.rungs[r]));
+        status =
+            print_key(ctx,
+                      json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
+                                e->plan->sets[row->set].hash, "options", options, "rungs", rungs),
+                      trail);
         snprintf(run->checkpoint, sizeof run->checkpoint, "%s-%s-%lld-%s", row->method,
                  row->backbone, (long long)run->seed, status == CW_OK ? trail : "");
     }
@@ -230,7 +228,7 @@ static cw_status train(cw_context *ctx, const cwi_experiment *e, const cwi_run *
     CW_TRY(cwi_json_verify(ctx, "record", text, strlen(text), record));
     if (run->is_early) goto done;
     CW_TRY(evaluate(ctx, set, model, *record, &evaluation));
-    CW_TRY(cwi_report_put(ctx, *record, "evaluation", json_incref(evaluation)));
+    cwi_json_set(record, "evaluation", json_incref(evaluation));
     if (e->keeps_models) {
         model_path = cwi_runstore_path(ctx, &e->store, "runs/%s.safetensors", run->name);
         status = model_path ? cw_model_save(ctx, model, model_path) : CW_NO_MEMORY;
@@ -254,22 +252,18 @@ static json_t *record_failure(cw_context *ctx, const cwi_run *run)
     return json_pack(
         "{s:s, s:s, s:o, s:I, s:o}", "method", cwi_options_text(run->options, "method"), "backbone",
         cwi_options_text(run->options, "backbone"), "options", lasting_options(run->options),
-        "seed", (json_int_t)run->seed, "error", cwi_report_string(ctx->error));
+        "seed", (json_int_t)run->seed, "error", cwi_json_string(ctx->error));
 }
 
 /* Store the record; what is handed out is what was stored. */
 static cw_status store(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
                        json_t **record)
 {
-    cw_status status;
-    CW_TRY(
-        cwi_report_put(ctx, *record, "dataset", cwi_report_string(e->plan->sets[run->set].name)));
-    CW_TRY(cwi_report_put(ctx, *record, "train_set",
-                          cwi_report_string(e->plan->sets[run->set].train_set)));
+    const cwi_set *set = &e->plan->sets[run->set];
     json_t *made = *record;
-    CW_TRY(cwi_runstore_keep(ctx, &e->store, "runs", run->name, made, record));
-done:
-    return status;
+    cwi_json_set(&made, "dataset", cwi_json_string(set->name));
+    cwi_json_set(&made, "train_set", cwi_json_string(set->train_set));
+    return cwi_runstore_keep(ctx, &e->store, "runs", run->name, made, record);
 }
 
 cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
@@ -286,7 +280,7 @@ cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_ru
         json_decref(*record);
         *record = record_failure(ctx, run);
         cwi_begin(ctx);
-        status = *record ? CW_OK : cwi_no_memory(ctx);
+        status = CW_OK;
     }
     if (status == CW_OK) status = store(ctx, e, run, record);
     if (status == CW_OK && (has_failed || !run->is_early)) (void)unlink(path);

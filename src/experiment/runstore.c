@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "core/work.h"
 
@@ -141,12 +140,11 @@ cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const ch
     char *text = NULL, file[160];
     *out = NULL;
     snprintf(file, sizeof file, "%s/%s.json", kind, name);
-    CW_TRY(cwi_report_put(ctx, record, own_name, json_string(name)));
-    CW_TRY(cwi_json_sign(ctx, json_incref(record), &text));
+    cwi_json_set(&record, own_name, json_string(name));
+    CW_TRY(cwi_json_sign(ctx, record, &text));
     CW_TRY(cwi_runstore_write(ctx, store, file, text));
     CW_TRY(cwi_json_verify(ctx, file, text, strlen(text), out));
 done:
-    json_decref(record);
     cwi_free(text);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -24,9 +23,8 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cwi_log(ctx, CW_LOG_WARNING, "%s", text);
-    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0
-               ? CW_OK
-               : cwi_no_memory(ctx);
+    cwi_json_add(&contest->warnings, cwi_json_string(text));
+    return cwi_json_check(ctx, contest->warnings);
 }
 
 /* ---- records -------------------------------------------------------------------------- */
@@ -179,7 +177,6 @@ cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, 
     *out = (cwi_contest){.part = part, .warnings = json_array()};
     out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
     if (!out->entries) return CW_NO_MEMORY;
-    if (!out->warnings) return cwi_no_memory(ctx);
     for (size_t k = 0; k < n && status == CW_OK; k++) {
         cwi_entry *entry = &out->entries[out->n];
         status = read_record(ctx, paths[k], part, entry);

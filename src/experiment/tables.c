@@ -50,31 +50,29 @@ static void choose_features(view *v)
     }
 }
 
-static int add_features(const view *v, const json_t *row, json_t *cells)
+static void add_features(const view *v, const json_t *row, json_t **cells)
 {
     char text[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
-    int bad = 0;
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(row, features[f]);
         if (!v->shows[f]) continue;
         const char *plain =
             json_is_string(value) ? json_string_value(value) : cwi_cell_settings(value, text);
-        bad |= cwi_cell_add(cells, cwi_cell_marked(plain, out));
+        cwi_cell_add(cells, cwi_cell_marked(plain, out));
     }
-    return bad;
 }
 
-static int add_titles(const view *v, json_t *cells)
+static json_t *list_titles(const view *v)
 {
-    int bad = 0;
+    json_t *cells = json_array();
     for (int f = 0; f < N_FEATURES; f++)
-        if (v->shows[f]) bad |= cwi_cell_add(cells, titles[f]);
-    return bad;
+        if (v->shows[f]) cwi_cell_add(&cells, titles[f]);
+    return cells;
 }
 
-static cw_status finish(const view *v, json_t *rows, int bad)
+static cw_status finish(const view *v, json_t *rows)
 {
-    cw_status status = bad ? cwi_no_memory(v->ctx) : CW_OK;
+    cw_status status = cwi_json_check(v->ctx, rows);
     if (status == CW_OK) status = cwi_cells_markdown(v->ctx, v->out, rows);
     json_decref(rows);
     return status;
@@ -118,21 +116,22 @@ static bool has_star(const view *v, size_t row, const char *metric)
     return false;
 }
 
-static int add_metric(const view *v, size_t index, const json_t *row, const char *metric,
-                      int digits, json_t *cells)
+static void add_metric(const view *v, size_t index, const json_t *row, const char *metric,
+                       int digits, json_t **cells)
 {
-    char key[32], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
+    char key[32], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES] = "-";
     const json_t *value = json_object_get(json_object_get(row, "mean"), key_of(v, metric, key));
     const json_t *spread = json_object_get(json_object_get(row, "sd"), key);
-    if (!json_is_number(value)) return cwi_cell_add(cells, "-");
-    cwi_cell_fixed(json_number_value(value), digits, mean);
-    cwi_cell_fixed(json_number_value(spread), digits, sd);
-    snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
-             json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
-    return cwi_cell_add(cells, text);
+    if (json_is_number(value)) {
+        cwi_cell_fixed(json_number_value(value), digits, mean);
+        cwi_cell_fixed(json_number_value(spread), digits, sd);
+        snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
+                 json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
+    }
+    cwi_cell_add(cells, text);
 }
 
-static int add_seeds(const view *v, const json_t *row, json_t *cells)
+static void add_seeds(const view *v, const json_t *row, json_t **cells)
 {
     size_t done = 0, index, n;
     json_t *name;
@@ -145,7 +144,7 @@ static int add_seeds(const view *v, const json_t *row, json_t *cells)
     }
     n = json_array_size(json_object_get(row, "runs"));
     snprintf(text, sizeof text, done == n && n > 0 ? "%zu" : "%zu of %zu", done, n);
-    return cwi_cell_add(cells, n > 0 ? text : "failed");
+    cwi_cell_add(cells, n > 0 ? text : "failed");
 }
 
 static cw_status put_metrics(const view *v)
@@ -155,25 +154,26 @@ static cw_status put_metrics(const view *v)
         int digits;
     } shown[] = {{"recall", "Recall", 4}, {"ndcg", "NDCG", 4}, {"arp", "ARP", 1}};
     size_t index;
-    json_t *row, *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
+    json_t *row, *rows = json_array(), *head = list_titles(v);
     for (size_t m = 0; m < 3; m++) {
         char key[32], label[64];
         const char *at = strchr(key_of(v, shown[m].name, key), '@');
         snprintf(label, sizeof label, "%s%s", shown[m].label, at ? at : "");
-        bad |= cwi_cell_add(head, label);
+        cwi_cell_add(&head, label);
     }
-    bad |= cwi_cell_add(head, "seeds") | json_array_append_new(rows, head);
+    cwi_cell_add(&head, "seeds");
+    cwi_json_add(&rows, head);
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
     {
         if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
-        bad |= add_features(v, row, cells);
+        add_features(v, row, &cells);
         for (size_t m = 0; m < 3; m++)
-            bad |= add_metric(v, index, row, shown[m].name, shown[m].digits, cells);
-        bad |= add_seeds(v, row, cells) | json_array_append_new(rows, cells);
+            add_metric(v, index, row, shown[m].name, shown[m].digits, &cells);
+        add_seeds(v, row, &cells);
+        cwi_json_add(&rows, cells);
     }
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
 /* ---- significance --------------------------------------------------------------------- */
@@ -237,35 +237,32 @@ static void put_tests(const view *v)
 /* ---- groups ------------------------------------------------------------------------------ */
 
 /* A line of the shares that train or test rows themselves have. */
-static int add_reference(const view *v, const json_t *row, const char *key, const char *what,
-                         json_t *rows)
+static void add_reference(const view *v, const json_t *row, const char *key, const char *what,
+                          json_t **rows)
 {
     const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), 0));
     const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
     const json_t *groups = json_object_get(run, "groups");
     json_t *cells = json_array();
     char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
-    int bad = 0, written = 0;
+    int written = 0;
     snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
              v->shows[0] ? " " : "", what);
     for (int f = 0; f < N_FEATURES; f++)
-        if (v->shows[f])
-            bad |= cwi_cell_add(cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
+        if (v->shows[f]) cwi_cell_add(&cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
-        bad |= cwi_cell_add(
-            cells,
-            cwi_cell_fixed(json_number_value(json_object_get(json_array_get(groups, g), key)), 4,
-                           text));
-    return bad | json_array_append_new(rows, cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(
+                                 json_number_value(json_object_get(json_array_get(groups, g), key)),
+                                 4, text));
+    cwi_json_add(rows, cells);
 }
 
 /* Train and test rows by the groups of every training set. */
-static int add_references(const view *v, const json_t *all, json_t *rows)
+static void add_references(const view *v, const json_t *all, json_t **rows)
 {
     const char *before = "";
     size_t index;
     json_t *row;
-    int bad = 0;
     json_array_foreach(all, index, row)
     {
         const char *train_set = text_of(row, "train_set");
@@ -273,24 +270,22 @@ static int add_references(const view *v, const json_t *all, json_t *rows)
             strcmp(before, train_set) == 0)
             continue;
         before = train_set; /* rows of a training set stand together */
-        bad |= add_reference(v, row, "train_share", "train", rows);
-        bad |= add_reference(v, row, "held_share", "test", rows);
+        add_reference(v, row, "train_share", "train", rows);
+        add_reference(v, row, "held_share", "test", rows);
     }
-    return bad;
 }
 
 /* A row with its shares; nothing for one that has none. */
-static int add_share_row(const view *v, const json_t *row, json_t *rows)
+static void add_share_row(const view *v, const json_t *row, json_t **rows)
 {
     const json_t *shares = json_object_get(row, "shares");
     char text[CWI_CELL_BYTES];
-    if (!is_shown(v, row) || json_array_size(shares) == 0) return 0;
+    if (!is_shown(v, row) || json_array_size(shares) == 0) return;
     json_t *cells = json_array();
-    int bad = add_features(v, row, cells);
+    add_features(v, row, &cells);
     for (size_t g = 0; g < json_array_size(shares); g++)
-        bad |= cwi_cell_add(cells,
-                            cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
-    return bad | json_array_append_new(rows, cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
+    cwi_json_add(rows, cells);
 }
 
 /* The first row that has shares; NULL when none has. */
@@ -309,21 +304,20 @@ static cw_status put_shares(const view *v)
 {
     const json_t *first = find_shares(v), *all = json_object_get(v->table, "rows");
     if (!first) return CW_OK;
-    json_t *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
+    json_t *rows = json_array(), *head = list_titles(v);
     for (size_t g = 0; g < json_array_size(json_object_get(first, "shares")); g++) {
         char title[32];
         snprintf(title, sizeof title, "group %zu", g + 1);
-        bad |= cwi_cell_add(head, title);
+        cwi_cell_add(&head, title);
     }
-    bad |= json_array_append_new(rows, head);
+    cwi_json_add(&rows, head);
     for (size_t r = 0; r < json_array_size(all); r++)
-        bad |= add_share_row(v, json_array_get(all, r), rows);
-    bad |= add_references(v, all, rows);
+        add_share_row(v, json_array_get(all, r), &rows);
+    add_references(v, all, &rows);
     cwi_writer_text(v->out,
                     "\nShare of the recommendations by popularity of the items, group 1 the "
                     "least popular:\n\n");
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
 /* ---- times ---------------------------------------------------------------------------------- */
@@ -361,26 +355,22 @@ static cw_status put_times(const view *v)
 {
     static const char *const columns[] = {"best epoch", "epochs", "s an epoch", "training s"};
     size_t index;
-    json_t *row, *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
-    for (size_t c = 0; c < 4; c++) bad |= cwi_cell_add(head, columns[c]);
-    bad |= json_array_append_new(rows, head);
+    json_t *row, *rows = json_array(), *head = list_titles(v);
+    for (size_t c = 0; c < 4; c++) cwi_cell_add(&head, columns[c]);
+    cwi_json_add(&rows, head);
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
     {
         char text[CWI_CELL_BYTES];
+        if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
-        if (!is_shown(v, row)) {
-            json_decref(cells);
-            continue;
-        }
-        bad |= add_features(v, row, cells);
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
-        bad |= json_array_append_new(rows, cells);
+        add_features(v, row, &cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
+        cwi_json_add(&rows, cells);
     }
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
 /* ---- the files ---------------------------------------------------------------------------------

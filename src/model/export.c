@@ -5,7 +5,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "model/modelfile.h"
 #include "prepare/npy.h"
@@ -19,10 +18,7 @@ static json_t *describe_tensors(const cwi_params *params)
         const cwi_tensor *tensor = &params->tensor[t];
         json_t *entry = json_pack("{s:s, s:[I,I]}", "name", tensor->name, "shape",
                                   (json_int_t)tensor->rows, (json_int_t)tensor->columns);
-        if (json_array_append_new(list, entry) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        cwi_json_add(&list, entry);
     }
     return list;
 }
@@ -41,7 +37,7 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
                   model->backbone, "users", model->n_users, "items", model->n_items, "train_rows",
                   (json_int_t)model->seen.start[model->n_users], "parameters", parameters,
                   "tensors", describe_tensors(&model->params), "about", about);
-    return cwi_report_text(ctx, root, out);
+    return cwi_json_text(ctx, root, out);
 }
 
 cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json)

@@ -5,7 +5,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "import/idfile.h"
 #include "import/import.h"
@@ -189,7 +188,7 @@ static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dat
     CW_TRY(check_hashes(ctx, folder, about));
     dataset->keeps_repeats = json_is_true(json_object_get(about, "keeps_repeats"));
     json_t *origin = json_object_get(about, "origin");
-    if (origin) CW_TRY(cwi_report_text(ctx, json_incref(origin), &dataset->origin));
+    if (origin) CW_TRY(cwi_json_text(ctx, json_incref(origin), &dataset->origin));
 done:
     json_decref(about);
     cwi_free(path);
@@ -279,50 +278,50 @@ cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
 /* ---- save ----------------------------------------------------------------- */
 
 /* Note the checksum of a file that was written. */
-static cw_status note_file(cw_context *ctx, json_t *files, const char *name, const char *hash)
+static void note_file(json_t **files, const char *name, const char *hash)
 {
-    return cwi_report_put(ctx, files, name, json_pack("{s:s}", "xxh3_128", hash));
+    cwi_json_set(files, name, json_pack("{s:s}", "xxh3_128", hash));
 }
 
-static cw_status note_truth(cw_context *ctx, const char *folder, json_t *files)
+static cw_status note_truth(cw_context *ctx, const char *folder, json_t **files)
 {
     cw_status status = CW_OK;
     for (const char *const *name = cwi_truth_files; *name && status == CW_OK; name++) {
         char hash[CWI_HASH_BYTES];
         char *path = cwi_path_join(ctx, folder, *name);
         status = path ? cwi_file_hash(ctx, path, hash) : CW_NO_MEMORY;
-        if (status == CW_OK) status = note_file(ctx, files, *name, hash);
+        if (status == CW_OK) note_file(files, *name, hash);
         cwi_free(path);
     }
     return status;
 }
 
 static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
-                            const cwi_pairs *pairs, json_t *files)
+                            const cwi_pairs *pairs, json_t **files)
 {
     char hash[CWI_HASH_BYTES];
     char *path = cwi_path_join(ctx, folder, name);
     if (!path) return CW_NO_MEMORY;
     cw_status status = cwi_pairs_write(ctx, path, pairs, hash);
-    if (status == CW_OK) status = note_file(ctx, files, name, hash);
+    if (status == CW_OK) note_file(files, name, hash);
     cwi_free(path);
     return status;
 }
 
 static cw_status save_ids(cw_context *ctx, const char *folder, const char *name,
-                          const cwi_idmap *map, json_t *files)
+                          const cwi_idmap *map, json_t **files)
 {
     char hash[CWI_HASH_BYTES];
     char *path = cwi_path_join(ctx, folder, name);
     if (!path) return CW_NO_MEMORY;
     cw_status status = cwi_idfile_write(ctx, path, map, hash);
-    if (status == CW_OK) status = note_file(ctx, files, name, hash);
+    if (status == CW_OK) note_file(files, name, hash);
     cwi_free(path);
     return status;
 }
 
 static cw_status save_files(cw_context *ctx, const char *folder, const cw_dataset *dataset,
-                            json_t *files)
+                            json_t **files)
 {
     cw_status status;
     for (int p = 0; p < CWI_PARTS; p++) {
@@ -343,26 +342,27 @@ done:
 }
 
 /* Counts and degrees of the parts, so that the folder explains itself. */
-static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *about)
+static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t **about)
 {
     cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *parts = json_object(), *made;
 
-    CW_TRY(cwi_report_put(ctx, about, "parts", parts));
-    CW_TRY(cwi_report_put(ctx, about, "users", json_integer(dataset->n_users)));
-    CW_TRY(cwi_report_put(ctx, about, "items", json_integer(dataset->n_items)));
-    if (dataset->keeps_repeats) CW_TRY(cwi_report_put(ctx, about, "keeps_repeats", json_true()));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
-        CW_TRY(cwi_report_put(ctx, parts, part_file[p], made));
+        cwi_json_set(&parts, part_file[p], made);
     }
+    cwi_json_set(about, "parts", json_incref(parts));
+    cwi_json_set(about, "users", json_integer(dataset->n_users));
+    cwi_json_set(about, "items", json_integer(dataset->n_items));
+    if (dataset->keeps_repeats) cwi_json_set(about, "keeps_repeats", json_true());
     CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
-    CW_TRY(cwi_report_put(ctx, about, "user_degrees", made));
+    cwi_json_set(about, "user_degrees", made);
     CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
-    CW_TRY(cwi_report_put(ctx, about, "item_degrees", made));
+    cwi_json_set(about, "item_degrees", made);
 done:
+    json_decref(parts);
     return status;
 }
 
@@ -390,18 +390,19 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
 {
     cw_status status;
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
-    json_t *files = json_object(), *origin = NULL;
+    json_t *files = json_object(), *origin;
 
-    CW_TRY(cwi_report_put(ctx, about, "files", files));
-    CW_TRY(save_files(ctx, folder, dataset, files));
-    CW_TRY(add_counts(ctx, dataset, about));
+    CW_TRY(save_files(ctx, folder, dataset, &files));
+    cwi_json_set(&about, "files", json_incref(files));
+    CW_TRY(add_counts(ctx, dataset, &about));
     if (dataset->origin) {
         CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        CW_TRY(cwi_report_put(ctx, about, "origin", origin));
+        cwi_json_set(&about, "origin", origin);
     }
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:
+    json_decref(files);
     json_decref(about);
     return status;
 }

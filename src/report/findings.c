@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "experiment/cells.h"
 #include "report/markup.h"
@@ -75,8 +75,7 @@ cw_status cwi_findings_check(cw_context *ctx, const json_t *results, const char 
 
 cw_status cwi_findings_add(const cwi_findings *f, json_t *section)
 {
-    if (json_array_append_new(f->sections, section) == 0) return CW_OK;
-    return cwi_no_memory(f->ctx);
+    return json_array_append_new(f->sections, section) == 0 ? CW_OK : cwi_no_memory(f->ctx);
 }
 
 /* A letter of a file name; '\0' for what has no place there. */
@@ -189,8 +188,8 @@ static cw_status add_table(const cwi_findings *f, const json_t *table)
     snprintf(text, sizeof text, "%.1000s\n\n%s\n\n%s", about, is_first ? key : "",
              names_paper(layout) ? paper : "");
     status = cwi_findings_add(f, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading",
-                                           title_of(table), "text", cwi_report_string(text),
-                                           "table", layout));
+                                           title_of(table), "text", cwi_json_string(text), "table",
+                                           layout));
     return status == CW_OK ? cwi_figures_table(f, table) : status;
 }
 
@@ -204,18 +203,13 @@ static json_t *data_row(const cwi_findings *f, const json_t *set)
     json_t *row = json_pack("[s, s, s, I, I]", cwi_markup_get(set, "dataset"),
                             cwi_markup_get(set, "train_set"), paper ? paper : "", users, items);
     static const char *const parts[] = {"train", "valid", "test"};
-    int bad = 0;
     for (size_t k = 0; k < 3; k++)
-        bad |= json_array_append_new(
-            row, json_integer(json_integer_value(json_object_get(
-                     json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(about, "density"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(degrees, "gini"))));
-    if (!bad) return row;
-    json_decref(row);
-    return NULL;
+        cwi_json_add(&row,
+                     json_integer(json_integer_value(json_object_get(
+                         json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(about, "density"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(degrees, "gini"))));
+    return row;
 }
 
 static cw_status add_data(const cwi_findings *f)
@@ -227,36 +221,29 @@ static cw_status add_data(const cwi_findings *f)
     json_t *columns = json_array(), *rows = json_array();
     size_t index;
     json_t *set;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
-    json_array_foreach(json_object_get(f->results, "datasets"), index, set) bad |=
-        json_array_append_new(rows, data_row(f, set));
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
+    json_array_foreach(json_object_get(f->results, "datasets"), index, set)
+        cwi_json_add(&rows, data_row(f, set));
     cwi_findings_name(f, "data", "", "", "", name);
     json_t *section =
         json_pack("{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Data", "text",
                   "Rows of each part, and how unevenly the train rows are spread over the items "
                   "(0: evenly, 1: all on one).",
                   "table", "columns", columns, "rows", rows);
-    if (bad) {
-        json_decref(section);
-        section = NULL;
-    }
     cw_status status = cwi_findings_add(f, section);
     return status == CW_OK ? cwi_figures_data(f) : status;
 }
 
 /* A line for a row whose settings were tuned. */
-static int add_choice(const json_t *table, const json_t *row, json_t *rows)
+static void add_choice(const json_t *table, const json_t *row, json_t **rows)
 {
     char tuned[CWI_CELL_BYTES], varied[CWI_CELL_BYTES];
     cwi_cell_settings(json_object_get(row, "tuned"), tuned);
     cwi_cell_settings(json_object_get(row, "varied"), varied);
-    return json_array_append_new(
-        rows, json_pack("[s, s, s, s, s, o, o]", title_of(table), cwi_markup_get(row, "dataset"),
-                        cwi_markup_get(row, "train_set"), cwi_markup_get(row, "method"),
-                        cwi_markup_get(row, "backbone"), cwi_report_string(varied),
-                        cwi_report_string(tuned)));
+    cwi_json_add(rows, json_pack("[s, s, s, s, s, o, o]", title_of(table),
+                                 cwi_markup_get(row, "dataset"), cwi_markup_get(row, "train_set"),
+                                 cwi_markup_get(row, "method"), cwi_markup_get(row, "backbone"),
+                                 cwi_json_string(varied), cwi_json_string(tuned)));
 }
 
 static cw_status add_choices(const cwi_findings *f)
@@ -266,22 +253,20 @@ static cw_status add_choices(const cwi_findings *f)
     char name[CWI_SECTION_BYTES];
     json_t *columns = json_array(), *rows = json_array(), *table, *row;
     size_t t, r;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
     json_array_foreach(json_object_get(f->results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
-        if (json_is_object(json_object_get(row, "tuned"))) bad |= add_choice(table, row, rows);
+        if (json_is_object(json_object_get(row, "tuned"))) add_choice(table, row, &rows);
     }
-    bool is_empty = json_array_size(rows) == 0;
+    bool is_empty = rows && json_array_size(rows) == 0;
     cwi_findings_name(f, "chosen-settings", "", "", "", name);
     json_t *section = json_pack(
         "{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Chosen settings", "text",
         "What tuning on the validation part chose.", "table", "columns", columns, "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_no_memory(f->ctx);
-    return is_empty ? CW_OK : cwi_findings_add(f, section);
+    if (!is_empty) return cwi_findings_add(f, section);
+    json_decref(section);
+    return CW_OK;
 }
 
 static cw_status add_failures(const cwi_findings *f)
@@ -289,19 +274,18 @@ static cw_status add_failures(const cwi_findings *f)
     char name[CWI_SECTION_BYTES];
     const char *run_name;
     json_t *run, *rows = json_array();
-    int bad = 0;
     json_object_foreach(json_object_get(f->results, "runs"), run_name, run)
     {
         const char *error = cwi_markup_get(run, "error");
-        if (error[0]) bad |= json_array_append_new(rows, json_pack("[s, s]", run_name, error));
+        if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", run_name, error));
     }
-    bool is_empty = json_array_size(rows) == 0;
+    bool is_empty = rows && json_array_size(rows) == 0;
     cwi_findings_name(f, "failed-runs", "", "", "", name);
     json_t *section = json_pack("{s:s, s:s, s:{s:[s, s], s:o}}", "name", name, "heading",
                                 "Failed runs", "table", "columns", "run", "reason", "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_no_memory(f->ctx);
-    return is_empty ? CW_OK : cwi_findings_add(f, section);
+    if (!is_empty) return cwi_findings_add(f, section);
+    json_decref(section);
+    return CW_OK;
 }
 
 static cw_status add_sections(const cwi_findings *f)
@@ -328,7 +312,7 @@ cw_status cwi_findings_page(cw_context *ctx, const json_t *results, json_t **pag
 
     *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
                       cwi_markup_get(plan, "about"), "contents", 1, "sections", f.sections);
-    if (!*page) status = cwi_no_memory(ctx);
+    if (status == CW_OK) status = cwi_json_check(ctx, *page);
     if (status == CW_OK) status = add_sections(&f);
     json_decref(published);
     if (status != CW_OK) {

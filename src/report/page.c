@@ -184,20 +184,13 @@ static void put_table(const page *p, const json_t *table, const char *label)
 static json_t *point_row(const json_t *chart, const json_t *series)
 {
     const json_t *values = json_object_get(series, "values");
-    json_t *row = json_pack("[O]", json_object_get(series, "name"));
     for (size_t k = 0; k < json_array_size(values); k++) {
         json_t *value = json_array_get(values, k);
-        if (json_is_null(value)) continue;
-        json_t *pair = json_pack("[O, O, O]", json_object_get(series, "name"),
-                                 json_array_get(json_object_get(chart, "x"), k), value);
-        json_decref(row);
-        return pair;
+        if (!json_is_null(value))
+            return json_pack("[O, O, O]", json_object_get(series, "name"),
+                             json_array_get(json_object_get(chart, "x"), k), value);
     }
-    if (json_array_append_new(row, json_null()) || json_array_append_new(row, json_null())) {
-        json_decref(row);
-        return NULL;
-    }
-    return row;
+    return json_pack("[O, n, n]", json_object_get(series, "name"));
 }
 
 /* Points as a table: a row for each series. */
@@ -205,14 +198,10 @@ static json_t *point_table(const json_t *chart)
 {
     const json_t *series = json_object_get(chart, "series");
     json_t *rows = json_array();
-    int bad = 0;
     for (size_t s = 0; s < json_array_size(series); s++)
-        bad |= json_array_append_new(rows, point_row(chart, json_array_get(series, s)));
-    json_t *table = json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_markup_get(chart, "x_title"),
-                              cwi_markup_get(chart, "y_title"), "rows", rows);
-    if (!bad) return table;
-    json_decref(table);
-    return NULL;
+        cwi_json_add(&rows, point_row(chart, json_array_get(series, s)));
+    return json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_markup_get(chart, "x_title"),
+                     cwi_markup_get(chart, "y_title"), "rows", rows);
 }
 
 /* Lines or bars as a table: a row for each x, a column for each series. */
@@ -220,21 +209,17 @@ static json_t *series_table(const json_t *chart)
 {
     const json_t *x = json_object_get(chart, "x"), *series = json_object_get(chart, "series");
     json_t *columns = json_pack("[s]", cwi_markup_get(chart, "x_title")), *rows = json_array();
-    int bad = 0;
 
     for (size_t s = 0; s < json_array_size(series); s++)
-        bad |= json_array_append(columns, json_object_get(json_array_get(series, s), "name"));
+        cwi_json_add(&columns, json_incref(json_object_get(json_array_get(series, s), "name")));
     for (size_t k = 0; k < json_array_size(x); k++) {
         json_t *row = json_pack("[O]", json_array_get(x, k));
         for (size_t s = 0; s < json_array_size(series); s++)
-            bad |= json_array_append(
-                row, json_array_get(json_object_get(json_array_get(series, s), "values"), k));
-        bad |= json_array_append_new(rows, row);
+            cwi_json_add(&row, json_incref(json_array_get(
+                                   json_object_get(json_array_get(series, s), "values"), k)));
+        cwi_json_add(&rows, row);
     }
-    json_t *table = json_pack("{s:o, s:o}", "columns", columns, "rows", rows);
-    if (!bad) return table;
-    json_decref(table);
-    return NULL;
+    return json_pack("{s:o, s:o}", "columns", columns, "rows", rows);
 }
 
 json_t *cwi_chart_table(const json_t *chart)
