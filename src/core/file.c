@@ -188,6 +188,16 @@ cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out)
     return status;
 }
 
+cw_status cwi_writer_open_in(cw_context *ctx, const char *folder, const char *name,
+                             cwi_writer **out)
+{
+    char *path = cwi_path_join(ctx, folder, name);
+    *out = NULL;
+    cw_status status = path ? cwi_writer_open(ctx, path, out) : CW_NO_MEMORY;
+    cwi_free(path);
+    return status;
+}
+
 static void flush(cwi_writer *writer)
 {
     size_t at = 0;
@@ -226,6 +236,16 @@ void cwi_writer_int(cwi_writer *writer, int64_t value)
     char digits[CWI_NUMBER_BYTES];
     size_t length = cwi_print_int(value, digits);
     cwi_writer_put(writer, digits, length);
+}
+
+void cwi_writer_field(cwi_writer *writer, const char *mark, const char *text)
+{
+    const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
+    cwi_writer_text(writer, quote);
+    cwi_writer_text(writer, mark);
+    for (; *text; text++)
+        cwi_writer_put(writer, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    cwi_writer_text(writer, quote);
 }
 
 cw_status cwi_writer_finish(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
@@ -349,6 +369,7 @@ cw_status cwi_writer_close_pair(cw_context *ctx, cwi_writer *writer, cwi_writer 
 {
     cw_status status;
     int lock = -1;
+    if (!second) return cwi_writer_close(ctx, writer, NULL);
     char *parent = cwi_path_parent(ctx, second->path);
     if (!parent) CW_TRY(CW_NO_MEMORY);
     CW_TRY(cwi_writer_finish(ctx, writer, NULL));

@@ -175,17 +175,7 @@ void cwi_cells_csv(cwi_writer *out, const json_t *row)
     for (size_t c = 0; c < json_array_size(row); c++) {
         const char *text = json_string_value(json_array_get(row, c));
         if (c > 0) cwi_writer_text(out, ",");
-        const char *guard = is_formula(text) ? "'" : "";
-        if (!strpbrk(text, ",\"\n\r")) {
-            cwi_writer_text(out, guard);
-            cwi_writer_text(out, text);
-            continue;
-        }
-        cwi_writer_text(out, "\"");
-        cwi_writer_text(out, guard);
-        for (; *text; text++)
-            cwi_writer_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-        cwi_writer_text(out, "\"");
+        cwi_writer_field(out, is_formula(text) ? "'" : "", text);
     }
     cwi_writer_text(out, "\n");
 }

@@ -122,7 +122,7 @@ cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *
     size_t t, r;
     json_t *table, *row, *titles = make_titles();
     status = cwi_json_check(ctx, titles);
-    if (status == CW_OK) status = cwi_runstore_create(ctx, &e->store, "results.csv", &out);
+    if (status == CW_OK) status = cwi_writer_open_in(ctx, e->store.folder, "results.csv", &out);
     if (status == CW_OK) cwi_cells_csv(out, titles);
     json_decref(titles);
     json_array_foreach(json_object_get(results, "tables"), t, table)

@@ -149,21 +149,11 @@ done:
     return status;
 }
 
-cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,
-                              cwi_writer **out)
-{
-    char *path = cwi_runstore_path(ctx, store, "%s", file);
-    *out = NULL;
-    cw_status status = path ? cwi_writer_open(ctx, path, out) : CW_NO_MEMORY;
-    cwi_free(path);
-    return status;
-}
-
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
                              const char *text)
 {
     cwi_writer *writer;
-    cw_status status = cwi_runstore_create(ctx, store, file, &writer);
+    cw_status status = cwi_writer_open_in(ctx, store->folder, file, &writer);
     if (status == CW_OK) cwi_writer_text(writer, text);
     return cwi_writer_end(ctx, writer, status);
 }

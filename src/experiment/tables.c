@@ -406,7 +406,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
                             const char *file, cw_status (*put)(const view *v))
 {
     cwi_writer *out;
-    cw_status status = cwi_runstore_create(ctx, &e->store, file, &out);
+    cw_status status = cwi_writer_open_in(ctx, e->store.folder, file, &out);
     const char *title = text_of(json_object_get(results, "plan"), "title");
     size_t t, d;
     json_t *table, *dataset;

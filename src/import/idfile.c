@@ -91,17 +91,6 @@ done:
     return status;
 }
 
-static void write_id(cwi_writer *writer, const char *id)
-{
-    if (!strpbrk(id, ",\"\r\n")) {
-        cwi_writer_text(writer, id);
-        return;
-    }
-    cwi_writer_put(writer, "\"", 1);
-    for (; *id; id++) cwi_writer_put(writer, *id == '"' ? "\"\"" : id, *id == '"' ? 2 : 1);
-    cwi_writer_put(writer, "\"", 1);
-}
-
 cw_status cwi_idfile_write(cw_context *ctx, const char *path, const cwi_idmap *map,
                            char hash[CWI_HASH_BYTES])
 {
@@ -111,7 +100,7 @@ cw_status cwi_idfile_write(cw_context *ctx, const char *path, const cwi_idmap *m
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
     for (int32_t k = 0; k < map->count; k++) {
-        write_id(writer, cwi_idmap_text(map, k));
+        cwi_writer_field(writer, "", cwi_idmap_text(map, k));
         cwi_writer_put(writer, ",", 1);
         cwi_writer_int(writer, k);
         cwi_writer_put(writer, "\n", 1);

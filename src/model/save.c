@@ -49,9 +49,7 @@ cw_status cw_model_save_run(cw_context *ctx, const cw_model *model, const char *
         CW_TRY(cwi_writer_open(ctx, record, &second));
         CW_TRY(put_record(ctx, run, hash, second));
     }
-    status =
-        second ? cwi_writer_close_pair(ctx, writer, second) : cwi_writer_close(ctx, writer, NULL);
-    return status;
+    return cwi_writer_close_pair(ctx, writer, second);
 done:
     cwi_writer_abandon(second);
     cwi_writer_abandon(writer);

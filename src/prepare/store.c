@@ -277,45 +277,18 @@ cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
 
 /* ---- save ----------------------------------------------------------------- */
 
-/* Note the checksum of a file that was written. */
-static void note_file(json_t **files, const char *name, const char *hash)
-{
-    cwi_json_set(files, name, json_pack("{s:s}", "xxh3_128", hash));
-}
-
-static cw_status note_truth(cw_context *ctx, const char *folder, json_t **files)
-{
-    cw_status status = CW_OK;
-    for (const char *const *name = cwi_truth_files; *name && status == CW_OK; name++) {
-        char hash[CWI_HASH_BYTES];
-        char *path = cwi_path_join(ctx, folder, *name);
-        status = path ? cwi_file_hash(ctx, path, hash) : CW_NO_MEMORY;
-        if (status == CW_OK) note_file(files, *name, hash);
-        cwi_free(path);
-    }
-    return status;
-}
-
-static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
-                            const cwi_pairs *pairs, json_t **files)
+/* Write pairs or ids, whichever is not NULL, and note the checksum; without any the file is there.
+ */
+static cw_status save_file(cw_context *ctx, const char *folder, const char *name,
+                           const cwi_pairs *pairs, const cwi_idmap *ids, json_t **files)
 {
     char hash[CWI_HASH_BYTES];
     char *path = cwi_path_join(ctx, folder, name);
     if (!path) return CW_NO_MEMORY;
-    cw_status status = cwi_pairs_write(ctx, path, pairs, hash);
-    if (status == CW_OK) note_file(files, name, hash);
-    cwi_free(path);
-    return status;
-}
-
-static cw_status save_ids(cw_context *ctx, const char *folder, const char *name,
-                          const cwi_idmap *map, json_t **files)
-{
-    char hash[CWI_HASH_BYTES];
-    char *path = cwi_path_join(ctx, folder, name);
-    if (!path) return CW_NO_MEMORY;
-    cw_status status = cwi_idfile_write(ctx, path, map, hash);
-    if (status == CW_OK) note_file(files, name, hash);
+    cw_status status = pairs ? cwi_pairs_write(ctx, path, pairs, hash)
+                       : ids ? cwi_idfile_write(ctx, path, ids, hash)
+                             : cwi_file_hash(ctx, path, hash);
+    if (status == CW_OK) cwi_json_set(files, name, json_pack("{s:s}", "xxh3_128", hash));
     cwi_free(path);
     return status;
 }
@@ -327,15 +300,16 @@ static cw_status save_files(cw_context *ctx, const char *folder, const cw_datase
     for (int p = 0; p < CWI_PARTS; p++) {
         CW_TRY(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
         if (dataset->has_part[p])
-            CW_TRY(save_pairs(ctx, folder, part_file[p], &dataset->part[p], files));
+            CW_TRY(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
     }
-    CW_TRY(save_ids(ctx, folder, user_file, &dataset->users, files));
-    CW_TRY(save_ids(ctx, folder, item_file, &dataset->items, files));
+    CW_TRY(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
+    CW_TRY(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
     if (dataset->truth) {
         CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
-        CW_TRY(note_truth(ctx, folder, files));
+        for (const char *const *name = cwi_truth_files; *name; name++)
+            CW_TRY(save_file(ctx, folder, *name, NULL, NULL, files));
         if (dataset->truth->uniform.count > 0)
-            CW_TRY(save_pairs(ctx, folder, uniform_file, &dataset->truth->uniform, files));
+            CW_TRY(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
     }
 done:
     return status;
@@ -370,19 +344,15 @@ static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
 {
     cw_status status;
     char *text = NULL;
-    cwi_writer *writer;
-    char *path = cwi_path_join(ctx, folder, about_file);
+    cwi_writer *writer = NULL;
 
-    if (!path) return CW_NO_MEMORY;
     CW_TRY(cwi_json_sign(ctx, json_incref(about), &text));
-    CW_TRY(cwi_writer_open(ctx, path, &writer));
+    CW_TRY(cwi_writer_open_in(ctx, folder, about_file, &writer));
     cwi_writer_text(writer, text);
     cwi_writer_text(writer, "\n");
-    CW_TRY(cwi_writer_close(ctx, writer, NULL));
 done:
     cwi_free(text);
-    cwi_free(path);
-    return status;
+    return cwi_writer_end(ctx, writer, status);
 }
 
 /* Everything into a folder that is not in its place yet. */
@@ -438,8 +408,5 @@ cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char
     cwi_begin(ctx);
     cw_status status = cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder);
     if (status != CW_OK) return status;
-    status = fill_folder(ctx, cwi_folder_path(folder), dataset);
-    if (status == CW_OK) return cwi_folder_commit(ctx, folder);
-    cwi_folder_abort(ctx, folder);
-    return status;
+    return cwi_folder_end(ctx, folder, fill_folder(ctx, cwi_folder_path(folder), dataset));
 }
