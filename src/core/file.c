@@ -216,8 +216,8 @@ void cwi_writer_put(cwi_writer *writer, const void *bytes, size_t length)
 {
     const char *from = bytes;
     while (length > 0) {
-        size_t room = BUFFER_BYTES - writer->used;
-        size_t part = length < room ? length : room;
+        size_t left = BUFFER_BYTES - writer->used;
+        size_t part = length < left ? length : left;
         memcpy(writer->buffer + writer->used, from, part);
         writer->used += part;
         from += part;

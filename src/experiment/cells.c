@@ -74,16 +74,16 @@ static const char *marked(const char *text, size_t at, const char *line_end, cha
 
 void cwi_cells_text(cwi_writer *out, const char *text, const char *line_end)
 {
-    char room[3];
-    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, room));
+    char shown[3];
+    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, shown));
 }
 
 const char *cwi_cell_marked(const char *text, char out[CWI_MARKED_BYTES])
 {
-    char room[3];
+    char shown[3];
     size_t used = 0;
     for (size_t at = 0; text[at]; at++) {
-        const char *piece = marked(text, at, " ", room);
+        const char *piece = marked(text, at, " ", shown);
         size_t length = strlen(piece);
         if (used + length >= CWI_MARKED_BYTES) break;
         memcpy(out + used, piece, length);

@@ -52,7 +52,7 @@ static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *
                               cwi_idmap *read, int64_t **index)
 {
     cw_status status;
-    size_t room = 0, count;
+    size_t capacity = 0, count;
     const char *wrong;
 
     CW_TRY(cwi_records_header(ctx, records, source, header));
@@ -62,7 +62,7 @@ static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *
         if (wrong || count != 2)
             return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s",
                                    wrong ? wrong : "expected id,idx with idx from 0 on");
-        CW_TRY(cwi_grow(ctx, index, &room, (size_t)read->count + 1, sizeof **index));
+        CW_TRY(cwi_grow(ctx, index, &capacity, (size_t)read->count + 1, sizeof **index));
         CW_TRY(add_record(ctx, source, records->field[0], records->field[1], read,
                           &(*index)[read->count]));
     }

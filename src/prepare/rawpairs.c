@@ -18,7 +18,7 @@ static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *
                               const cwi_idmap *users, const cwi_idmap *items, cwi_pairs *out)
 {
     cw_status status;
-    size_t user_room = 0, item_room = 0, count;
+    size_t user_capacity = 0, item_capacity = 0, count;
     const char *wrong;
 
     CW_TRY(cwi_records_header(ctx, records, source, "user,item"));
@@ -29,8 +29,8 @@ static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *
             return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s",
                                    wrong ? wrong : "expected user,item");
         size_t need = (size_t)out->count + 1;
-        CW_TRY(cwi_grow(ctx, &out->user, &user_room, need, sizeof *out->user));
-        CW_TRY(cwi_grow(ctx, &out->item, &item_room, need, sizeof *out->item));
+        CW_TRY(cwi_grow(ctx, &out->user, &user_capacity, need, sizeof *out->user));
+        CW_TRY(cwi_grow(ctx, &out->item, &item_capacity, need, sizeof *out->item));
         CW_TRY(find_id(ctx, source, "user", users, records->field[0], &out->user[out->count]));
         CW_TRY(find_id(ctx, source, "item", items, records->field[1], &out->item[out->count]));
         out->count++;

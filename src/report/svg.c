@@ -170,7 +170,7 @@ static void put_y_axis(const figure *f, const char *title)
 }
 
 /* Letters that fit under one place of x. */
-static size_t room_for_words(const figure *f)
+static size_t width_for_words(const figure *f)
 {
     return (size_t)((RIGHT - LEFT) / 7 / (f->n > 0 ? f->n : 1));
 }
@@ -187,7 +187,7 @@ static void measure_words(figure *f)
         for (; *text; text += strcspn(text, " "), text += *text == ' ')
             if (strcspn(text, " ") > longest_word) longest_word = strcspn(text, " ");
     }
-    f->is_tilted = longest_word > room_for_words(f);
+    f->is_tilted = longest_word > width_for_words(f);
     double needed =
         6.0 * (double)(longest < 40 ? longest : 40); /* a letter's share of the height */
     if (f->is_tilted && needed > 36) f->legend += needed - 36;
@@ -205,7 +205,7 @@ static void put_tilted(const figure *f, double x, const char *text)
 /* The words of a label, one under the other as far as they need it. */
 static void put_words(const figure *f, double x, const char *text)
 {
-    size_t room = room_for_words(f);
+    size_t width = width_for_words(f);
     if (f->is_tilted) {
         put_tilted(f, x, text);
         return;
@@ -214,7 +214,7 @@ static void put_words(const figure *f, double x, const char *text)
         char part[CWI_CELL_BYTES];
         size_t length = 0, next;
         while (text[length] &&
-               (length == 0 || length + 1 + strcspn(text + length + 1, " ") <= room)) {
+               (length == 0 || length + 1 + strcspn(text + length + 1, " ") <= width)) {
             next = strcspn(text + length + (length > 0), " ");
             length += next + (length > 0);
         }
