@@ -360,7 +360,7 @@ CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_model *mod
                                             const cw_options *options, cw_recommendation_fn give,
                                             void *user);
 
-/* A list for somebody who was not there at training, from the items he liked (raw ids). */
+/* A list for somebody who was not there at training, from the items they liked (raw ids). */
 CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx, const cw_model *model,
                                                     const char *const *items, size_t n_items,
                                                     const cw_options *options,

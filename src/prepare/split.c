@@ -259,7 +259,7 @@ done:
     return status;
 }
 
-/* The last row of every user is his test, the one before his validation; users with fewer than
+/* The last row of every user is their test, the one before their validation; users with fewer than
  * three rows stay in train. */
 static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                   cwi_split *split)

@@ -39,7 +39,7 @@ void cwi_request_close(cwi_request *request);
 int32_t cwi_request_pick(const cwi_request *request, float *score, const int32_t *seen,
                          int64_t n_seen, int32_t *scratch, cwi_ranked *out);
 
-/* Hand a list to the caller; CW_CANCELLED when he has enough. */
+/* Hand a list to the caller; CW_CANCELLED when it has enough. */
 cw_status cwi_request_give(cw_context *ctx, cwi_request *request, const char *user,
                            const cwi_ranked *list, int32_t count);
 
