@@ -8,6 +8,17 @@
 #include "core/mem.h"
 #include "prepare/propensity.h"
 
+static int ascending_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cwi_sort_counts(int64_t *counts, int64_t n)
+{
+    qsort(counts, (size_t)n, sizeof *counts, ascending_order);
+}
+
 double cwi_gini(const int64_t *ascending, int64_t count)
 {
     double sum = 0, weighted = 0;
@@ -35,12 +46,6 @@ int64_t cwi_quantile(const int64_t *ascending, int64_t count, double q)
 {
     int64_t rank = (int64_t)ceil(q * (double)count) - 1;
     return count == 0 ? 0 : ascending[rank < 0 ? 0 : rank];
-}
-
-static int ascending_order(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static const struct {
@@ -85,7 +90,7 @@ static int64_t *sort_degrees(cw_context *ctx, const int32_t *ids, int64_t count,
     int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
     if (!degree) return NULL;
     cwi_degrees(ids, count, n, degree);
-    qsort(degree, (size_t)n, sizeof *degree, ascending_order);
+    cwi_sort_counts(degree, n);
     return degree;
 }
 
