@@ -79,6 +79,19 @@ cw_status cwi_json_check(cw_context *ctx, const json_t *value)
     return value ? CW_OK : cwi_no_memory(ctx);
 }
 
+/* ---- reading values -------------------------------------------------------------- */
+
+const char *cwi_json_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+double cwi_json_to_number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
 /* ---- parsing ------------------------------------------------------------------- */
 
 enum { MAX_DEPTH = 128, MAX_BYTES = 1 << 30 };

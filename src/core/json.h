@@ -37,6 +37,14 @@ json_t *cwi_json_options(const cw_options *options);
 /* Is it all there?  CW_NO_MEMORY with a message when it is NULL. */
 cw_status cwi_json_check(cw_context *ctx, const json_t *value);
 
+/* ---- reading values -------------------------------------------------------------- */
+
+/* Text of an object, "" when it has none there. */
+const char *cwi_json_get_text(const json_t *object, const char *key);
+
+/* A number; NaN when the value is none, or NULL. */
+double cwi_json_to_number(const json_t *value);
+
 /* ---- texts ----------------------------------------------------------------------- */
 
 /* Parse text[0..length), an object or an array in UTF-8 without a name twice, as a new value.

@@ -316,9 +316,8 @@ static cw_status compare(comparison *c, char **json)
     char metric[CWI_METRIC_BYTES];
     json_t *sides = json_array(), *comparisons = json_array();
     const json_t *options = json_object_get(c->contest.entries[0].record, "options");
-    const char *text = json_string_value(json_object_get(options, "metric"));
 
-    CW_TRY(cwi_metric_parse(c->ctx, text ? text : "", metric, &c->k));
+    CW_TRY(cwi_metric_parse(c->ctx, cwi_json_get_text(options, "metric"), metric, &c->k));
     CW_TRY(open_data(c));
     for (size_t s = 0; s < c->contest.n_sides; s++) {
         cwi_json_add(&sides, report_side(&c->contest, s));

@@ -12,8 +12,7 @@ enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
 
 static void add_text(json_t **cells, const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    cwi_cell_add(cells, text ? text : "");
+    cwi_cell_add(cells, cwi_json_get_text(object, key));
 }
 
 static void add_number(json_t **cells, const json_t *value)
@@ -73,9 +72,8 @@ static json_t *make_line(const json_t *table, const json_t *row, const json_t *r
                          const char *name, bool is_tuning)
 {
     char text[CWI_CELL_BYTES];
-    const char *metric =
-        json_string_value(json_object_get(json_object_get(run, "options"), "metric"));
-    const char *at = metric ? strchr(metric, '@') : NULL;
+    const char *metric = cwi_json_get_text(json_object_get(run, "options"), "metric");
+    const char *at = strchr(metric, '@');
     json_t *cells = json_array(), *options = options_of(row, run);
     add_text(&cells, table, "title");
     add_text(&cells, row, "dataset");
@@ -91,7 +89,7 @@ static json_t *make_line(const json_t *table, const json_t *row, const json_t *r
     add_number(&cells, json_object_get(run, "best_epoch"));
     add_metrics(&cells, run, "valid", at ? at : "");
     add_metrics(&cells, is_tuning ? NULL : run, "test", at ? at : "");
-    cwi_cell_add(&cells, metric ? metric : "");
+    cwi_cell_add(&cells, metric);
     cwi_cell_add(&cells, name);
     json_decref(options);
     return cells;

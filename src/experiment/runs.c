@@ -11,20 +11,18 @@
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
 #include "registry/registry.h"
+#include "train/train.h"
 
 /* ---- records ------------------------------------------------------------------------ */
 
 static const char *metric_of(const json_t *record)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(record, "options"), "metric"));
-    return text ? text : "";
+    return cwi_json_get_text(json_object_get(record, "options"), "metric");
 }
 
 double cwi_record_valid(const json_t *record)
 {
-    const json_t *value = json_object_get(json_object_get(record, "valid"), metric_of(record));
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return cwi_json_to_number(json_object_get(json_object_get(record, "valid"), metric_of(record)));
 }
 
 int32_t cwi_record_k(const json_t *record)
@@ -36,17 +34,6 @@ int32_t cwi_record_k(const json_t *record)
 }
 
 /* ---- names ---------------------------------------------------------------------------- */
-
-/* Options that make a difference to the result. */
-static json_t *lasting_options(const cw_options *settled)
-{
-    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
-                                          "resume"};
-    json_t *options = cwi_json_options(settled);
-    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
-        json_object_del(options, passing[k]);
-    return options;
-}
 
 static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
 {
@@ -68,7 +55,7 @@ static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_
                             const cw_options *settled, int64_t whole_epochs, cwi_run *run)
 {
     char version[16], key[17], trail[17];
-    json_t *rungs = json_array(), *options = lasting_options(settled);
+    json_t *rungs = json_array(), *options = cwi_lasting_options(settled);
     cw_status status = CW_OK;
 
     snprintf(version, sizeof version, "%d.%d", CW_VERSION_MAJOR, CW_VERSION_MINOR);
@@ -251,7 +238,7 @@ static json_t *record_failure(cw_context *ctx, const cwi_run *run)
 {
     return json_pack(
         "{s:s, s:s, s:o, s:I, s:o}", "method", cwi_options_text(run->options, "method"), "backbone",
-        cwi_options_text(run->options, "backbone"), "options", lasting_options(run->options),
+        cwi_options_text(run->options, "backbone"), "options", cwi_lasting_options(run->options),
         "seed", (json_int_t)run->seed, "error", cwi_json_string(ctx->error));
 }
 

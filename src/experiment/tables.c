@@ -20,15 +20,9 @@ typedef struct view {
     bool shows[N_FEATURES];
 } view;
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool is_shown(const view *v, const json_t *row)
 {
-    return strcmp(text_of(row, "dataset"), v->dataset) == 0;
+    return strcmp(cwi_json_get_text(row, "dataset"), v->dataset) == 0;
 }
 
 /* A feature that is the same everywhere says nothing. */
@@ -109,7 +103,7 @@ static bool has_star(const view *v, size_t row, const char *metric)
     {
         const json_t *p = json_object_get(test, "p");
         if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
-            strcmp(text_of(test, "metric"), metric) == 0 && json_is_number(p))
+            strcmp(cwi_json_get_text(test, "metric"), metric) == 0 && json_is_number(p))
             return json_number_value(p) < 0.05 &&
                    json_number_value(json_object_get(test, "difference")) > 0;
     }
@@ -183,10 +177,10 @@ static void print_row_name(const view *v, const json_t *row, char out[CWI_CELL_B
 {
     char text[CWI_CELL_BYTES];
     const char *varied = cwi_cell_settings(json_object_get(row, "varied"), text);
-    snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", text_of(row, "method"),
-             v->shows[2] ? " on " : "", v->shows[2] ? text_of(row, "backbone") : "",
+    snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", cwi_json_get_text(row, "method"),
+             v->shows[2] ? " on " : "", v->shows[2] ? cwi_json_get_text(row, "backbone") : "",
              v->shows[3] ? ", " : "", v->shows[3] ? varied : "", v->shows[0] ? ", " : "",
-             v->shows[0] ? text_of(row, "train_set") : "");
+             v->shows[0] ? cwi_json_get_text(row, "train_set") : "");
 }
 
 /* "= 0.0123" or "< 0.0001". */
@@ -213,7 +207,7 @@ static void put_test(const view *v, const json_t *test)
     print_row_name(v, baseline, other);
     cwi_cell_fixed(100 * relative, 2, gain);
     snprintf(line, sizeof line, "%s: %.200s against %.200s, the best baseline: %s%.40s %%",
-             text_of(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
+             cwi_json_get_text(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
     cwi_writer_text(v->out, "- ");
     cwi_cells_text(v->out, line, " ");
     if (json_is_number(p)) {
@@ -246,8 +240,8 @@ static void add_reference(const view *v, const json_t *row, const char *key, con
     json_t *cells = json_array();
     char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
     int written = 0;
-    snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
-             v->shows[0] ? " " : "", what);
+    snprintf(label, sizeof label, "%.100s%s(%s rows)",
+             v->shows[0] ? cwi_json_get_text(row, "train_set") : "", v->shows[0] ? " " : "", what);
     for (int f = 0; f < N_FEATURES; f++)
         if (v->shows[f]) cwi_cell_add(&cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
@@ -265,7 +259,7 @@ static void add_references(const view *v, const json_t *all, json_t **rows)
     json_t *row;
     json_array_foreach(all, index, row)
     {
-        const char *train_set = text_of(row, "train_set");
+        const char *train_set = cwi_json_get_text(row, "train_set");
         if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0 ||
             strcmp(before, train_set) == 0)
             continue;
@@ -379,7 +373,7 @@ static cw_status put_times(const view *v)
 static void put_heading(const view *v, const char *what)
 {
     cwi_writer_text(v->out, "\n## ");
-    cwi_cells_text(v->out, text_of(v->table, "title"), " ");
+    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
     cwi_writer_text(v->out, what);
     cwi_writer_text(v->out, ": ");
     cwi_cells_text(v->out, v->dataset, " ");
@@ -407,7 +401,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
 {
     cwi_writer *out;
     cw_status status = cwi_writer_open_in(ctx, e->store.folder, file, &out);
-    const char *title = text_of(json_object_get(results, "plan"), "title");
+    const char *title = cwi_json_get_text(json_object_get(results, "plan"), "title");
     size_t t, d;
     json_t *table, *dataset;
     if (status == CW_OK) {
@@ -420,7 +414,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
         const char *before = "";
         json_array_foreach(json_object_get(results, "datasets"), d, dataset)
         {
-            view v = {ctx, out, results, table, text_of(dataset, "dataset"), {0}};
+            view v = {ctx, out, results, table, cwi_json_get_text(dataset, "dataset"), {0}};
             if (status != CW_OK || strcmp(before, v.dataset) == 0) continue;
             before = v.dataset;
             choose_features(&v);

@@ -203,23 +203,16 @@ bool cwi_truth_owns(const char *file)
     return found;
 }
 
-/* A finite number of a JSON object; NaN when it is not there. */
-static double number_of(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static cw_status load_numbers(cw_context *ctx, const char *folder, cwi_truth *truth)
 {
     json_t *root;
     char *path = cwi_path_join(ctx, folder, "truth.json");
     if (!path) return CW_NO_MEMORY;
     cw_status status = cwi_json_load(ctx, path, &root);
-    double dim = number_of(root, "dim");
+    double dim = cwi_json_to_number(json_object_get(root, "dim"));
 
-    truth->offset = number_of(root, "offset");
-    truth->alpha = number_of(root, "alpha");
+    truth->offset = cwi_json_to_number(json_object_get(root, "offset"));
+    truth->alpha = cwi_json_to_number(json_object_get(root, "alpha"));
     if (status != CW_OK)
         ; /* said already */
     else if (!(dim >= 1 && dim <= INT32_MAX && dim == floor(dim)))

@@ -79,7 +79,7 @@ static cw_status write_section(cw_context *ctx, const char *folder, const json_t
 {
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
-    const char *name = cwi_markup_get(section, "name");
+    const char *name = cwi_json_get_text(section, "name");
     json_t *numbers = NULL;
     cw_status status = CW_OK;
     if (table) CW_TRY(write_form(ctx, folder, name, CSV, table, ""));
@@ -87,7 +87,7 @@ static cw_status write_section(cw_context *ctx, const char *folder, const json_t
     numbers = cwi_chart_table(chart);
     if (!numbers) CW_TRY(cwi_no_memory(ctx));
     CW_TRY(write_form(ctx, folder, name, CSV, numbers, ""));
-    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_markup_get(section, "subheading")));
+    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_json_get_text(section, "subheading")));
 done:
     json_decref(numbers);
     return status;
@@ -118,7 +118,7 @@ static cw_status paint_all(cw_context *ctx, const char *folder, const json_t *se
     {
         if (status != CW_OK || !painter) break;
         if (json_object_get(section, "chart"))
-            status = paint_section(ctx, painter, folder, cwi_markup_get(section, "name"));
+            status = paint_section(ctx, painter, folder, cwi_json_get_text(section, "name"));
     }
     cwi_painter_close(painter);
     return status;

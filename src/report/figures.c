@@ -306,8 +306,8 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
         !json_equal(json_object_get(row, "train_set"), json_object_get(first, "train_set"));
     json_array_foreach(rows, index, row)
     {
-        cwi_panel p = {f, table, cwi_markup_get(row, "dataset"), cwi_markup_get(row, "train_set"),
-                       has_train_sets};
+        cwi_panel p = {f, table, cwi_json_get_text(row, "dataset"),
+                       cwi_json_get_text(row, "train_set"), has_train_sets};
         if (cwi_panel_row(&p, 0) != row) continue; /* had its turn */
         cw_status status = add_panel(&p);
         if (status != CW_OK) return status;
@@ -328,19 +328,19 @@ static void add_quantiles(const json_t *set, json_t **series)
         double value = json_number_value(json_object_get(degrees, keys[k]));
         cwi_json_add(&values, value > 0 ? json_real(value) : json_null());
     }
-    cwi_panel_series(series, cwi_markup_get(set, "train_set"), values, false);
+    cwi_panel_series(series, cwi_json_get_text(set, "train_set"), values, false);
 }
 
 cw_status cwi_figures_data(const cwi_findings *f)
 {
     const json_t *sets = json_object_get(f->results, "datasets");
     for (size_t k = 0; k < json_array_size(sets); k++) {
-        const char *dataset = cwi_markup_get(json_array_get(sets, k), "dataset");
+        const char *dataset = cwi_json_get_text(json_array_get(sets, k), "dataset");
         json_t *series = json_array();
         size_t first = k;
         for (size_t j = 0; j < json_array_size(sets); j++) {
             const json_t *set = json_array_get(sets, j);
-            if (strcmp(cwi_markup_get(set, "dataset"), dataset) != 0) continue;
+            if (strcmp(cwi_json_get_text(set, "dataset"), dataset) != 0) continue;
             if (j < first) first = j;
             add_quantiles(set, &series);
         }

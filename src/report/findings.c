@@ -50,7 +50,7 @@ cw_status cwi_findings_check(cw_context *ctx, const json_t *results, const char 
     size_t index;
     json_t *entry;
 
-    if (strcmp(cwi_markup_get(results, "format"), "crosswise-experiment") != 0)
+    if (strcmp(cwi_json_get_text(results, "format"), "crosswise-experiment") != 0)
         return wrong(ctx, path, "these are no results of an experiment");
     if (json_integer_value(version) != 1)
         return wrong(ctx, path, "its version is not 1, the only one known here");
@@ -146,14 +146,14 @@ static const json_t *find_plan_table(const cwi_findings *f, const char *title)
     json_t *table;
     json_array_foreach(json_object_get(json_object_get(f->results, "plan"), "tables"), index, table)
     {
-        if (strcmp(cwi_markup_get(table, "title"), title) == 0) return table;
+        if (strcmp(cwi_json_get_text(table, "title"), title) == 0) return table;
     }
     return NULL;
 }
 
 static const char *title_of(const json_t *table)
 {
-    const char *title = cwi_markup_get(table, "title");
+    const char *title = cwi_json_get_text(table, "title");
     return title[0] ? title : "Results";
 }
 
@@ -179,8 +179,8 @@ static cw_status add_table(const cwi_findings *f, const json_t *table)
     static const char paper[] = "Beside ours are the numbers that the paper printed.";
     char name[CWI_SECTION_BYTES], text[2048];
     json_t *layout = NULL;
-    const json_t *plan = find_plan_table(f, cwi_markup_get(table, "title"));
-    const char *about = cwi_markup_get(plan, "about");
+    const json_t *plan = find_plan_table(f, cwi_json_get_text(table, "title"));
+    const char *about = cwi_json_get_text(plan, "about");
     cw_status status = cwi_layout_table(f, table, &layout);
     if (status != CW_OK) return status;
     cwi_findings_name(f, title_of(table), "", "", "table", name);
@@ -200,8 +200,8 @@ static json_t *data_row(const cwi_findings *f, const json_t *set)
     json_int_t users = json_integer_value(json_object_get(about, "users"));
     json_int_t items = json_integer_value(json_object_get(about, "items"));
     const char *paper = cwi_published_dataset(f->published, users, items);
-    json_t *row = json_pack("[s, s, s, I, I]", cwi_markup_get(set, "dataset"),
-                            cwi_markup_get(set, "train_set"), paper ? paper : "", users, items);
+    json_t *row = json_pack("[s, s, s, I, I]", cwi_json_get_text(set, "dataset"),
+                            cwi_json_get_text(set, "train_set"), paper ? paper : "", users, items);
     static const char *const parts[] = {"train", "valid", "test"};
     for (size_t k = 0; k < 3; k++)
         cwi_json_add(&row,
@@ -240,10 +240,11 @@ static void add_choice(const json_t *table, const json_t *row, json_t **rows)
     char tuned[CWI_CELL_BYTES], varied[CWI_CELL_BYTES];
     cwi_cell_settings(json_object_get(row, "tuned"), tuned);
     cwi_cell_settings(json_object_get(row, "varied"), varied);
-    cwi_json_add(rows, json_pack("[s, s, s, s, s, o, o]", title_of(table),
-                                 cwi_markup_get(row, "dataset"), cwi_markup_get(row, "train_set"),
-                                 cwi_markup_get(row, "method"), cwi_markup_get(row, "backbone"),
-                                 cwi_json_string(varied), cwi_json_string(tuned)));
+    cwi_json_add(rows,
+                 json_pack("[s, s, s, s, s, o, o]", title_of(table),
+                           cwi_json_get_text(row, "dataset"), cwi_json_get_text(row, "train_set"),
+                           cwi_json_get_text(row, "method"), cwi_json_get_text(row, "backbone"),
+                           cwi_json_string(varied), cwi_json_string(tuned)));
 }
 
 static cw_status add_choices(const cwi_findings *f)
@@ -276,7 +277,7 @@ static cw_status add_failures(const cwi_findings *f)
     json_t *run, *rows = json_array();
     json_object_foreach(json_object_get(f->results, "runs"), run_name, run)
     {
-        const char *error = cwi_markup_get(run, "error");
+        const char *error = cwi_json_get_text(run, "error");
         if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", run_name, error));
     }
     bool is_empty = rows && json_array_size(rows) == 0;
@@ -305,13 +306,13 @@ done:
 cw_status cwi_findings_page(cw_context *ctx, const json_t *results, json_t **page)
 {
     const json_t *plan = json_object_get(results, "plan");
-    const char *title = cwi_markup_get(plan, "title");
+    const char *title = cwi_json_get_text(plan, "title");
     json_t *published = NULL;
     cw_status status = cwi_published_read(ctx, &published);
     cwi_findings f = {ctx, results, published, json_array()};
 
     *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
-                      cwi_markup_get(plan, "about"), "contents", 1, "sections", f.sections);
+                      cwi_json_get_text(plan, "about"), "contents", 1, "sections", f.sections);
     if (status == CW_OK) status = cwi_json_check(ctx, *page);
     if (status == CW_OK) status = add_sections(&f);
     json_decref(published);

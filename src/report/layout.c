@@ -123,7 +123,7 @@ static const char *find_paper(const cwi_findings *f, const char *dataset)
     json_array_foreach(json_object_get(f->results, "datasets"), index, set)
     {
         const json_t *description = json_object_get(set, "description");
-        if (strcmp(cwi_markup_get(set, "dataset"), dataset) == 0)
+        if (strcmp(cwi_json_get_text(set, "dataset"), dataset) == 0)
             return cwi_published_dataset(f->published,
                                          json_integer_value(json_object_get(description, "users")),
                                          json_integer_value(json_object_get(description, "items")));
@@ -137,7 +137,7 @@ static void find_sets(layout *l)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        const char *dataset = cwi_markup_get(row, "dataset");
+        const char *dataset = cwi_json_get_text(row, "dataset");
         size_t k = 0;
         while (k < l->n_sets && strcmp(l->sets[k].dataset, dataset) != 0) k++;
         if (k == l->n_sets)
@@ -179,7 +179,8 @@ static size_t find_row(const layout *l, const line *at, const across *set)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        if (is_same_line(row, at->row) && strcmp(cwi_markup_get(row, "dataset"), set->dataset) == 0)
+        if (is_same_line(row, at->row) &&
+            strcmp(cwi_json_get_text(row, "dataset"), set->dataset) == 0)
             return index;
     }
     return SIZE_MAX;
@@ -231,7 +232,7 @@ static const char *stars_of(const layout *l, size_t row, const char *key)
         const json_t *p_value = json_object_get(test, "p");
         double p = json_number_value(p_value);
         if (json_integer_value(json_object_get(test, "row")) != (json_int_t)row ||
-            strcmp(cwi_markup_get(test, "metric"), key) != 0 || !json_is_number(p_value) ||
+            strcmp(cwi_json_get_text(test, "metric"), key) != 0 || !json_is_number(p_value) ||
             !(json_number_value(json_object_get(test, "difference")) > 0))
             continue;
         return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : "";

@@ -81,10 +81,11 @@ static void put_marked(const page *p, const json_t *cell)
 {
     bool is_bold = json_is_true(json_object_get(cell, "bold"));
     bool is_underlined = json_is_true(json_object_get(cell, "underline"));
-    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    const char *stars = cwi_json_get_text(cell, "stars"),
+               *spread = cwi_json_get_text(cell, "spread");
     put(p, is_bold ? "<strong>" : "");
     put(p, is_underlined ? "<u>" : "");
-    put_text(p, cwi_markup_get(cell, "text"));
+    put_text(p, cwi_json_get_text(cell, "text"));
     put(p, is_underlined ? "</u>" : "");
     put(p, is_bold ? "</strong>" : "");
     if (stars[0]) put_element(p, "<sup>", stars, "</sup>");
@@ -200,15 +201,15 @@ static json_t *point_table(const json_t *chart)
     json_t *rows = json_array();
     for (size_t s = 0; s < json_array_size(series); s++)
         cwi_json_add(&rows, point_row(chart, json_array_get(series, s)));
-    return json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_markup_get(chart, "x_title"),
-                     cwi_markup_get(chart, "y_title"), "rows", rows);
+    return json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_json_get_text(chart, "x_title"),
+                     cwi_json_get_text(chart, "y_title"), "rows", rows);
 }
 
 /* Lines or bars as a table: a row for each x, a column for each series. */
 static json_t *series_table(const json_t *chart)
 {
     const json_t *x = json_object_get(chart, "x"), *series = json_object_get(chart, "series");
-    json_t *columns = json_pack("[s]", cwi_markup_get(chart, "x_title")), *rows = json_array();
+    json_t *columns = json_pack("[s]", cwi_json_get_text(chart, "x_title")), *rows = json_array();
 
     for (size_t s = 0; s < json_array_size(series); s++)
         cwi_json_add(&columns, json_incref(json_object_get(json_array_get(series, s), "name")));
@@ -224,7 +225,7 @@ static json_t *series_table(const json_t *chart)
 
 json_t *cwi_chart_table(const json_t *chart)
 {
-    bool has_points = strcmp(cwi_markup_get(chart, "kind"), "scatter") == 0;
+    bool has_points = strcmp(cwi_json_get_text(chart, "kind"), "scatter") == 0;
     return has_points ? point_table(chart) : series_table(chart);
 }
 
@@ -286,15 +287,15 @@ static cw_status put_section(const page *p, const json_t *section)
 {
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
-    const char *heading = cwi_markup_get(section, "heading");
-    const char *subheading = cwi_markup_get(section, "subheading");
-    const char *name = cwi_markup_get(section, "name");
+    const char *heading = cwi_json_get_text(section, "heading");
+    const char *subheading = cwi_json_get_text(section, "subheading");
+    const char *name = cwi_json_get_text(section, "name");
     cw_status status = CW_OK;
 
     put(p, "<section>\n");
     put_heading(p, "h2", name, heading);
     put_heading(p, "h3", heading[0] ? "" : name, subheading);
-    put_paragraphs(p, "<p>", cwi_markup_get(section, "text"));
+    put_paragraphs(p, "<p>", cwi_json_get_text(section, "text"));
     const char *label = subheading[0] ? subheading : heading;
     if (table) put_table(p, table, label);
     if (chart) status = put_chart(p, chart, label);
@@ -310,9 +311,10 @@ static void put_contents(const page *p, const json_t *sections)
     put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
     json_array_foreach(sections, index, section)
     {
-        if (!cwi_markup_get(section, "heading")[0] || !cwi_markup_get(section, "name")[0]) continue;
-        put_element(p, "<li><a href=\"#", cwi_markup_get(section, "name"), "\">");
-        put_element(p, "", cwi_markup_get(section, "heading"), "</a></li>\n");
+        if (!cwi_json_get_text(section, "heading")[0] || !cwi_json_get_text(section, "name")[0])
+            continue;
+        put_element(p, "<li><a href=\"#", cwi_json_get_text(section, "name"), "\">");
+        put_element(p, "", cwi_json_get_text(section, "heading"), "</a></li>\n");
     }
     put(p, "</ul>\n</nav>\n");
 }
@@ -347,9 +349,9 @@ static cw_status put_page(const page *p, const json_t *root)
     bool has_charts = false;
     cw_status status = CW_OK;
 
-    put_head(p, cwi_markup_get(root, "title"));
-    put_element(p, "<body>\n<main>\n<h1>", cwi_markup_get(root, "title"), "</h1>\n");
-    put_paragraphs(p, "<p class=\"lead\">", cwi_markup_get(root, "lead"));
+    put_head(p, cwi_json_get_text(root, "title"));
+    put_element(p, "<body>\n<main>\n<h1>", cwi_json_get_text(root, "title"), "</h1>\n");
+    put_paragraphs(p, "<p class=\"lead\">", cwi_json_get_text(root, "lead"));
     if (json_is_true(json_object_get(root, "contents"))) put_contents(p, sections);
     for (size_t s = 0; s < json_array_size(sections) && status == CW_OK; s++) {
         const json_t *section = json_array_get(sections, s);

@@ -62,7 +62,7 @@ static void add_markdown(json_t **cells, const json_t *cell)
 {
     char plain[CWI_CELL_BYTES], text[CWI_MARKED_BYTES], out[CWI_MARKED_BYTES + 256];
     bool is_bold = is_marked(cell, "bold"), is_underlined = is_marked(cell, "underline");
-    const char *spread = cwi_markup_get(cell, "spread");
+    const char *spread = cwi_json_get_text(cell, "spread");
     if (json_is_null(cell)) {
         cwi_cell_add(cells, "-");
         return;
@@ -70,9 +70,10 @@ static void add_markdown(json_t **cells, const json_t *cell)
     cwi_cell_marked(text_of_cell(cell, plain), text);
     snprintf(out, sizeof out, "%s%s%s%s%s%s%s%s", is_bold ? "**" : "", is_underlined ? "<u>" : "",
              text, is_underlined ? "</u>" : "", is_bold ? "**" : "", spread[0] ? " ± " : "", spread,
-             cwi_markup_get(cell, "stars")[0] ? " " : "");
+             cwi_json_get_text(cell, "stars")[0] ? " " : "");
     size_t used = strlen(out);
-    for (const char *star = cwi_markup_get(cell, "stars"); *star && used < sizeof out - 3; star++) {
+    for (const char *star = cwi_json_get_text(cell, "stars"); *star && used < sizeof out - 3;
+         star++) {
         out[used++] = '\\'; /* a star by itself would begin emphasis */
         out[used++] = *star;
     }
@@ -109,17 +110,17 @@ cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *pag
     size_t index;
     json_t *section;
     cwi_writer_text(out, "# ");
-    cwi_cells_text(out, cwi_markup_get(page, "title"), " ");
+    cwi_cells_text(out, cwi_json_get_text(page, "title"), " ");
     cwi_writer_text(out, "\n");
     json_array_foreach(json_object_get(page, "sections"), index, section)
     {
         const json_t *table = json_object_get(section, "table");
         if (!table) continue;
         cwi_writer_text(out, "\n## ");
-        cwi_cells_text(out, cwi_markup_get(section, "heading"), " ");
+        cwi_cells_text(out, cwi_json_get_text(section, "heading"), " ");
         cwi_writer_text(out, "\n\n");
-        cwi_cells_text(out, cwi_markup_get(section, "text"), "\n");
-        cwi_writer_text(out, cwi_markup_get(section, "text")[0] ? "\n\n" : "");
+        cwi_cells_text(out, cwi_json_get_text(section, "text"), "\n");
+        cwi_writer_text(out, cwi_json_get_text(section, "text")[0] ? "\n\n" : "");
         cw_status status = put_markdown_table(ctx, out, table);
         if (status != CW_OK) return status;
     }
@@ -152,7 +153,8 @@ static void put_latex_text(cwi_writer *out, const char *text)
 static void put_latex_cell(cwi_writer *out, const json_t *cell)
 {
     char text[CWI_CELL_BYTES];
-    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    const char *stars = cwi_json_get_text(cell, "stars"),
+               *spread = cwi_json_get_text(cell, "spread");
     if (json_is_null(cell)) {
         cwi_writer_text(out, "--");
         return;
@@ -244,9 +246,9 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
         const json_t *table = json_object_get(section, "table");
         if (!table) continue;
         cwi_writer_text(out, "\n\\begin{table}\n\\centering\n\\caption{");
-        put_latex_text(out, cwi_markup_get(section, "heading"));
+        put_latex_text(out, cwi_json_get_text(section, "heading"));
         cwi_writer_text(out, "}\n\\label{tab:");
-        cwi_writer_text(out, cwi_markup_get(section, "name"));
+        cwi_writer_text(out, cwi_json_get_text(section, "name"));
         cwi_writer_text(out, "}\n\\begin{tabular}{");
         put_latex_columns(out, table);
         cwi_writer_text(out, "}\n\\toprule\n");
@@ -264,7 +266,7 @@ static bool has_extra(const json_t *table, size_t c, const char *key)
     json_t *row;
     json_array_foreach(json_object_get(table, "rows"), index, row)
     {
-        if (cwi_markup_get(json_array_get(row, c), key)[0]) return true;
+        if (cwi_json_get_text(json_array_get(row, c), key)[0]) return true;
     }
     return false;
 }
@@ -290,7 +292,7 @@ static void add_csv_cells(const json_t *table, const json_t *row, size_t c, json
     const json_t *cell = json_array_get(row, c);
     cwi_cell_add(cells, text_of_cell(cell, text));
     for (size_t k = 0; k < 2; k++)
-        if (has_extra(table, c, extras[k])) cwi_cell_add(cells, cwi_markup_get(cell, extras[k]));
+        if (has_extra(table, c, extras[k])) cwi_cell_add(cells, cwi_json_get_text(cell, extras[k]));
 }
 
 cw_status cwi_plain_csv(cw_context *ctx, cwi_writer *out, const json_t *table)

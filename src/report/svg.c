@@ -101,8 +101,7 @@ static look look_of(const figure *f, size_t s)
 static double value_of(const figure *f, size_t s, size_t k)
 {
     const json_t *values = json_object_get(json_array_get(f->series, s), "values");
-    const json_t *value = json_array_get(values, k);
-    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    double number = cwi_json_to_number(json_array_get(values, k));
     return f->v.is_log && !(number > 0) ? NAN : number;
 }
 
@@ -380,7 +379,8 @@ static void put_legend(const figure *f)
         }
         if (f->kind == SCATTER || (f->kind == LINE && !how.is_reference))
             put_point(f, x + 17, y, how);
-        put_label(f, x + 40, y + 4, "start", cwi_markup_get(json_array_get(f->series, s), "name"));
+        put_label(f, x + 40, y + 4, "start",
+                  cwi_json_get_text(json_array_get(f->series, s), "name"));
     }
 }
 
@@ -403,7 +403,7 @@ static void put_head(const figure *f, const json_t *chart, const char *title)
 
 void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
 {
-    const char *name = cwi_markup_get(chart, "kind");
+    const char *name = cwi_json_get_text(chart, "kind");
     figure f = {.out = out,
                 .x = json_object_get(chart, "x"),
                 .series = json_object_get(chart, "series"),
@@ -411,12 +411,12 @@ void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
                 .has_numbers = cwi_chart_has_numbers(chart)};
     f.n = json_array_size(f.x);
     f.n_series = json_array_size(f.series);
-    measure(&f, cwi_markup_get(chart, "x_scale"), cwi_markup_get(chart, "y_scale"));
+    measure(&f, cwi_json_get_text(chart, "x_scale"), cwi_json_get_text(chart, "y_scale"));
     measure_words(&f);
     put_head(&f, chart, title);
     if (f.kind == BAR) put_hatches(&f);
-    put_y_axis(&f, cwi_markup_get(chart, "y_title"));
-    put_x_axis(&f, cwi_markup_get(chart, "x_title"));
+    put_y_axis(&f, cwi_json_get_text(chart, "y_title"));
+    put_x_axis(&f, cwi_json_get_text(chart, "x_title"));
     for (size_t s = 0; s < f.n_series; s++) draw_series(&f, s);
     put_legend(&f);
     put(&f, "</svg>\n");

@@ -32,14 +32,13 @@ done:
     return status;
 }
 
-/* Options without those that say where and how often the state is kept. */
-static json_t *lasting_options(const cwi_trainer *t)
+json_t *cwi_lasting_options(const cw_options *settled)
 {
-    json_t *options = cwi_json_options(t->options);
-    json_object_del(options, "checkpoint");
-    json_object_del(options, "checkpoint-every");
-    json_object_del(options, "checkpoint-end");
-    json_object_del(options, "resume");
+    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
+                                          "resume"};
+    json_t *options = cwi_json_options(settled);
+    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
+        json_object_del(options, passing[k]);
     return options;
 }
 
@@ -58,10 +57,11 @@ static json_t *describe_data(const cwi_trainer *t)
 static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
 {
     return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->method->name,
-                     "backbone", t->backbone->name, "options", lasting_options(t), "seed",
-                     (json_int_t)cwi_options_integer(t->options, "seed"), "data", describe_data(t),
-                     "best_epoch", (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch),
-                     "valid", valid, "test", test);
+                     "backbone", t->backbone->name, "options", cwi_lasting_options(t->options),
+                     "seed", (json_int_t)cwi_options_integer(t->options, "seed"), "data",
+                     describe_data(t), "best_epoch",
+                     (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch), "valid", valid,
+                     "test", test);
 }
 
 /* The record of the run: the model's own words, every epoch, time and memory. */
