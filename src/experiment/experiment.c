@@ -105,7 +105,7 @@ static void leave_event(cwi_experiment *e, const cwi_run *run)
     static const char *const copied[] = {"best_epoch", "valid", "train_s", "error"};
     for (size_t k = 0; k < sizeof copied / sizeof copied[0]; k++) {
         json_t *value = json_object_get(record, copied[k]);
-        if (value) json_object_set(event, copied[k], value);
+        if (value) cwi_json_set(&event, copied[k], json_incref(value));
     }
     leave(e, event);
 }
