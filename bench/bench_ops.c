@@ -50,7 +50,7 @@ typedef struct operation {
     double bytes, flops;
 } operation;
 
-static const cwi_adam_step adam_step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-6f};
+static const cwi_rates adam_step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-6f};
 
 /* ---- the operations ----------------------------------------------------------------- */
 

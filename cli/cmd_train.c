@@ -96,13 +96,7 @@ static void on_event(void *user, const char *text)
 
 static void print_result(const job *j, const char *run)
 {
-    static const char *const row[][2] = {{"Recall", "recall"},
-                                         {"NDCG", "ndcg"},
-                                         {"Precision", "precision"},
-                                         {"Hit rate", "hit_rate"},
-                                         {"MRR", "mrr"},
-                                         {"MAP", "map"},
-                                         {"ARP", "arp"}};
+    const cw_metric_info *metric;
     json_t *root = cli_parse(run);
     const char *at = strchr(cw_options_get(j->call->options[0], "metric"), '@');
     const json_t *valid = json_object_get(root, "valid"), *test = json_object_get(root, "test");
@@ -113,18 +107,17 @@ static void print_result(const job *j, const char *run)
            json_string_value(json_object_get(root, "backbone")), number(root, "best_epoch"),
            number(root, "train_s"));
     printf("%-14s %10s %10s\n", "", "valid", "test");
-    for (size_t r = 0; r < sizeof row / sizeof row[0]; r++) {
+    for (size_t m = 0; (metric = cli_metric(m)) != NULL; m++) {
         char label[32];
-        int digits = strcmp(row[r][1], "arp") == 0 ? 1 : 4;
-        snprintf(key, sizeof key, "%s%s", row[r][1], at ? at : "");
-        snprintf(label, sizeof label, "%s%s", row[r][0], at ? at : "");
+        snprintf(key, sizeof key, "%s%s", metric->name, at ? at : "");
+        snprintf(label, sizeof label, "%s%s", metric->title, at ? at : "");
         printf("%-14s", label);
         if (json_is_object(valid))
-            printf(" %10.*f", digits, number(valid, key));
+            printf(" %10.*f", metric->digits, number(valid, key));
         else
             printf(" %10s", "-");
         if (json_is_object(test))
-            printf(" %10.*f\n", digits, number(test, key));
+            printf(" %10.*f\n", metric->digits, number(test, key));
         else
             printf(" %10s\n", "-");
     }

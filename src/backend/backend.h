@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One step of Adam in the TensorFlow form: theta -= rate * m / (sqrt(v) + epsilon), after
- * g = gradient + decay * theta, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2. */
-typedef struct cwi_adam_step {
+/* The numbers of a step of an optimiser, as far as it has them.  Adam in the TensorFlow form:
+ * theta -= rate * m / (sqrt(v) + epsilon), after g = gradient + decay * theta,
+ * m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2. */
+typedef struct cwi_rates {
     float rate, beta1, beta2, epsilon, decay;
-} cwi_adam_step;
+} cwi_rates;
 
 /* A sparse matrix: row r has weight[e] in column[e] for e in start[r] .. start[r + 1] - 1. */
 typedef struct cwi_sparse {
@@ -134,7 +135,7 @@ typedef struct cwi_ops {
 
     /* one Adam step on n parameters; gradient NULL is zero */
     void (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                 const cwi_adam_step *step);
+                 const cwi_rates *step);
 
     /* out = keep * theta - rate * drift */
     void (*adam_peek)(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
@@ -142,7 +143,7 @@ typedef struct cwi_ops {
 
     /* one Adam step on a row after the steps that it missed; `now` is what it was between them */
     void (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now);
+                      const cwi_adam_pause *pause, const cwi_rates *step, float *now);
 
     /* a row after n_gaps >= 1 gaps, one after the other, written to `to`, which may be the same;
      * drift and root of `to` may be NULL.  epsilon is that of before. */

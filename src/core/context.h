@@ -3,7 +3,9 @@
 #define CWI_CORE_CONTEXT_H
 
 #include <stdarg.h>
+#if !defined(__cplusplus)
 #include <stdatomic.h>
+#endif
 
 #include "crosswise/crosswise.h"
 
@@ -15,6 +17,7 @@
 
 struct cwi_pool;
 
+#if !defined(__cplusplus) /* which has no C atomics and no need to look inside */
 struct cw_context {
     char error[1024];
     cw_log_fn log;
@@ -27,6 +30,7 @@ struct cw_context {
     struct cwi_pool *pool;       /* made when first needed */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
 };
+#endif
 
 /* Every public call starts with this: forget the last error. */
 void cwi_begin(cw_context *ctx);

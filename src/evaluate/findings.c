@@ -1,6 +1,5 @@
 /* findings.c - the findings of an evaluation as JSON (docs/metrics.md). */
 #include <math.h>
-#include <stdio.h>
 
 #include "core/json.h"
 #include "evaluate/assess.h"
@@ -8,12 +7,6 @@
 static void put_number(json_t **object, const char *key, double value)
 {
     cwi_json_set(object, key, cwi_json_number(value));
-}
-
-static const char *metric_key(int metric, int32_t k, char key[48])
-{
-    snprintf(key, 48, "%s@%d", cwi_metric_name[metric], (int)k);
-    return key;
 }
 
 static json_t *list_ks(const cwi_request *request)
@@ -34,23 +27,23 @@ static double mean_column(const cwi_request *request, const cwi_findings *f, int
 
 static json_t *report_metrics(const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *metrics = json_object();
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++)
-            put_number(&metrics, metric_key(m, request->k[j], key),
+            put_number(&metrics, cwi_metric_key(m, request->k[j], key),
                        mean_column(request, f, j * CWI_N_METRICS + m));
     return metrics;
 }
 
 static json_t *report_bootstrap(const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *object = json_pack("{s:I}", "resamples", (json_int_t)request->n_resamples);
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             const cwi_interval *interval = &f->interval[j * CWI_N_METRICS + m];
-            cwi_json_set(&object, metric_key(m, request->k[j], key),
+            cwi_json_set(&object, cwi_metric_key(m, request->k[j], key),
                          json_pack("[o, o]", cwi_json_number(interval->low),
                                    cwi_json_number(interval->high)));
         }
@@ -60,12 +53,9 @@ static json_t *report_bootstrap(const cwi_request *request, const cwi_findings *
 static json_t *report_beyond(const cwi_findings *f)
 {
     json_t *object = json_object();
-    put_number(&object, "coverage", f->beyond.coverage);
-    put_number(&object, "gini", f->beyond.gini);
-    put_number(&object, "entropy", f->beyond.entropy);
-    put_number(&object, "entropy_share", f->beyond.entropy_share);
-    put_number(&object, "popularity_percentile", f->beyond.popularity_percentile);
-    put_number(&object, "tail_share", f->beyond.tail_share);
+#define X(name) put_number(&object, #name, f->beyond.name);
+    CWI_BEYOND_MAP(X)
+#undef X
     return object;
 }
 
@@ -100,8 +90,6 @@ static double held_share(const cwi_subject *subject, const cwi_findings *f, int3
 static json_t *item_group(const cwi_subject *subject, const cwi_request *request,
                           const cwi_findings *f, int32_t g)
 {
-    static const int reported[] = {CWI_METRIC_recall, CWI_METRIC_precision, CWI_METRIC_ndcg,
-                                   CWI_METRIC_arp};
     const cwi_group_tally *tally = &f->group[g];
     json_t *object = json_pack("{s:i}", "group", g);
     double listed = cwi_mean_value(&tally->listed);
@@ -111,9 +99,9 @@ static json_t *item_group(const cwi_subject *subject, const cwi_request *request
     put_number(&object, "recommended_share", listed / request->k[0]);
     put_number(&object, "recommended", listed);
     put_number(&object, "hits", cwi_mean_value(&tally->hits));
-    for (size_t m = 0; m < sizeof reported / sizeof reported[0]; m++)
-        put_number(&object, cwi_metric_name[reported[m]],
-                   cwi_mean_value(&tally->mean[reported[m]]));
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_table[m].place >= CW_METRIC_COMPARED)
+            put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&tally->mean[m]));
     return object;
 }
 
@@ -132,7 +120,7 @@ static json_t *user_group(const cwi_subject *subject, const cwi_request *request
     put_members(&object, "users", f->user_group, g, subject->user_degree, subject->ranker->n_users);
     cwi_json_set(&object, "evaluated", json_integer(evaluated));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        put_number(&object, cwi_metric_name[m], cwi_mean_value(&mean[m]));
+        put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&mean[m]));
     return object;
 }
 
@@ -167,7 +155,7 @@ static json_t *sweep_point(const cwi_sweep_point *point)
     json_t *object = json_object();
     put_number(&object, "popularity", point->dial);
     for (int m = 0; m < CWI_N_METRICS; m++)
-        put_number(&object, cwi_metric_name[m], point->value[m]);
+        put_number(&object, cwi_metric_table[m].name, point->value[m]);
     return object;
 }
 

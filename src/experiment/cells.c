@@ -159,6 +159,39 @@ cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *row
     return CW_OK;
 }
 
+void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[48])
+{
+    const cw_metric_info *info = &cwi_metric_table[metric];
+    size_t index, length = strlen(info->name);
+    json_t *row, *unused;
+    const char *name;
+    key[0] = '\0';
+    json_array_foreach(json_object_get(table, "rows"), index, row)
+    {
+        json_object_foreach(json_object_get(row, "mean"), name, unused)
+        {
+            if (key[0] || strncmp(name, info->name, length) != 0 || name[length] != '@') continue;
+            cwi_copy_text(key, 32, name);
+        }
+    }
+    snprintf(title, 48, "%s%.20s", info->title, key[0] ? key + length : "");
+}
+
+double cwi_cell_p(const json_t *table, size_t row, const char *key)
+{
+    size_t index;
+    json_t *test;
+    json_array_foreach(json_object_get(table, "tests"), index, test)
+    {
+        const json_t *p = json_object_get(test, "p");
+        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
+            strcmp(cwi_json_get_text(test, "metric"), key) == 0 && json_is_number(p) &&
+            json_number_value(json_object_get(test, "difference")) > 0)
+            return json_number_value(p);
+    }
+    return NAN;
+}
+
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 /* Would a spreadsheet compute it?  A number, with or without " %", and a sign alone do no harm. */

@@ -10,7 +10,7 @@
 #include "core/option_rows.h"
 #include "core/text.h"
 #include "evaluate/bootstrap.h"
-#include "evaluate/metrics.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/significance.h"
 #include "experiment/sides.h"
 #include "model/model.h"
@@ -126,7 +126,7 @@ static cw_status has_models(const comparison *c, bool *out)
 
 /* The model beside a record must be the one that the record speaks of. */
 static cw_status check_model(comparison *c, const cw_model *model, const char *path,
-                             const cwi_entry *entry)
+                             const cwi_contest_entry *entry)
 {
     static const char *const keys[] = {"method", "backbone", "options", "seed",
                                        "data",   "valid",    "test"};
@@ -145,8 +145,8 @@ static cw_status check_model(comparison *c, const cw_model *model, const char *p
 }
 
 /* Add the metrics of every user with the model of an entry, times factor, to sum. */
-static cw_status add_users(comparison *c, const cwi_entry *entry, double factor, double *value,
-                           double *sum)
+static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double factor,
+                           double *value, double *sum)
 {
     cw_status status;
     cw_model *model = NULL;
@@ -253,10 +253,9 @@ static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, i
     cwi_interval interval[CWI_N_METRICS];
     if (c->data && n > 0) CW_TRY(resample(c, side, seeds, n, interval));
     for (int m = 0; m < CWI_N_METRICS; m++) {
-        char key[32];
+        char key[CWI_METRIC_KEY_BYTES];
         json_t *test;
-        snprintf(key, sizeof key, "%s@%d", cwi_metric_name[m], (int)c->k);
-        CW_TRY(test_metric(c, side, key, seeds, n, &test));
+        CW_TRY(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
         if (c->data && n > 0)
             cwi_json_set(&test, "users",
                          json_pack("[o, o]", cwi_json_number(interval[m].low),

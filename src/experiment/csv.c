@@ -6,10 +6,6 @@
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
-static const char *const metrics[] = {"recall", "precision", "ndcg", "hit_rate",
-                                      "mrr",    "map",       "arp"};
-enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
-
 static void add_text(json_t **cells, const json_t *object, const char *key)
 {
     cwi_cell_add(cells, cwi_json_get_text(object, key));
@@ -25,9 +21,9 @@ static void add_number(json_t **cells, const json_t *value)
 
 static void add_metrics(json_t **cells, const json_t *run, const char *part, const char *suffix)
 {
-    for (int m = 0; m < N_METRICS; m++) {
+    for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[64];
-        snprintf(key, sizeof key, "%s%s", metrics[m], suffix);
+        snprintf(key, sizeof key, "%s%s", cwi_metric_table[m].name, suffix);
         add_number(cells, json_object_get(json_object_get(run, part), key));
     }
 }
@@ -41,9 +37,9 @@ static json_t *make_titles(void)
     json_t *cells = json_array();
     for (size_t k = 0; k < sizeof first / sizeof first[0]; k++) cwi_cell_add(&cells, first[k]);
     for (size_t p = 0; p < 2; p++)
-        for (int m = 0; m < N_METRICS; m++) {
+        for (int m = 0; m < CWI_N_METRICS; m++) {
             char title[64];
-            snprintf(title, sizeof title, "%s_%s", parts[p], metrics[m]);
+            snprintf(title, sizeof title, "%s_%s", parts[p], cwi_metric_table[m].name);
             cwi_cell_add(&cells, title);
         }
     cwi_cell_add(&cells, "metric");

@@ -51,7 +51,7 @@ typedef struct pace {
 } pace;
 
 /* Train for a moment.  What the trainer knows in the end says how long things took. */
-static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_row *row, pace *out)
+static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_plan_row *row, pace *out)
 {
     cw_status status;
     cw_options *options = NULL;
@@ -85,8 +85,8 @@ done:
 }
 
 /* Epochs of all runs of a row: the fewest and the most. */
-static cw_status count_epochs(cw_context *ctx, const cwi_row *row, double *fewest, double *most,
-                              double *every)
+static cw_status count_epochs(cw_context *ctx, const cwi_plan_row *row, double *fewest,
+                              double *most, double *every)
 {
     cw_options *options;
     cw_status status =
@@ -111,7 +111,7 @@ static cw_status count_epochs(cw_context *ctx, const cwi_row *row, double *fewes
     return CW_OK;
 }
 
-static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_row *row,
+static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_plan_row *row,
                               json_t **list, double *least_s, double *most_s)
 {
     double fewest, most, every;
@@ -137,9 +137,9 @@ static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_r
 /* Rows of different tables that are the same are run once. */
 static bool is_repeated(const cwi_plan *plan, size_t index)
 {
-    const cwi_row *row = &plan->rows[index];
+    const cwi_plan_row *row = &plan->rows[index];
     for (size_t k = 0; k < index; k++) {
-        const cwi_row *other = &plan->rows[k];
+        const cwi_plan_row *other = &plan->rows[k];
         if (other->set == row->set && strcmp(other->method, row->method) == 0 &&
             strcmp(other->backbone, row->backbone) == 0 &&
             json_equal(other->options, row->options) &&

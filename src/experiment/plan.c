@@ -173,7 +173,7 @@ done:
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
-static void row_clear(cwi_row *row)
+static void row_clear(cwi_plan_row *row)
 {
     json_decref(row->options);
     json_decref(row->varied);
@@ -182,7 +182,7 @@ static void row_clear(cwi_row *row)
 }
 
 /* Would training take the options of this candidate? */
-static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_row *row,
+static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_plan_row *row,
                                  const json_t *candidate)
 {
     cw_status status;
@@ -206,13 +206,13 @@ done:
 }
 
 /* Everything of a row but its dataset. */
-static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row *row)
+static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_plan_row *row)
 {
     cw_status status;
-    *row = (cwi_row){.options = cwi_json_copy(c->scope.options),
-                     .varied = json_incref(varied),
-                     .seeds = json_incref(c->scope.seeds),
-                     .tuning = c->scope.tuning};
+    *row = (cwi_plan_row){.options = cwi_json_copy(c->scope.options),
+                          .varied = json_incref(varied),
+                          .seeds = json_incref(c->scope.seeds),
+                          .tuning = c->scope.tuning};
     cwi_copy_text(row->method, sizeof row->method, c->method);
     cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
     if (!row->options || json_object_update(row->options, varied) != 0)
@@ -227,13 +227,13 @@ done:
 }
 
 /* Append a copy of the row for a dataset. */
-static cw_status add_row(reader *r, const cwi_row *row, size_t set)
+static cw_status add_row(reader *r, const cwi_plan_row *row, size_t set)
 {
     cwi_plan *plan = r->plan;
     cw_status status =
         cwi_grow(r->ctx, &plan->rows, &plan->row_capacity, plan->n_rows + 1, sizeof *plan->rows);
     if (status != CW_OK) return status;
-    cwi_row *copy = &plan->rows[plan->n_rows++];
+    cwi_plan_row *copy = &plan->rows[plan->n_rows++];
     *copy = *row;
     copy->set = set;
     json_incref(copy->options);
@@ -249,7 +249,7 @@ static cw_status add_rows(reader *r, const json_t *settings, size_t set)
     cw_status status = CW_OK;
     for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++)
         for (size_t v = 0; v < json_array_size(settings) && status == CW_OK; v++) {
-            cwi_row row = {0};
+            cwi_plan_row row = {0};
             status = make_row(r, &r->contenders[c], json_array_get(settings, v), &row);
             if (status == CW_OK) status = add_row(r, &row, set);
             row_clear(&row);
@@ -339,8 +339,8 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cw_status status = cwi_grow(r->ctx, &plan->tables, &plan->table_capacity, plan->n_tables + 1,
                                 sizeof *plan->tables);
     if (status != CW_OK) return status;
-    cwi_table *table = &plan->tables[plan->n_tables++];
-    *table = (cwi_table){.first_row = plan->n_rows};
+    cwi_plan_table *table = &plan->tables[plan->n_tables++];
+    *table = (cwi_plan_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
     table->ours = ours ? cwi_json_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
@@ -372,7 +372,7 @@ static cw_status read_table(reader *r, const cwi_place *place, const json_t *val
     CW_TRY(open_table(r, value, number));
     CW_TRY(read_methods(r, place, value, &s));
     CW_TRY(expand_table(r, place, value, json_object_get(r->plan->source, "datasets")));
-    cwi_table *table = &r->plan->tables[r->plan->n_tables - 1];
+    cwi_plan_table *table = &r->plan->tables[r->plan->n_tables - 1];
     table->n_rows = r->plan->n_rows - table->first_row;
 done:
     forget_contenders(r);

@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/mem.h"
+#include "evaluate/metrics.h"
 #include "evaluate/significance.h"
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
@@ -173,7 +174,7 @@ static json_t *list_shares(const cwi_search *s)
 
 static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
 {
-    const cwi_row *row = s->row;
+    const cwi_plan_row *row = s->row;
     const cwi_set *set = &e->plan->sets[row->set];
     json_t *tuned = json_array_size(row->candidates) > 1 && s->chosen != SIZE_MAX
                         ? json_incref(json_array_get(row->candidates, s->chosen))
@@ -188,10 +189,9 @@ static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
     return out;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests -------------------------------------------------------------------------------- */
 
-static bool is_ours(const cwi_table *table, const cwi_row *row)
+static bool is_ours(const cwi_plan_table *table, const cwi_plan_row *row)
 {
     size_t index;
     json_t *name;
@@ -204,15 +204,15 @@ static bool is_ours(const cwi_table *table, const cwi_row *row)
 }
 
 /* Rows that stand against each other: the same data, setting and, where it matters, backbone. */
-static bool are_rivals(const cwi_table *table, const cwi_row *a, const cwi_row *b)
+static bool are_rivals(const cwi_plan_table *table, const cwi_plan_row *a, const cwi_plan_row *b)
 {
     return a->set == b->set && json_equal(a->varied, b->varied) &&
            (!table->by_backbone || strcmp(a->backbone, b->backbone) == 0);
 }
 
 /* The rival outside `ours` with the best mean, an index into the table; SIZE_MAX: none. */
-static size_t find_baseline(const cwi_experiment *e, const cwi_table *table, const cwi_row *row,
-                            const char *metric)
+static size_t find_baseline(const cwi_experiment *e, const cwi_plan_table *table,
+                            const cwi_plan_row *row, const char *metric)
 {
     size_t best = SIZE_MAX;
     double best_mean = 0, value[CWI_MAX_SEEDS], mean, sd;
@@ -246,7 +246,7 @@ static int64_t pair_up(const cwi_search *a, const cwi_search *b, const char *met
     return n;
 }
 
-static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
+static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
                           size_t index, const char *metric, json_t **tests)
 {
     const cwi_search *ours = &e->searches[table->first_row + index];
@@ -269,25 +269,24 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_ta
     return cwi_json_check(ctx, *tests);
 }
 
-static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
+static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
                               json_t **tests)
 {
-    static const char *const tested[] = {"recall", "ndcg"};
     cw_status status = CW_OK;
     for (size_t k = 0; k < table->n_rows && status == CW_OK; k++) {
         const cwi_search *s = &e->searches[table->first_row + k];
-        char metric[32];
+        char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
-        for (size_t m = 0; m < 2 && status == CW_OK; m++) {
-            snprintf(metric, sizeof metric, "%s@%d", tested[m],
-                     (int)cwi_record_k(s->current[0]->record));
-            status = test_row(ctx, e, table, k, metric, tests);
-        }
+        for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN && !cwi_metric_table[m].is_low_good)
+                status =
+                    test_row(ctx, e, table, k,
+                             cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
     }
     return status;
 }
 
-static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
+static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
                               json_t **list)
 {
     json_t *rows = json_array(), *tests = json_array();
@@ -300,8 +299,7 @@ static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cw
     return status == CW_OK ? cwi_json_check(ctx, *list) : status;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 cw_status cwi_experiment_report(cw_context *ctx, const cwi_experiment *e, json_t **out)
 {

@@ -51,7 +51,7 @@ static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
 }
 
 /* Same data, same options, same minor version: same result. */
-static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
                             const cw_options *settled, int64_t whole_epochs, cwi_run *run)
 {
     char version[16], key[17], trail[17];
@@ -119,7 +119,7 @@ static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
     return CW_OK;
 }
 
-static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
                           const json_t *candidate, int64_t epochs, cwi_run *run)
 {
     cw_status status;
@@ -137,7 +137,7 @@ done:
     return status;
 }
 
-cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_row *row,
+cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_plan_row *row,
                              const json_t *candidate, int64_t seed, int64_t epochs, cwi_run **out)
 {
     cw_status status;

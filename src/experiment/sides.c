@@ -64,7 +64,8 @@ static cw_status check_metrics(cw_context *ctx, const char *path, const char *pa
     return CW_OK;
 }
 
-static cw_status read_record(cw_context *ctx, const char *path, const char *part, cwi_entry *entry)
+static cw_status read_record(cw_context *ctx, const char *path, const char *part,
+                             cwi_contest_entry *entry)
 {
     cw_status status;
     entry->path = path;
@@ -83,13 +84,13 @@ done:
 
 /* ---- sides ----------------------------------------------------------------------------- */
 
-static const char *checksum_of(const cwi_entry *entry)
+static const char *checksum_of(const cwi_contest_entry *entry)
 {
     return cwi_json_get_text(json_object_get(entry->record, "data"), "xxh3_128");
 }
 
 /* Everything the same but the seed. */
-static bool are_alike(const cwi_entry *a, const cwi_entry *b)
+static bool are_alike(const cwi_contest_entry *a, const cwi_contest_entry *b)
 {
     const char *name;
     json_t *value;
@@ -110,14 +111,14 @@ static bool are_alike(const cwi_entry *a, const cwi_entry *b)
     return true;
 }
 
-const cwi_entry *cwi_contest_first(const cwi_contest *contest, size_t side)
+const cwi_contest_entry *cwi_contest_first(const cwi_contest *contest, size_t side)
 {
-    const cwi_entry *entry = contest->entries;
+    const cwi_contest_entry *entry = contest->entries;
     while (entry->side != side) entry++;
     return entry;
 }
 
-const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed)
+const cwi_contest_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed)
 {
     for (size_t k = 0; k < contest->n; k++)
         if (contest->entries[k].side == side && contest->entries[k].seed == seed)
@@ -125,14 +126,15 @@ const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64
     return NULL;
 }
 
-double cwi_contest_value(const cwi_contest *contest, const cwi_entry *entry, const char *metric)
+double cwi_contest_value(const cwi_contest *contest, const cwi_contest_entry *entry,
+                         const char *metric)
 {
     return cwi_json_to_number(
         json_object_get(json_object_get(entry->record, contest->part), metric));
 }
 
 /* The side of a new entry, which is not among contest->n yet. */
-static size_t find_side(const cwi_contest *contest, const cwi_entry *entry)
+static size_t find_side(const cwi_contest *contest, const cwi_contest_entry *entry)
 {
     for (size_t side = 0; side < contest->n_sides; side++)
         if (are_alike(cwi_contest_first(contest, side), entry)) return side;
@@ -142,7 +144,8 @@ static size_t find_side(const cwi_contest *contest, const cwi_entry *entry)
 /* Records that should not be set side by side are, but not silently. */
 static cw_status check_alike(cw_context *ctx, cwi_contest *contest, size_t side)
 {
-    const cwi_entry *first = &contest->entries[0], *other = cwi_contest_first(contest, side);
+    const cwi_contest_entry *first = &contest->entries[0],
+                            *other = cwi_contest_first(contest, side);
     const json_t *ours = json_object_get(first->record, "data");
     const json_t *theirs = json_object_get(other->record, "data");
     const char *metric = cwi_json_get_text(json_object_get(first->record, "options"), "metric");
@@ -175,7 +178,7 @@ cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, 
     out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
     if (!out->entries) return CW_NO_MEMORY;
     for (size_t k = 0; k < n && status == CW_OK; k++) {
-        cwi_entry *entry = &out->entries[out->n];
+        cwi_contest_entry *entry = &out->entries[out->n];
         status = read_record(ctx, paths[k], part, entry);
         if (status != CW_OK) {
             json_decref(entry->record);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/text.h"
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
@@ -74,53 +73,19 @@ static cw_status finish(const view *v, json_t *rows)
 
 /* ---- the metrics -------------------------------------------------------------------- */
 
-/* Metric keys of the table, such as recall@20, from the first row that has them. */
-static const char *key_of(const view *v, const char *metric, char key[32])
+static void add_metric(const view *v, size_t index, const json_t *row, int metric, json_t **cells)
 {
-    size_t index;
-    json_t *row, *value;
-    const char *name;
-    key[0] = '\0';
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        json_object_foreach(json_object_get(row, "mean"), name, value)
-        {
-            size_t length = strlen(metric);
-            if (strncmp(name, metric, length) != 0 || name[length] != '@') continue;
-            cwi_copy_text(key, 32, name);
-            return key;
-        }
-    }
-    return key;
-}
-
-/* A star for rows that are better than the best baseline by more than chance. */
-static bool has_star(const view *v, size_t row, const char *metric)
-{
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(v->table, "tests"), index, test)
-    {
-        const json_t *p = json_object_get(test, "p");
-        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
-            strcmp(cwi_json_get_text(test, "metric"), metric) == 0 && json_is_number(p))
-            return json_number_value(p) < 0.05 &&
-                   json_number_value(json_object_get(test, "difference")) > 0;
-    }
-    return false;
-}
-
-static void add_metric(const view *v, size_t index, const json_t *row, const char *metric,
-                       int digits, json_t **cells)
-{
-    char key[32], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES] = "-";
-    const json_t *value = json_object_get(json_object_get(row, "mean"), key_of(v, metric, key));
+    char key[32], title[48], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES] = "-";
+    int digits = cwi_metric_table[metric].digits;
+    cwi_cell_metric(v->table, metric, key, title);
+    const json_t *value = json_object_get(json_object_get(row, "mean"), key);
     const json_t *spread = json_object_get(json_object_get(row, "sd"), key);
     if (json_is_number(value)) {
         cwi_cell_fixed(json_number_value(value), digits, mean);
         cwi_cell_fixed(json_number_value(spread), digits, sd);
         snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
-                 json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
+                 json_is_number(spread) ? sd : "",
+                 cwi_cell_p(v->table, index, key) < 0.05 ? "*" : "");
     }
     cwi_cell_add(cells, text);
 }
@@ -143,17 +108,12 @@ static void add_seeds(const view *v, const json_t *row, json_t **cells)
 
 static cw_status put_metrics(const view *v)
 {
-    static const struct {
-        const char *name, *label;
-        int digits;
-    } shown[] = {{"recall", "Recall", 4}, {"ndcg", "NDCG", 4}, {"arp", "ARP", 1}};
     size_t index;
     json_t *row, *rows = json_array(), *head = list_titles(v);
-    for (size_t m = 0; m < 3; m++) {
-        char key[32], label[64];
-        const char *at = strchr(key_of(v, shown[m].name, key), '@');
-        snprintf(label, sizeof label, "%s%s", shown[m].label, at ? at : "");
-        cwi_cell_add(&head, label);
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        char key[32], title[48];
+        cwi_cell_metric(v->table, m, key, title);
+        if (cwi_metric_table[m].place == CW_METRIC_MAIN) cwi_cell_add(&head, title);
     }
     cwi_cell_add(&head, "seeds");
     cwi_json_add(&rows, head);
@@ -162,8 +122,8 @@ static cw_status put_metrics(const view *v)
         if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
         add_features(v, row, &cells);
-        for (size_t m = 0; m < 3; m++)
-            add_metric(v, index, row, shown[m].name, shown[m].digits, &cells);
+        for (int m = 0; m < CWI_N_METRICS; m++)
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN) add_metric(v, index, row, m, &cells);
         add_seeds(v, row, &cells);
         cwi_json_add(&rows, cells);
     }
@@ -367,8 +327,7 @@ static cw_status put_times(const view *v)
     return finish(v, rows);
 }
 
-/* ---- the files ---------------------------------------------------------------------------------
- */
+/* ---- the files ---------------------------------------------------------------------------- */
 
 static void put_heading(const view *v, const char *what)
 {

@@ -181,7 +181,7 @@ static const double usual_share = 0.6;
 
 static cw_status solve_scale(cw_context *ctx, calibration *cal)
 {
-    const cwi_plan *plan = &cal->sim->plan;
+    const cwi_simulation_plan *plan = &cal->sim->plan;
     float *activity = cal->sim->truth->user_propensity;
     float least = activity[0];
 

@@ -29,7 +29,7 @@ static cw_status draw_users(void *arg, int64_t chunk, int64_t begin, int64_t end
 /* The scales of the model are baked into the items.  `popularity` receives what ranks them. */
 static void draw_items(const cwi_simulation *sim, double *popularity)
 {
-    const cwi_plan *plan = &sim->plan;
+    const cwi_simulation_plan *plan = &sim->plan;
     cwi_truth *truth = sim->truth;
     double common = plan->sharpness * sqrt(plan->quality);
     double personal = plan->sharpness * sqrt((1.0 - plan->quality) / plan->dim);
@@ -88,7 +88,7 @@ static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *
 
 cw_status cwi_simulation_populate(cw_context *ctx, cwi_simulation *sim)
 {
-    const cwi_plan *plan = &sim->plan;
+    const cwi_simulation_plan *plan = &sim->plan;
     double *popularity = NULL;
     cw_status status;
 

@@ -88,7 +88,7 @@ static void step_over(const showing *s, int32_t user, int32_t *position, int32_t
 /* Number of relevant pairs of kept user u; their items go to out unless it is NULL. */
 static int64_t show_user(const showing *s, int64_t u, int32_t *shown, int32_t *out)
 {
-    const cwi_plan *plan = &s->sim->plan;
+    const cwi_simulation_plan *plan = &s->sim->plan;
     int32_t user = s->users[u], candidates = s->n_items - count_kept(s, user);
     int32_t count = plan->n_shown < candidates ? plan->n_shown : candidates;
     int64_t relevant = 0;

@@ -9,6 +9,10 @@ static const cwi_backbone *const backbones[] = {&cwi_backbone_mf,   &cwi_backbon
                                                 &cwi_backbone_ngcf, &cwi_backbone_neumf,
                                                 &cwi_backbone_vae,  &cwi_backbone_pop};
 
+static const cwi_optimizer *const optimizers[] = {&cwi_optimizer_adam, &cwi_optimizer_adam_deferred,
+                                                  &cwi_optimizer_adam_lazy, &cwi_optimizer_sgd,
+                                                  &cwi_optimizer_adagrad};
+
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {
     {"lightgcn", "lr", "1e-3"},    {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
@@ -138,7 +142,8 @@ static const cwi_method methods[] = {
 
 enum {
     N_BACKBONES = sizeof backbones / sizeof backbones[0],
-    N_METHODS = sizeof methods / sizeof methods[0]
+    N_METHODS = sizeof methods / sizeof methods[0],
+    N_OPTIMIZERS = sizeof optimizers / sizeof optimizers[0]
 };
 
 const cwi_method *cwi_find_method(const char *name)
@@ -152,6 +157,13 @@ const cwi_backbone *cwi_find_backbone(const char *name)
 {
     for (size_t b = 0; b < N_BACKBONES; b++)
         if (strcmp(backbones[b]->name, name) == 0) return backbones[b];
+    return NULL;
+}
+
+const cwi_optimizer *cwi_find_optimizer(const char *name)
+{
+    for (size_t k = 0; k < N_OPTIMIZERS; k++)
+        if (strcmp(optimizers[k]->name, name) == 0) return optimizers[k];
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #define CWI_REGISTRY_H
 
 #include "loss/loss.h"
+#include "optim/optimizer.h"
 #include "sample/sampler.h"
 #include "score/score.h"
 
@@ -30,6 +31,7 @@ typedef struct cwi_method {
 /* NULL when there is none of that name. */
 const cwi_method *cwi_find_method(const char *name);
 const cwi_backbone *cwi_find_backbone(const char *name);
+const cwi_optimizer *cwi_find_optimizer(const char *name);
 
 /* What the backbone of a method sees of the data. */
 cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,

@@ -119,9 +119,10 @@ const cw_option_info cwi_train_options[] = {
          "hit_rate, mrr or map, @ a list length"),
     SEED("same seed, same model, bit for bit, on any number of "
          "threads"),
-    WORD("adam", "dense", "dense|deferred|lazy",
-         "rows outside the batch: moved at every step, made up for when they are next read (close "
-         "to dense with far less memory traffic), or left alone (another optimizer)"),
+    WORD("optimizer", "adam", "adam|adam-deferred|adam-lazy|sgd|adagrad",
+         "what applies gradients; adam-deferred makes up for the steps of rows outside the batch "
+         "when they are next read (close to adam with far less memory traffic), adam-lazy leaves "
+         "them alone (another optimizer)"),
     WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
@@ -200,12 +201,17 @@ static cw_status refuse_unused(cw_context *ctx, const cwi_method *method, const 
         {"weight-reg", "0", "has --reg for all its weights"},
         {"reg-kind", "table", "has no vectors of a batch to regularise"},
         {"reg-target", "base", "has no vectors after layers of a graph"},
-        {"adam", "dense", "needs dense: a step reads all parameters"},
         {"init", "joint", "has no table of vectors: its weights are Xavier"},
     };
     if (cwi_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,
                 "--dim does nothing: method %s takes its sizes from --vae-sizes", method->name);
+    const cwi_optimizer *optimizer = cwi_find_optimizer(cwi_options_text(options, "optimizer"));
+    if (optimizer->schedule != CWI_STEP_ALL)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--optimizer is '%s'; method %s reads all parameters at every step and "
+                        "needs one that steps them all, such as adam",
+                        optimizer->name, method->name);
     for (size_t k = 0; k < sizeof rule / sizeof rule[0]; k++) {
         const char *text = cwi_options_text(options, rule[k][0]);
         if (cwi_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)

@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/markup.h"
 #include "report/page.h"
 #include "report/plain.h"
@@ -31,7 +31,7 @@ static cw_status check_place(cw_context *ctx, const char *folder, const char *pa
 static cw_status load(cw_context *ctx, const char *path, json_t **out)
 {
     cw_status status = cwi_json_load(ctx, path, out);
-    return status == CW_OK ? cwi_findings_check(ctx, *out, path) : status;
+    return status == CW_OK ? cwi_draft_check(ctx, *out, path) : status;
 }
 
 /* results.json of an experiment's folder; to be released also after a failure. */
@@ -167,7 +167,7 @@ cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const ch
 
     cwi_begin(ctx);
     CW_TRY(read_results(ctx, experiment, &results));
-    CW_TRY(cwi_findings_page(ctx, results, &page));
+    CW_TRY(cwi_draft_page(ctx, results, &page));
     CW_TRY(cwi_page_check(ctx, page));
     CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_report_kind, &work));
     CW_TRY(write_all(ctx, cwi_folder_path(work), page));

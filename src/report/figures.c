@@ -34,7 +34,7 @@ static size_t last_epoch(const cwi_panel *p)
         for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
             size_t index;
             json_t *point;
-            run = cwi_findings_run(p->f, row, k);
+            run = cwi_draft_run(p->draft, row, k);
             json_array_foreach(json_object_get(run, "curve"), index, point)
             {
                 if (epoch_of(point) > last) last = epoch_of(point);
@@ -50,7 +50,7 @@ static int collect(const cwi_panel *p, const json_t *row, const char *key, curve
     memset(c->sum, 0, c->epochs * sizeof *c->sum);
     memset(c->n, 0, c->epochs * sizeof *c->n);
     for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_findings_run(p->f, row, k);
+        const json_t *run = cwi_draft_run(p->draft, row, k);
         size_t index;
         json_t *point;
         n_runs += run != NULL;
@@ -106,7 +106,7 @@ static cw_status draw_curves(const cwi_panel *p, curve *c)
     char key[32], label[48], y_title[96];
     const json_t *row;
     json_t *x = json_array(), *series = json_array();
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     mark_known(p, key, c);
     for (size_t e = 0; e < c->epochs; e++)
         if (c->known[e]) cwi_json_add(&x, json_integer((json_int_t)e));
@@ -123,9 +123,9 @@ static cw_status add_curves(const cwi_panel *p)
     curve c = {.epochs = last_epoch(p) + 1};
     cw_status status = CW_NO_MEMORY;
     if (c.epochs < 2) return CW_OK; /* nothing was trained */
-    c.sum = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.sum);
-    c.n = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.n);
-    c.known = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.known);
+    c.sum = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.sum);
+    c.n = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.n);
+    c.known = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.known);
     if (c.sum && c.n && c.known) status = draw_curves(p, &c);
     cwi_free(c.sum);
     cwi_free(c.n);
@@ -141,7 +141,7 @@ static double mean_time(const cwi_panel *p, const json_t *row, const char *key)
     double sum = 0;
     int n = 0;
     for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_findings_run(p->f, row, k);
+        const json_t *run = cwi_draft_run(p->draft, row, k);
         const json_t *value = json_object_get(json_object_get(run, "time"), key);
         if (!json_is_number(value)) continue;
         sum += json_number_value(value);
@@ -173,15 +173,14 @@ static cw_status add_times(const cwi_panel *p)
                   "seconds", "y_scale", "log", "x", x, "series", series));
 }
 
-/* ---- shares of the popularity groups ----------------------------------------------------------
- */
+/* ---- shares of the popularity groups ------------------------------------------------------ */
 
 static const json_t *groups_of(const cwi_panel *p)
 {
     const json_t *row;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
         for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-            const json_t *run = cwi_findings_run(p->f, row, k);
+            const json_t *run = cwi_draft_run(p->draft, row, k);
             if (json_array_size(json_object_get(run, "groups")) > 0)
                 return json_object_get(run, "groups");
         }
@@ -236,8 +235,7 @@ static cw_status add_shares(const cwi_panel *p)
                   "y_title", "share of the lists", "x", x, "series", series));
 }
 
-/* ---- accuracy against popularity
- * ------------------------------------------------------------------ */
+/* ---- accuracy against popularity ---------------------------------------------------------- */
 
 static void add_point(const cwi_panel *p, const json_t *row, size_t index, size_t n, double y,
                       json_t **series)
@@ -255,8 +253,8 @@ static cw_status add_scatter(const cwi_panel *p)
     const json_t *row;
     size_t n = 0, at = 0;
     json_t *x = json_array(), *series = json_array();
-    cwi_findings_metric(p->table, "recall", recall, y_title);
-    cwi_findings_metric(p->table, "arp", arp, x_title);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, recall, y_title);
+    cwi_cell_metric(p->table, CWI_METRIC_arp, arp, x_title);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!isfinite(cwi_panel_mean(row, arp))) continue;
         cwi_json_add(&x, json_real(cwi_panel_mean(row, arp)));
@@ -273,8 +271,7 @@ static cw_status add_scatter(const cwi_panel *p)
                                       x, "series", series));
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------ */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 static bool has_settings(const cwi_panel *p)
 {
@@ -296,7 +293,7 @@ done:
     return status;
 }
 
-cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
+cw_status cwi_figures_table(const cwi_draft *d, const json_t *table)
 {
     const json_t *rows = json_object_get(table, "rows"), *first = json_array_get(rows, 0);
     bool has_train_sets = false;
@@ -306,7 +303,7 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
         !json_equal(json_object_get(row, "train_set"), json_object_get(first, "train_set"));
     json_array_foreach(rows, index, row)
     {
-        cwi_panel p = {f, table, cwi_json_get_text(row, "dataset"),
+        cwi_panel p = {d, table, cwi_json_get_text(row, "dataset"),
                        cwi_json_get_text(row, "train_set"), has_train_sets};
         if (cwi_panel_row(&p, 0) != row) continue; /* had its turn */
         cw_status status = add_panel(&p);
@@ -315,8 +312,7 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
     return CW_OK;
 }
 
-/* ---- the data
- * --------------------------------------------------------------------------------------------- */
+/* ---- the data ----------------------------------------------------------------------------- */
 
 static void add_quantiles(const json_t *set, json_t **series)
 {
@@ -331,9 +327,9 @@ static void add_quantiles(const json_t *set, json_t **series)
     cwi_panel_series(series, cwi_json_get_text(set, "train_set"), values, false);
 }
 
-cw_status cwi_figures_data(const cwi_findings *f)
+cw_status cwi_figures_data(const cwi_draft *d)
 {
-    const json_t *sets = json_object_get(f->results, "datasets");
+    const json_t *sets = json_object_get(d->results, "datasets");
     for (size_t k = 0; k < json_array_size(sets); k++) {
         const char *dataset = cwi_json_get_text(json_array_get(sets, k), "dataset");
         json_t *series = json_array();
@@ -348,7 +344,7 @@ cw_status cwi_figures_data(const cwi_findings *f)
             json_decref(series);
             continue;
         }
-        cwi_panel p = {.f = f, .dataset = dataset, .train_set = ""};
+        cwi_panel p = {.draft = d, .dataset = dataset, .train_set = ""};
         cw_status status = cwi_panel_figure(
             &p, "popularity", "Popularity of the items",
             "Items by their number of train rows, on a logarithmic axis: a straight rise to the "

@@ -29,8 +29,9 @@ const json_t *cwi_panel_row(const cwi_panel *p, size_t k)
 const char *cwi_panel_name(const cwi_panel *p, const json_t *row, char out[CWI_NAME_BYTES])
 {
     bool by_backbone = json_is_true(json_object_get(p->table, "by_backbone"));
-    const char *method = cwi_published_title(p->f->published, cwi_json_get_text(row, "method"));
-    const char *backbone = cwi_published_title(p->f->published, cwi_json_get_text(row, "backbone"));
+    const char *method = cwi_published_title(p->draft->published, cwi_json_get_text(row, "method"));
+    const char *backbone =
+        cwi_published_title(p->draft->published, cwi_json_get_text(row, "backbone"));
     snprintf(out, CWI_NAME_BYTES, "%.100s%s%.100s", method, by_backbone ? " on " : "",
              by_backbone ? backbone : "");
     return out;
@@ -51,11 +52,11 @@ cw_status cwi_panel_figure(const cwi_panel *p, const char *what, const char *tit
                            const char *text, json_t *chart)
 {
     char name[CWI_SECTION_BYTES], heading[512];
-    cwi_findings_name(p->f, cwi_json_get_text(p->table, "title"), p->dataset,
-                      p->names_train_set ? p->train_set : "", what, name);
+    cwi_draft_name(p->draft, cwi_json_get_text(p->table, "title"), p->dataset,
+                   p->names_train_set ? p->train_set : "", what, name);
     snprintf(heading, sizeof heading, "%.100s, %.150s%s%.100s", title, p->dataset,
              p->names_train_set ? ", " : "", p->names_train_set ? p->train_set : "");
-    return cwi_findings_add(p->f,
-                            json_pack("{s:s, s:o, s:s, s:o}", "name", name, "subheading",
-                                      cwi_json_string(heading), "text", text, "chart", chart));
+    return cwi_draft_add(p->draft,
+                         json_pack("{s:s, s:o, s:s, s:o}", "name", name, "subheading",
+                                   cwi_json_string(heading), "text", text, "chart", chart));
 }

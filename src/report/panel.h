@@ -2,11 +2,11 @@
 #ifndef CWI_REPORT_PANEL_H
 #define CWI_REPORT_PANEL_H
 
-#include "report/findings.h"
+#include "report/draft.h"
 
 /* The rows of a table that have a dataset and a training set in common. */
 typedef struct cwi_panel {
-    const cwi_findings *f;
+    const cwi_draft *draft;
     const json_t *table; /* NULL when it is about the data themselves */
     const char *dataset, *train_set;
     bool names_train_set; /* there are others in the table */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "experiment/cells.h"
 #include "experiment/plan.h"
 #include "report/panel.h"
 
@@ -121,7 +122,7 @@ cw_status cwi_panel_settings(const cwi_panel *p)
     char key[32], label[48], name[CWI_NAME_BYTES];
     if (!axis) return CW_OK;
     json_t *x = values_of(p, axis), *series = json_array();
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!is_first_of_line(p, row, axis)) continue;
         json_t *values = json_array();

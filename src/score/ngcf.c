@@ -97,8 +97,8 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_TRY(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
-    s->final = (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1),
-                           shape->heads, NULL};
+    s->final =
+        (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1), shape->heads};
     if (cwi_options_choice(options, "reg-target") == 1) s->final_decay = params->tensor[0].decay;
     CW_TRY(open_dropout(ctx, s, options));
     CW_TRY(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));

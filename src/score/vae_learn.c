@@ -116,7 +116,7 @@ done:
 /* The stream of a row gives its user first and then says which of that user's items stay. */
 static int32_t draw_user(const cwi_vae *v, uint64_t step, int32_t row, cwi_rng *rng)
 {
-    cwi_rng_init(rng, v->seed, CWI_RNG_SAMPLE, step << 24 | (uint64_t)row);
+    cwi_rng_init(rng, v->seed, CWI_RNG_SAMPLE, cwi_stream_number(step, row));
     return (int32_t)cwi_rng_below(rng, (uint64_t)v->train->n_rows);
 }
 
@@ -147,7 +147,7 @@ static cw_status draw_noise(void *arg, int64_t chunk, int64_t begin, int64_t end
     (void)chunk;
     for (int64_t row = begin; row < end; row++) {
         cwi_rng rng;
-        cwi_rng_init(&rng, n->v->seed, CWI_RNG_NOISE, n->step << 24 | (uint64_t)row);
+        cwi_rng_init(&rng, n->v->seed, CWI_RNG_NOISE, cwi_stream_number(n->step, row));
         for (int32_t j = 0; j < z; j++)
             n->v->batch.noise[row * z + j] = (float)cwi_rng_normal(&rng);
     }

@@ -14,7 +14,12 @@
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 4, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum {
+    VERSION = 4,
+    N_COUNTERS = 6,
+    N_SUMS = 6,
+    MAX_ARRAYS = CWI_MAX_STATE_ARRAYS + CWI_MAX_TENSORS + 3
+};
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -22,7 +27,7 @@ static const char format[] = "crosswise-checkpoint";
 static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
 {
     int64_t *const list[N_COUNTERS] = {
-        &t->epoch,         &t->adam.step,          &t->tally.steps,
+        &t->epoch,         &t->tally.applied,      &t->tally.steps,
         &t->tally.trained, &t->stopper.best_epoch, &t->stopper.worse};
     memcpy(where, list, sizeof list);
 }
@@ -71,8 +76,9 @@ cw_status cwi_checkpoint_check(const cwi_trainer *t)
 
 typedef struct contents {
     cwi_array array[MAX_ARRAYS];
-    char name[MAX_ARRAYS][CWI_TENSOR_NAME_BYTES + 8];
+    char name[MAX_ARRAYS][CWI_ARRAY_NAME_BYTES];
     size_t count;
+    cwi_state state; /* of the engine */
 } contents;
 
 static void add(contents *c, const char *prefix, const char *name, cwi_dtype dtype, int64_t rows,
@@ -135,16 +141,13 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
     add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
     add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.luck);
-    if (t->adam.mode == CWI_ADAM_DEFERRED) {
-        const cwi_tensor *table = &t->params.tensor[0];
-        add(c, "", "mark", CWI_U64, table->rows, 0, t->adam.mark);
-        add(c, "", "blocks", CWI_I16, table->rows, t->adam.block.width, t->adam.blocks);
-    }
-    add_params(c, "param.", &t->params);
     add_params(c, "best.", &t->best);
-    add_params(c, "m.", &t->adam.m);
-    add_params(c, "v.", &t->adam.v);
-    status = write_contents(t, c, path);
+    status = t->engine->verbs->read(t->engine, &c->state);
+    for (int k = 0; k < c->state.count; k++) {
+        const cwi_state_array *a = &c->state.array[k];
+        add(c, "", a->name, a->dtype, a->rows, a->columns, a->data);
+    }
+    if (status == CW_OK) status = write_contents(t, c, path);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     cwi_free(c);
     return status;
@@ -157,7 +160,7 @@ static cw_status take(cwi_trainer *t, const cwi_tensorfile *file, const char *pa
                       const char *prefix, const char *name, cwi_dtype dtype, int64_t numbers,
                       void *out)
 {
-    char full[CWI_TENSOR_NAME_BYTES + 8];
+    char full[CWI_ARRAY_NAME_BYTES];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const cwi_array *array = cwi_tensorfile_find(file, full);
     if (!array || array->dtype != dtype || cwi_array_count(array) != numbers)
@@ -178,17 +181,23 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
     return status;
 }
 
-static cw_status take_deferred(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+/* What the engine keeps, over what it has. */
+static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
-    cw_status status;
-    int64_t rows = t->params.tensor[0].rows, numbers = rows * t->adam.block.width;
-    CW_TRY(take(t, file, path, "", "mark", CWI_U64, rows, t->adam.mark));
-    CW_TRY(take(t, file, path, "", "blocks", CWI_I16, numbers, t->adam.blocks));
-    for (int64_t r = 0; r < rows && status == CW_OK; r++)
-        if (cwi_adam_missed(&t->adam, r) > t->adam.step)
-            status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'mark' is damaged", path);
-done:
-    return status;
+    cwi_state *state = cwi_alloc(t->ctx, 1, sizeof *state);
+    if (!state) return CW_NO_MEMORY;
+    cw_status status = t->engine->verbs->read(t->engine, state);
+    for (int k = 0; k < state->count && status == CW_OK; k++) {
+        const cwi_state_array *a = &state->array[k];
+        int64_t numbers = a->rows * (a->columns ? a->columns : 1);
+        status = take(t, file, path, "", a->name, a->dtype, numbers, a->data);
+    }
+    cwi_free(state);
+    if (status == CW_OK) status = t->engine->verbs->write(t->engine, t->epoch, &t->tally);
+    if (status != CW_BAD_DATA) return status;
+    char reason[256];
+    snprintf(reason, sizeof reason, "%s", cw_context_error(t->ctx));
+    return cwi_fail(t->ctx, status, "%s: %s", path, reason);
 }
 
 /* A text that is missing is empty. */
@@ -282,10 +291,10 @@ static bool are_possible(const cwi_trainer *t)
 {
     const cwi_tally *tally = &t->tally;
     int64_t told = (int64_t)json_array_size(t->epochs), finished = told > 0 ? told - 1 : 0;
-    return t->epoch == finished && tally->steps >= 0 && tally->steps <= t->steps_per_epoch &&
+    return t->epoch == finished && tally->steps >= 0 && tally->steps <= t->task.steps_per_epoch &&
            tally->trained >= 0 && tally->trained <= tally->steps &&
-           t->adam.step >= tally->trained &&
-           t->adam.step <= finished * t->steps_per_epoch + tally->trained &&
+           t->tally.applied >= tally->trained &&
+           t->tally.applied <= finished * t->task.steps_per_epoch + tally->trained &&
            t->stopper.best_epoch >= 0 && t->stopper.best_epoch <= finished &&
            t->stopper.worse >= 0 && t->stopper.worse <= finished;
 }
@@ -325,6 +334,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     cw_status status;
     int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
     double sums[N_SUMS], *sum[N_SUMS];
+    const cwi_params *now;
 
     CW_TRY(check_identity(t, file, path));
     CW_TRY(take_epochs(t, file, path));
@@ -336,13 +346,10 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
     for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
     CW_TRY(check_progress(t, path));
-    CW_TRY(cwi_adam_restore(t->ctx, &t->adam));
-    if (t->adam.mode == CWI_ADAM_DEFERRED) CW_TRY(take_deferred(t, file, path));
-    CW_TRY(take_params(t, file, path, "param.", &t->params));
-    CW_TRY(take_params(t, file, path, "m.", &t->adam.m));
-    CW_TRY(take_params(t, file, path, "v.", &t->adam.v));
+    CW_TRY(take_state(t, file, path));
     if (t->stopper.best_epoch > 0) {
-        CW_TRY(cwi_params_copy(t->ctx, &t->params, &t->best));
+        CW_TRY(t->engine->verbs->params(t->engine, &now));
+        CW_TRY(cwi_params_copy(t->ctx, now, &t->best));
         CW_TRY(take_params(t, file, path, "best.", &t->best));
     }
 done:

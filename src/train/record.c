@@ -13,24 +13,13 @@ double cwi_seconds_since(const struct timespec *then)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-static void set_metric(json_t **out, const char *name, int32_t k, double value)
+json_t *cwi_record_metrics(const cwi_metrics *metrics)
 {
-    char key[32];
-    snprintf(key, sizeof key, "%s@%d", name, k);
-    cwi_json_set(out, key, cwi_json_number(value));
-}
-
-json_t *cwi_record_metrics(const cwi_metrics *m)
-{
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *out = json_object();
-    set_metric(&out, "recall", m->k, m->recall);
-    set_metric(&out, "precision", m->k, m->precision);
-    set_metric(&out, "ndcg", m->k, m->ndcg);
-    set_metric(&out, "hit_rate", m->k, m->hit_rate);
-    set_metric(&out, "mrr", m->k, m->mrr);
-    set_metric(&out, "map", m->k, m->map);
-    set_metric(&out, "arp", m->k, m->arp);
-    cwi_json_set(&out, "users", json_integer(m->users));
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        cwi_json_set(&out, cwi_metric_key(m, metrics->k, key), cwi_json_number(metrics->value[m]));
+    cwi_json_set(&out, "users", json_integer(metrics->users));
     return out;
 }
 

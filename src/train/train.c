@@ -11,9 +11,10 @@
 #include "train/train.h"
 
 /* Metrics of the final parameters on one part; null when it is empty. */
-static cw_status measure(cwi_trainer *t, const cwi_params *params, cw_part part, json_t **out)
+static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
 {
     cw_status status = CW_OK;
+    const cwi_task *task = &t->task;
     cwi_metrics metrics;
     cwi_ranker ranker = {0};
 
@@ -22,7 +23,8 @@ static cw_status measure(cwi_trainer *t, const cwi_params *params, cw_part part,
         *out = json_null();
         return CW_OK;
     }
-    CW_TRY(cwi_trainer_rank(t, params, &ranker));
+    CW_TRY(cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape, t->options, &t->best,
+                           &ranker));
     CW_TRY(cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[part],
                         t->training.degree, t->metric_k, &metrics));
     *out = cwi_record_metrics(&metrics);
@@ -56,12 +58,12 @@ static json_t *describe_data(const cwi_trainer *t)
 /* What the model says of itself: nothing that differs between two runs with the same seed. */
 static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
 {
-    return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->method->name,
-                     "backbone", t->backbone->name, "options", cwi_lasting_options(t->options),
+    return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->task.method->name,
+                     "backbone", t->task.backbone->name, "options", cwi_lasting_options(t->options),
                      "seed", (json_int_t)cwi_options_integer(t->options, "seed"), "data",
                      describe_data(t), "best_epoch",
-                     (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch), "valid", valid,
-                     "test", test);
+                     (json_int_t)(t->stopper.best_epoch ? t->stopper.best_epoch : t->epoch),
+                     "valid", valid, "test", test);
 }
 
 /* The record of the run: the model's own words, every epoch, time and memory. */
@@ -88,16 +90,15 @@ static cw_status describe_run(cwi_trainer *t, json_t *about, char **run)
 static cw_status fill_model(cwi_trainer *t, cw_model *model)
 {
     cw_status status;
-    cwi_params *final = t->best.count ? &t->best : &t->params;
 
-    model->n_users = t->shape.n_users;
+    model->n_users = t->dataset->n_users;
     model->n_items = t->dataset->n_items;
-    cwi_copy_text(model->method, sizeof model->method, t->method->name);
-    cwi_copy_text(model->backbone, sizeof model->backbone, t->backbone->name);
+    cwi_copy_text(model->method, sizeof model->method, t->task.method->name);
+    cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
-    model->params = *final;
-    *final = (cwi_params){0};
+    model->params = t->best;
+    t->best = (cwi_params){0};
     model->seen = t->training.by_user;
     t->training.by_user = (cwi_csr){0};
     model->degree = t->training.degree;
@@ -111,10 +112,9 @@ static cw_status make_model(cwi_trainer *t, cw_model **out, char **run)
     cw_status status;
     json_t *valid = NULL, *test = NULL, *about = NULL;
     cw_model *model = NULL;
-    const cwi_params *final = t->best.count ? &t->best : &t->params;
 
-    CW_TRY(measure(t, final, CW_PART_VALID, &valid));
-    CW_TRY(measure(t, final, CW_PART_TEST, &test));
+    CW_TRY(measure(t, CW_PART_VALID, &valid));
+    CW_TRY(measure(t, CW_PART_TEST, &test));
     about = describe_model(t, valid, test);
     CW_TRY(cwi_json_check(t->ctx, about));
     if (run) CW_TRY(describe_run(t, about, run));

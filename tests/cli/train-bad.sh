@@ -8,11 +8,12 @@ try set --backbone lightning
 try set --backbone neumf --hidden 256,wide
 try set --lr 0
 try set --beta 0.5
+try set --batch 1048576 --beta 900
 try set --metric recall
 try set --checkpoint-every soon
 try set --method cpr-rand --beta 2
 try set --method mult-vae --vae-sizes 200,much
-try set --method mult-vae --adam deferred
+try set --method mult-vae --optimizer adam-deferred
 try set --method mult-vae --keep 0
 try set --out no/such/folder/model.safetensors --epochs 1 --dim 4
 try set --resume

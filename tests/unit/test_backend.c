@@ -348,7 +348,7 @@ static void relus_are_right(void **state)
 
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
+    const cwi_rates step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
     float x[2][3][MAX_D];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
@@ -364,7 +364,7 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 /* A row of the deferred Adam through all its operations. */
 static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
+    const cwi_rates step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
     const cwi_adam_pause pause = {4e-3f, 2e-3f, 0.5f, 0.98f, 1e-8f};
     const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
                                 {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
@@ -443,7 +443,7 @@ static void a_late_step_that_missed_nothing_is_a_step(void **state)
     memcpy(late, table[0], sizeof late);
     for (int t = 1; t <= STEPS; t++) {
         float rate = 1e-3f * sqrtf(1 - powf(0.999f, (float)t)) / (1 - powf(0.9f, (float)t));
-        const cwi_adam_step step = {rate, 0.9f, 0.999f, eps, 1e-3f};
+        const cwi_rates step = {rate, 0.9f, 0.999f, eps, 1e-3f};
         for (int j = 0; j < D; j++) gradient[j] = other[t % ROWS][j] * 1e-3f;
         ref->adam(theta, m, v, gradient, D, &step);
         memcpy(before, late, sizeof before);

@@ -185,9 +185,9 @@ static double loss_at(small *s, const cwi_loss *loss, float *slope)
     for (int32_t h = 0; h < heads; h++) {
         for (int k = 0; k < 4; k++) one[k] = both[k * heads + h];
         value += loss->rows(NULL,
-                            &(cwi_rows){.score = one,
-                                        .count = s->batch.group[0].rows,
-                                        .width = s->batch.group[0].slots},
+                            &(cwi_loss_rows){.score = one,
+                                             .count = s->batch.group[0].rows,
+                                             .width = s->batch.group[0].slots},
                             1, of_one);
         for (int k = 0; k < 4; k++) slope[k * heads + h] = of_one[k];
     }

@@ -286,7 +286,7 @@ static double sum_squares(const float *x, int64_t n)
 }
 
 static void adam(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                 const cwi_adam_step *step)
+                 const cwi_rates *step)
 {
     float *restrict t = theta, *restrict mm = m, *restrict vv = v;
     const float rate = step->rate, b1 = step->beta1, b2 = step->beta2, decay = step->decay;
@@ -392,7 +392,7 @@ __attribute__((noinline)) static void late(float *restrict theta, int16_t *restr
 }
 
 static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now)
+                      const cwi_adam_pause *pause, const cwi_rates *step, float *now)
 {
     const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
     const late_rates rates = {
