@@ -152,13 +152,13 @@ static void print_lists(errand *e, const int32_t *who, size_t n, const cw_lists 
 }
 
 /* Ask for as many lists at a time as there is room for. */
-static cw_status ask_for_all(errand *e, size_t room, const cw_lists *lists)
+static cw_status ask_for_all(errand *e, size_t capacity, const cw_lists *lists)
 {
     size_t n = e->w->history ? 1 : e->n_who; /* a history is one list */
     cw_status status = CW_OK;
-    for (size_t first = 0; first < n && status == CW_OK && !ferror(stdout); first += room) {
+    for (size_t first = 0; first < n && status == CW_OK && !ferror(stdout); first += capacity) {
         const int32_t *who = e->who + first;
-        size_t some = n - first < room ? n - first : room;
+        size_t some = n - first < capacity ? n - first : capacity;
         cli_show_part(e->call, (int64_t)first, (int64_t)n);
         status = ask(e, who, some, lists);
         if (status == CW_OK) print_lists(e, who, some, lists);
@@ -170,19 +170,19 @@ static cw_status ask_for_all(errand *e, size_t room, const cw_lists *lists)
 /* Memory does not grow with the number of users. */
 static cw_status make_lists(errand *e)
 {
-    enum { ROOM = 4096, PLACES = 1 << 22 };
+    enum { LISTS = 4096, PLACES = 1 << 22 };
     cw_status status = CW_NO_MEMORY;
     int32_t most = e->w->similar_users ? cw_model_users(e->model) : cw_model_items(e->model);
     long k = strtol(cw_options_get(e->call->options[0], "k"), NULL, 10);
     if (k > most) k = most;
-    size_t room = PLACES / (size_t)k < ROOM ? PLACES / (size_t)k : ROOM;
-    if (room > e->n_who) room = e->n_who;
-    if (room < 1) room = 1;
+    size_t capacity = PLACES / (size_t)k < LISTS ? PLACES / (size_t)k : LISTS;
+    if (capacity > e->n_who) capacity = e->n_who;
+    if (capacity < 1) capacity = 1;
     cw_lists lists = {.k = (int32_t)k,
-                      .items = calloc(room * (size_t)k, sizeof *lists.items),
-                      .scores = calloc(room * (size_t)k, sizeof *lists.scores),
-                      .counts = calloc(room, sizeof *lists.counts)};
-    if (lists.items && lists.scores && lists.counts) status = ask_for_all(e, room, &lists);
+                      .items = calloc(capacity * (size_t)k, sizeof *lists.items),
+                      .scores = calloc(capacity * (size_t)k, sizeof *lists.scores),
+                      .counts = calloc(capacity, sizeof *lists.counts)};
+    if (lists.items && lists.scores && lists.counts) status = ask_for_all(e, capacity, &lists);
     free(lists.items);
     free(lists.scores);
     free(lists.counts);

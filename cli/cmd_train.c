@@ -46,14 +46,14 @@ static double seconds_left(const job *j, const json_t *event)
 static void write_note(job *j, const json_t *event)
 {
     char *note = j->call->note;
-    size_t room = sizeof j->call->note;
+    size_t bytes = sizeof j->call->note;
     double left = seconds_left(j, event);
-    int used = snprintf(note, room, "  loss %.4f", number(event, "loss"));
+    int used = snprintf(note, bytes, "  loss %.4f", number(event, "loss"));
     if (number(event, "best_epoch") > 0)
-        used += snprintf(note + used, room - (size_t)used, "  best %s %.4f (epoch %.0f)",
+        used += snprintf(note + used, bytes - (size_t)used, "  best %s %.4f (epoch %.0f)",
                          metric_of(j), number(event, "best"), number(event, "best_epoch"));
     if (left > 0)
-        snprintf(note + used, room - (size_t)used, "  %d:%02d or more left", (int)left / 60,
+        snprintf(note + used, bytes - (size_t)used, "  %d:%02d or more left", (int)left / 60,
                  (int)left % 60);
 }
 

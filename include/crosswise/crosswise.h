@@ -417,7 +417,7 @@ CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_recommende
                                             const int32_t *users, size_t n, const cw_rules *rules,
                                             const cw_lists *lists);
 
-/* One list for somebody who was not there at training, from the n items he liked (at least one;
+/* One list for somebody who was not there at training, from the n items they liked (at least one;
  * repeats count once).  CW_UNSUPPORTED where the backbone cannot. */
 CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
                                                     const cw_recommender *recommender,

@@ -32,9 +32,9 @@ typedef struct cwi_product {
 
 /* What is kept of an entry of a sum of two leaky ReLUs, for the way back. */
 enum {
-    CWI_MARK_A = 1,   /* the first summand is above zero */
-    CWI_MARK_B = 2,   /* the second one is */
-    CWI_MARK_DROP = 4 /* the entry is left out */
+    CWI_SIGN_A = 1,   /* the first summand is above zero */
+    CWI_SIGN_B = 2,   /* the second one is */
+    CWI_SIGN_DROP = 4 /* the entry is left out */
 };
 
 /* The deferred mode keeps m as the direction in which a row drifts, m / (sqrt(v) + epsilon), in
@@ -197,13 +197,13 @@ typedef struct cwi_ops {
     void (*multiply_back)(const float *e, const float *p, int64_t n, float *t, float *r);
 
     /* a[j] = scale (phi(a[j] + bias_a[j]) + phi(b[j] + bias_b[j])) with phi(x) = x above zero and
-     * 0.2 x else, or 0 where mark[j] has CWI_MARK_DROP; the other marks are set */
+     * 0.2 x else, or 0 where sign[j] has CWI_SIGN_DROP; its other bits are set */
     void (*leaky_sum)(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
-                      float scale, uint8_t *mark);
+                      float scale, uint8_t *sign);
 
     /* from g, the slope of the sum, that of the first summand in its place and that of the second
      * in gb */
-    void (*leaky_sum_back)(float *g, const uint8_t *mark, int64_t n, float scale, float *gb);
+    void (*leaky_sum_back)(float *g, const uint8_t *sign, int64_t n, float scale, float *gb);
 
     /* out = factor x with factor = 1 / max(|x|, 1e-6), which it returns */
     float (*normalise)(const float *x, int32_t n, float *out);

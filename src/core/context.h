@@ -39,6 +39,9 @@ void cwi_begin(cw_context *ctx);
  * innermost cause survives. */
 cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...) CWI_PRINTF(3, 4);
 
+/* cwi_fail with CW_NO_MEMORY, for what core/mem.h has not asked for: that has told why. */
+cw_status cwi_no_memory(cw_context *ctx);
+
 /* cwi_fail with CW_IO and the text of errno: "cannot <what> <path>: <reason>". */
 cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path);
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 
@@ -37,9 +36,9 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
     return out;
 }
 
-int cwi_cell_add(json_t *row, const char *text)
+void cwi_cell_add(json_t **row, const char *text)
 {
-    return json_array_append_new(row, cwi_report_string(text));
+    cwi_json_add(row, cwi_json_string(text));
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
@@ -75,16 +74,16 @@ static const char *marked(const char *text, size_t at, const char *line_end, cha
 
 void cwi_cells_text(cwi_writer *out, const char *text, const char *line_end)
 {
-    char room[3];
-    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, room));
+    char shown[3];
+    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, shown));
 }
 
 const char *cwi_cell_marked(const char *text, char out[CWI_MARKED_BYTES])
 {
-    char room[3];
+    char shown[3];
     size_t used = 0;
     for (size_t at = 0; text[at]; at++) {
-        const char *piece = marked(text, at, " ", room);
+        const char *piece = marked(text, at, " ", shown);
         size_t length = strlen(piece);
         if (used + length >= CWI_MARKED_BYTES) break;
         memcpy(out + used, piece, length);
@@ -184,10 +183,9 @@ double cwi_cell_p(const json_t *table, size_t row, const char *key)
     json_t *test;
     json_array_foreach(json_object_get(table, "tests"), index, test)
     {
-        const char *metric = json_string_value(json_object_get(test, "metric"));
         const json_t *p = json_object_get(test, "p");
-        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row && metric &&
-            strcmp(metric, key) == 0 && json_is_number(p) &&
+        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
+            strcmp(cwi_json_get_text(test, "metric"), key) == 0 && json_is_number(p) &&
             json_number_value(json_object_get(test, "difference")) > 0)
             return json_number_value(p);
     }
@@ -210,17 +208,7 @@ void cwi_cells_csv(cwi_writer *out, const json_t *row)
     for (size_t c = 0; c < json_array_size(row); c++) {
         const char *text = json_string_value(json_array_get(row, c));
         if (c > 0) cwi_writer_text(out, ",");
-        const char *guard = is_formula(text) ? "'" : "";
-        if (!strpbrk(text, ",\"\n\r")) {
-            cwi_writer_text(out, guard);
-            cwi_writer_text(out, text);
-            continue;
-        }
-        cwi_writer_text(out, "\"");
-        cwi_writer_text(out, guard);
-        for (; *text; text++)
-            cwi_writer_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-        cwi_writer_text(out, "\"");
+        cwi_writer_field(out, is_formula(text) ? "'" : "", text);
     }
     cwi_writer_text(out, "\n");
 }

@@ -2,9 +2,8 @@
 #ifndef CWI_EXPERIMENT_CELLS_H
 #define CWI_EXPERIMENT_CELLS_H
 
-#include <jansson.h>
-
 #include "core/file.h"
+#include "core/json.h"
 #include "evaluate/metrics.h"
 
 enum { CWI_CELL_BYTES = 512, CWI_MARKED_BYTES = 5 * CWI_CELL_BYTES };
@@ -36,7 +35,7 @@ void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[4
 /* p of the test by which a row is better than the best baseline in a metric; NaN: by none. */
 double cwi_cell_p(const json_t *table, size_t row, const char *key);
 
-/* Append text to a row; returns 0, or -1 when there is no memory. */
-int cwi_cell_add(json_t *row, const char *text);
+/* cwi_json_add of text to a row. */
+void cwi_cell_add(json_t **row, const char *text);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/plan_fields.h"
@@ -33,11 +32,6 @@ typedef struct reader {
     size_t n_contenders, contender_capacity;
 } reader;
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- levels ----------------------------------------------------------------------- */
 
 static void scope_clear(scope *s)
@@ -54,11 +48,11 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
 {
     cw_status status;
     cwi_place at;
-    *out = (scope){.options = cwi_report_copy(outer->options),
-                   .grid = cwi_report_copy(outer->grid),
+    *out = (scope){.options = cwi_json_copy(outer->options),
+                   .grid = cwi_json_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
-    status = out->options && out->grid ? CW_OK : no_memory(r->ctx);
+    status = out->options && out->grid ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     at = cwi_place_field(place, "options");
     CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
@@ -215,13 +209,14 @@ done:
 static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_plan_row *row)
 {
     cw_status status;
-    *row = (cwi_plan_row){.options = cwi_report_copy(c->scope.options),
+    *row = (cwi_plan_row){.options = cwi_json_copy(c->scope.options),
                           .varied = json_incref(varied),
                           .seeds = json_incref(c->scope.seeds),
                           .tuning = c->scope.tuning};
     cwi_copy_text(row->method, sizeof row->method, c->method);
     cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
-    if (!row->options || json_object_update(row->options, varied) != 0) return no_memory(r->ctx);
+    if (!row->options || json_object_update(row->options, varied) != 0)
+        return cwi_no_memory(r->ctx);
     status = cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, &c->place, "%s", "");
     if (status != CW_OK) return status;
@@ -270,9 +265,7 @@ static json_t *with_lists(const json_t *given)
     json_object_foreach((json_t *)given, name, entry)
     {
         json_t *list = json_is_array(entry) ? json_incref(entry) : json_pack("[O]", entry);
-        if (json_object_set_new(out, name, list) == 0) continue;
-        json_decref(out);
-        return NULL;
+        cwi_json_set(&out, name, list);
     }
     return out;
 }
@@ -287,12 +280,12 @@ static cw_status read_variation(reader *r, const cwi_place *place, const json_t 
     if (!json_is_object(value))
         status = cwi_plan_bad(r->ctx, place, "it must be an object of train options");
     else
-        status = lists && checked ? CW_OK : no_memory(r->ctx);
+        status = lists && checked ? CW_OK : cwi_no_memory(r->ctx);
     if (status == CW_OK)
         status = cwi_plan_read_options(r->ctx, place, lists, &r->check, true, checked);
     if (status == CW_OK) status = cwi_candidates(r->ctx, checked, &all, &settings);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, place, "%s", "");
-    if (status == CW_OK && json_array_extend(out, settings) != 0) status = no_memory(r->ctx);
+    if (status == CW_OK && json_array_extend(out, settings) != 0) status = cwi_no_memory(r->ctx);
     json_decref(lists);
     json_decref(checked);
     json_decref(settings);
@@ -304,7 +297,7 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
 {
     cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
     *out = value ? json_array() : json_pack("[{}]");
-    if (!*out) return no_memory(r->ctx);
+    if (status == CW_OK) status = cwi_json_check(r->ctx, *out);
     for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
         cwi_place at = cwi_place_index(place, v);
         status = read_variation(r, &at, json_array_get(value, v), *out);
@@ -349,10 +342,10 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cwi_plan_table *table = &plan->tables[plan->n_tables++];
     *table = (cwi_plan_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
-    table->ours = ours ? cwi_report_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
+    table->ours = ours ? cwi_json_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
     if (!table->title) return CW_NO_MEMORY;
-    return table->ours ? CW_OK : no_memory(r->ctx);
+    return cwi_json_check(r->ctx, table->ours);
 }
 
 static void forget_contenders(reader *r)
@@ -400,7 +393,7 @@ static cw_status read_plan(reader *r)
     none.options = json_object();
     none.grid = json_object();
     none.seeds = json_pack("[i]", 0);
-    status = none.options && none.grid && none.seeds ? CW_OK : no_memory(r->ctx);
+    status = none.options && none.grid && none.seeds ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));

@@ -8,18 +8,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
 
 cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *format, ...)
 {
@@ -29,8 +17,8 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cwi_log(ctx, CW_LOG_WARNING, "%s", text);
-    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0 ? CW_OK
-                                                                                  : no_memory(ctx);
+    cwi_json_add(&contest->warnings, cwi_json_string(text));
+    return cwi_json_check(ctx, contest->warnings);
 }
 
 /* ---- records -------------------------------------------------------------------------- */
@@ -86,7 +74,7 @@ static cw_status read_record(cw_context *ctx, const char *path, const char *part
     CW_TRY(cwi_json_load(ctx, path, &entry->record));
     if (json_object_get(entry->record, "error"))
         return cwi_fail(ctx, CW_BAD_DATA, "%s: this run failed: %s", path,
-                        text_of(entry->record, "error"));
+                        cwi_json_get_text(entry->record, "error"));
     CW_TRY(check_keys(ctx, path, entry->record));
     CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
@@ -98,7 +86,7 @@ done:
 
 static const char *checksum_of(const cwi_contest_entry *entry)
 {
-    return text_of(json_object_get(entry->record, "data"), "xxh3_128");
+    return cwi_json_get_text(json_object_get(entry->record, "data"), "xxh3_128");
 }
 
 /* Everything the same but the seed. */
@@ -108,8 +96,10 @@ static bool are_alike(const cwi_contest_entry *a, const cwi_contest_entry *b)
     json_t *value;
     const json_t *ours = json_object_get(a->record, "options");
     const json_t *theirs = json_object_get(b->record, "options");
-    if (strcmp(text_of(a->record, "method"), text_of(b->record, "method")) != 0 ||
-        strcmp(text_of(a->record, "backbone"), text_of(b->record, "backbone")) != 0 ||
+    if (strcmp(cwi_json_get_text(a->record, "method"), cwi_json_get_text(b->record, "method")) !=
+            0 ||
+        strcmp(cwi_json_get_text(a->record, "backbone"),
+               cwi_json_get_text(b->record, "backbone")) != 0 ||
         strcmp(checksum_of(a), checksum_of(b)) != 0 ||
         json_object_size(ours) != json_object_size(theirs))
         return false;
@@ -139,8 +129,8 @@ const cwi_contest_entry *cwi_contest_find(const cwi_contest *contest, size_t sid
 double cwi_contest_value(const cwi_contest *contest, const cwi_contest_entry *entry,
                          const char *metric)
 {
-    const json_t *value = json_object_get(json_object_get(entry->record, contest->part), metric);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return cwi_json_to_number(
+        json_object_get(json_object_get(entry->record, contest->part), metric));
 }
 
 /* The side of a new entry, which is not among contest->n yet. */
@@ -158,8 +148,9 @@ static cw_status check_alike(cw_context *ctx, cwi_contest *contest, size_t side)
                             *other = cwi_contest_first(contest, side);
     const json_t *ours = json_object_get(first->record, "data");
     const json_t *theirs = json_object_get(other->record, "data");
-    const char *metric = text_of(json_object_get(first->record, "options"), "metric");
-    const char *other_metric = text_of(json_object_get(other->record, "options"), "metric");
+    const char *metric = cwi_json_get_text(json_object_get(first->record, "options"), "metric");
+    const char *other_metric =
+        cwi_json_get_text(json_object_get(other->record, "options"), "metric");
     const char *k = strchr(metric, '@'), *other_k = strchr(other_metric, '@');
     cw_status status = CW_OK;
     bool same_size = json_equal(json_object_get(ours, "users"), json_object_get(theirs, "users")) &&
@@ -186,7 +177,6 @@ cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, 
     *out = (cwi_contest){.part = part, .warnings = json_array()};
     out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
     if (!out->entries) return CW_NO_MEMORY;
-    if (!out->warnings) return no_memory(ctx);
     for (size_t k = 0; k < n && status == CW_OK; k++) {
         cwi_contest_entry *entry = &out->entries[out->n];
         status = read_record(ctx, paths[k], part, entry);

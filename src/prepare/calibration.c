@@ -140,7 +140,7 @@ static cw_status solve_offset(cw_context *ctx, calibration *cal)
     return status;
 }
 
-/* Interactions expected of each user, were his propensity 1. */
+/* Interactions expected of each user, were their propensity 1. */
 static cw_status expect_user(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     calibration *cal = arg;

@@ -50,7 +50,7 @@ double cwi_simulation_uptake(const cwi_simulation *sim, double relevance);
 cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim);
 
 /*
- * Show every kept user plan.n_shown kept items that he has not interacted with, drawn uniformly
+ * Show every kept user plan.n_shown kept items that they have not interacted with, drawn uniformly
  * without replacement (all of them when there are fewer), and keep the relevant ones.
  *   users  [n_users] the simulator's id of every kept user; items the same
  *   out    pairs of positions in these lists, ordered by user

@@ -1,7 +1,7 @@
 /*
  * uniform.c - the uniformly exposed test set of a simulation.
  *
- * A user's candidates are the kept items that he has not interacted with, in the simulator's
+ * A user's candidates are the kept items that they have not interacted with, in the simulator's
  * order.  Floyd's algorithm draws positions among them; as in exposure.c everything is drawn
  * twice, once to count and once to fill.
  */

@@ -119,12 +119,12 @@ static void write_list(const cw_lists *out, int64_t row, const cwi_ranked *top, 
 /* Some rows of a listing on their way. */
 typedef struct block {
     const cwi_listing *listing;
-    int64_t first, room; /* rows */
-    int32_t chunk_rows;  /* scored together by one thread */
-    int32_t k;           /* places that can be filled */
-    float *score;        /* [room][n_scores] */
-    cwi_ranked *top;     /* [chunks][k] */
-    int32_t *merged;     /* [chunks][n_scores] when something is barred */
+    int64_t first, rows;
+    int32_t chunk_rows; /* scored together by one thread */
+    int32_t k;          /* places that can be filled */
+    float *score;       /* [rows][n_scores] */
+    cwi_ranked *top;    /* [chunks][k] */
+    int32_t *merged;    /* [chunks][n_scores] when something is barred */
 } block;
 
 static void block_clear(block *b)
@@ -140,12 +140,12 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
     size_t n_scores = (size_t)listing->n_scores, chunk = CHUNK_SCORES / (n_scores + 1);
     if (chunk < 1) chunk = 1;
     if (chunk > MAX_CHUNK_ROWS) chunk = MAX_CHUNK_ROWS;
-    size_t room = 2 * chunk * (size_t)cw_context_threads(ctx);
-    if (room > n) room = n;
-    *b = (block){.listing = listing, .room = (int64_t)room, .chunk_rows = (int32_t)chunk};
+    size_t rows = 2 * chunk * (size_t)cw_context_threads(ctx);
+    if (rows > n) rows = n;
+    *b = (block){.listing = listing, .rows = (int64_t)rows, .chunk_rows = (int32_t)chunk};
     b->k = listing->out->k < listing->n_scores ? listing->out->k : listing->n_scores;
-    size_t chunks = (size_t)cwi_pool_chunks(b->room, b->chunk_rows);
-    b->score = cwi_alloc(ctx, room, n_scores * sizeof *b->score);
+    size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
+    b->score = cwi_alloc(ctx, rows, n_scores * sizeof *b->score);
     b->top = cwi_alloc(ctx, chunks, (size_t)b->k * sizeof *b->top);
     if (!b->score || !b->top) return CW_NO_MEMORY;
     if (listing->n_barred == 0) return CW_OK;
@@ -190,11 +190,11 @@ cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n)
 {
     block b;
     cw_status status = block_init(ctx, listing, n, &b);
-    for (int64_t left = (int64_t)n; left > 0 && status == CW_OK; left -= b.room) {
-        if (b.room > left) b.room = left;
-        status = cwi_pool_for(ctx, b.room, b.chunk_rows, fill_chunk, &b);
+    for (int64_t left = (int64_t)n; left > 0 && status == CW_OK; left -= b.rows) {
+        if (b.rows > left) b.rows = left;
+        status = cwi_pool_for(ctx, b.rows, b.chunk_rows, fill_chunk, &b);
         if (status == CW_BAD_DATA) status = cwi_fail_nan(ctx);
-        b.first += b.room;
+        b.first += b.rows;
         if (status == CW_OK) status = cwi_progress(ctx, "recommending", b.first, (int64_t)n);
     }
     block_clear(&b);

@@ -121,7 +121,8 @@ static const cwi_method methods[] = {
      .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = wmf_defaults},
     {.name = "mult-vae",
-     .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
+     .help =
+         "variational autoencoder with a multinomial likelihood: a user's items from their items",
      .backbones = "vae",
      .defaults = mult_vae_defaults},
     {.name = "dice",

@@ -52,7 +52,7 @@ const cw_option_info cwi_train_options[] = {
     FLAG("strict",
          "cpr: fail when a step does not find all its samples, as the authors' code does"),
     WORD("pos", "interaction", "interaction|user",
-         "bpr: draw an interaction, or a user and then one of his interactions"),
+         "bpr: draw an interaction, or a user and then one of their interactions"),
     WHOLE("neg", "1", 1, 64,
           "cause, dice: negatives of a positive, all different if there are enough"),
     REAL("dis-penalty", "", 0, 1e6,

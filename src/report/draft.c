@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
+#include "core/text.h"
 #include "experiment/cells.h"
 #include "report/markup.h"
 #include "report/published.h"
@@ -49,7 +50,7 @@ cw_status cwi_draft_check(cw_context *ctx, const json_t *results, const char *pa
     size_t index;
     json_t *entry;
 
-    if (strcmp(cwi_markup_get(results, "format"), "crosswise-experiment") != 0)
+    if (strcmp(cwi_json_get_text(results, "format"), "crosswise-experiment") != 0)
         return wrong(ctx, path, "these are no results of an experiment");
     if (json_integer_value(version) != 1)
         return wrong(ctx, path, "its version is not 1, the only one known here");
@@ -74,8 +75,7 @@ cw_status cwi_draft_check(cw_context *ctx, const json_t *results, const char *pa
 
 cw_status cwi_draft_add(const cwi_draft *d, json_t *section)
 {
-    if (json_array_append_new(d->sections, section) == 0) return CW_OK;
-    return cwi_fail(d->ctx, CW_NO_MEMORY, "out of memory");
+    return json_array_append_new(d->sections, section) == 0 ? CW_OK : cwi_no_memory(d->ctx);
 }
 
 /* A letter of a file name; '\0' for what has no place there. */
@@ -126,14 +126,14 @@ static const json_t *find_plan_table(const cwi_draft *d, const char *title)
     json_t *table;
     json_array_foreach(json_object_get(json_object_get(d->results, "plan"), "tables"), index, table)
     {
-        if (strcmp(cwi_markup_get(table, "title"), title) == 0) return table;
+        if (strcmp(cwi_json_get_text(table, "title"), title) == 0) return table;
     }
     return NULL;
 }
 
 static const char *title_of(const json_t *table)
 {
-    const char *title = cwi_markup_get(table, "title");
+    const char *title = cwi_json_get_text(table, "title");
     return title[0] ? title : "Results";
 }
 
@@ -159,8 +159,8 @@ static cw_status add_table(const cwi_draft *d, const json_t *table)
     static const char paper[] = "Beside ours are the numbers that the paper printed.";
     char name[CWI_SECTION_BYTES], text[2048];
     json_t *layout = NULL;
-    const json_t *plan = find_plan_table(d, cwi_markup_get(table, "title"));
-    const char *about = cwi_markup_get(plan, "about");
+    const json_t *plan = find_plan_table(d, cwi_json_get_text(table, "title"));
+    const char *about = cwi_json_get_text(plan, "about");
     cw_status status = cwi_layout_table(d, table, &layout);
     if (status != CW_OK) return status;
     cwi_draft_name(d, title_of(table), "", "", "table", name);
@@ -169,7 +169,7 @@ static cw_status add_table(const cwi_draft *d, const json_t *table)
              names_paper(layout) ? paper : "");
     status =
         cwi_draft_add(d, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading", title_of(table),
-                                   "text", cwi_report_string(text), "table", layout));
+                                   "text", cwi_json_string(text), "table", layout));
     return status == CW_OK ? cwi_figures_table(d, table) : status;
 }
 
@@ -180,21 +180,16 @@ static json_t *data_row(const cwi_draft *d, const json_t *set)
     json_int_t users = json_integer_value(json_object_get(about, "users"));
     json_int_t items = json_integer_value(json_object_get(about, "items"));
     const char *paper = cwi_published_dataset(d->published, users, items);
-    json_t *row = json_pack("[s, s, s, I, I]", cwi_markup_get(set, "dataset"),
-                            cwi_markup_get(set, "train_set"), paper ? paper : "", users, items);
+    json_t *row = json_pack("[s, s, s, I, I]", cwi_json_get_text(set, "dataset"),
+                            cwi_json_get_text(set, "train_set"), paper ? paper : "", users, items);
     static const char *const parts[] = {"train", "valid", "test"};
-    int bad = 0;
     for (size_t k = 0; k < 3; k++)
-        bad |= json_array_append_new(
-            row, json_integer(json_integer_value(json_object_get(
-                     json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(about, "density"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(degrees, "gini"))));
-    if (!bad) return row;
-    json_decref(row);
-    return NULL;
+        cwi_json_add(&row,
+                     json_integer(json_integer_value(json_object_get(
+                         json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(about, "density"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(degrees, "gini"))));
+    return row;
 }
 
 static cw_status add_data(const cwi_draft *d)
@@ -206,36 +201,30 @@ static cw_status add_data(const cwi_draft *d)
     json_t *columns = json_array(), *rows = json_array();
     size_t index;
     json_t *set;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
-    json_array_foreach(json_object_get(d->results, "datasets"), index, set) bad |=
-        json_array_append_new(rows, data_row(d, set));
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
+    json_array_foreach(json_object_get(d->results, "datasets"), index, set)
+        cwi_json_add(&rows, data_row(d, set));
     cwi_draft_name(d, "data", "", "", "", name);
     json_t *section =
         json_pack("{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Data", "text",
                   "Rows of each part, and how unevenly the train rows are spread over the items "
                   "(0: evenly, 1: all on one).",
                   "table", "columns", columns, "rows", rows);
-    if (bad) {
-        json_decref(section);
-        section = NULL;
-    }
     cw_status status = cwi_draft_add(d, section);
     return status == CW_OK ? cwi_figures_data(d) : status;
 }
 
 /* A line for a row whose settings were tuned. */
-static int add_choice(const json_t *table, const json_t *row, json_t *rows)
+static void add_choice(const json_t *table, const json_t *row, json_t **rows)
 {
     char tuned[CWI_CELL_BYTES], varied[CWI_CELL_BYTES];
     cwi_cell_settings(json_object_get(row, "tuned"), tuned);
     cwi_cell_settings(json_object_get(row, "varied"), varied);
-    return json_array_append_new(
-        rows, json_pack("[s, s, s, s, s, o, o]", title_of(table), cwi_markup_get(row, "dataset"),
-                        cwi_markup_get(row, "train_set"), cwi_markup_get(row, "method"),
-                        cwi_markup_get(row, "backbone"), cwi_report_string(varied),
-                        cwi_report_string(tuned)));
+    cwi_json_add(rows,
+                 json_pack("[s, s, s, s, s, o, o]", title_of(table),
+                           cwi_json_get_text(row, "dataset"), cwi_json_get_text(row, "train_set"),
+                           cwi_json_get_text(row, "method"), cwi_json_get_text(row, "backbone"),
+                           cwi_json_string(varied), cwi_json_string(tuned)));
 }
 
 static cw_status add_choices(const cwi_draft *d)
@@ -245,22 +234,20 @@ static cw_status add_choices(const cwi_draft *d)
     char name[CWI_SECTION_BYTES];
     json_t *columns = json_array(), *rows = json_array(), *table, *row;
     size_t t, r;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
     json_array_foreach(json_object_get(d->results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
-        if (json_is_object(json_object_get(row, "tuned"))) bad |= add_choice(table, row, rows);
+        if (json_is_object(json_object_get(row, "tuned"))) add_choice(table, row, &rows);
     }
-    bool is_empty = json_array_size(rows) == 0;
+    bool is_empty = rows && json_array_size(rows) == 0;
     cwi_draft_name(d, "chosen-settings", "", "", "", name);
     json_t *section = json_pack(
         "{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Chosen settings", "text",
         "What tuning on the validation part chose.", "table", "columns", columns, "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(d->ctx, CW_NO_MEMORY, "out of memory");
-    return is_empty ? CW_OK : cwi_draft_add(d, section);
+    if (!is_empty) return cwi_draft_add(d, section);
+    json_decref(section);
+    return CW_OK;
 }
 
 static cw_status add_failures(const cwi_draft *d)
@@ -268,19 +255,18 @@ static cw_status add_failures(const cwi_draft *d)
     char name[CWI_SECTION_BYTES];
     const char *run_name;
     json_t *run, *rows = json_array();
-    int bad = 0;
     json_object_foreach(json_object_get(d->results, "runs"), run_name, run)
     {
-        const char *error = cwi_markup_get(run, "error");
-        if (error[0]) bad |= json_array_append_new(rows, json_pack("[s, s]", run_name, error));
+        const char *error = cwi_json_get_text(run, "error");
+        if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", run_name, error));
     }
-    bool is_empty = json_array_size(rows) == 0;
+    bool is_empty = rows && json_array_size(rows) == 0;
     cwi_draft_name(d, "failed-runs", "", "", "", name);
     json_t *section = json_pack("{s:s, s:s, s:{s:[s, s], s:o}}", "name", name, "heading",
                                 "Failed runs", "table", "columns", "run", "reason", "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(d->ctx, CW_NO_MEMORY, "out of memory");
-    return is_empty ? CW_OK : cwi_draft_add(d, section);
+    if (!is_empty) return cwi_draft_add(d, section);
+    json_decref(section);
+    return CW_OK;
 }
 
 static cw_status add_sections(const cwi_draft *d)
@@ -300,14 +286,14 @@ done:
 cw_status cwi_draft_page(cw_context *ctx, const json_t *results, json_t **page)
 {
     const json_t *plan = json_object_get(results, "plan");
-    const char *title = cwi_markup_get(plan, "title");
+    const char *title = cwi_json_get_text(plan, "title");
     json_t *published = NULL;
     cw_status status = cwi_published_read(ctx, &published);
     cwi_draft d = {ctx, results, published, json_array()};
 
     *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
-                      cwi_markup_get(plan, "about"), "contents", 1, "sections", d.sections);
-    if (!*page) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+                      cwi_json_get_text(plan, "about"), "contents", 1, "sections", d.sections);
+    if (status == CW_OK) status = cwi_json_check(ctx, *page);
     if (status == CW_OK) status = add_sections(&d);
     json_decref(published);
     if (status != CW_OK) {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/elementary.h"
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "experiment/cells.h"
 #include "report/draft.h"
 #include "report/markup.h"
@@ -116,7 +116,7 @@ static const char *find_paper(const cwi_draft *d, const char *dataset)
     json_array_foreach(json_object_get(d->results, "datasets"), index, set)
     {
         const json_t *description = json_object_get(set, "description");
-        if (strcmp(cwi_markup_get(set, "dataset"), dataset) == 0)
+        if (strcmp(cwi_json_get_text(set, "dataset"), dataset) == 0)
             return cwi_published_dataset(d->published,
                                          json_integer_value(json_object_get(description, "users")),
                                          json_integer_value(json_object_get(description, "items")));
@@ -130,7 +130,7 @@ static void find_sets(layout *l)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        const char *dataset = cwi_markup_get(row, "dataset");
+        const char *dataset = cwi_json_get_text(row, "dataset");
         size_t k = 0;
         while (k < l->n_sets && strcmp(l->sets[k].dataset, dataset) != 0) k++;
         if (k == l->n_sets)
@@ -172,7 +172,8 @@ static size_t find_row(const layout *l, const line *at, const across *set)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        if (is_same_line(row, at->row) && strcmp(cwi_markup_get(row, "dataset"), set->dataset) == 0)
+        if (is_same_line(row, at->row) &&
+            strcmp(cwi_json_get_text(row, "dataset"), set->dataset) == 0)
             return index;
     }
     return SIZE_MAX;
@@ -223,94 +224,89 @@ static const char *stars_of(const layout *l, size_t row, const char *key)
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
-static int add_value(const layout *l, const line *at, const across *set, int m, json_t *cells)
+static json_t *value_cell(const layout *l, const line *at, const across *set, int m)
 {
     char key[32], title[48], text[CWI_CELL_BYTES], spread[CWI_CELL_BYTES] = "";
     int digits = cwi_metric_table[m].digits;
     size_t row = find_row(l, at, set), n_all, n_baselines;
     double value = shown_value(l, at, set, m);
-    if (row == SIZE_MAX) return json_array_append_new(cells, json_null());
-    if (isnan(value)) return cwi_cell_add(cells, "failed");
+    if (row == SIZE_MAX) return json_null();
+    if (isnan(value)) return json_string("failed");
     cwi_cell_metric(l->table, m, key, title);
     const json_t *sd = json_object_get(json_object_get(json_array_get(l->rows, row), "sd"), key);
     if (json_is_number(sd)) cwi_cell_fixed(json_number_value(sd), digits, spread);
     double best = best_of(l, at->block, ALL, set, m, shown_value, &n_all);
     double best_baseline = best_of(l, at->block, BASELINES, set, m, shown_value, &n_baselines);
     bool is_baseline = !is_ours(l, at) && n_all > 1;
-    return json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:b, s:b}", "text",
-                                                  cwi_cell_fixed(value, digits, text), "spread",
-                                                  spread, "stars", stars_of(l, row, key), "bold",
-                                                  n_all > 1 && value == best, "underline",
-                                                  is_baseline && value == best_baseline));
+    return json_pack("{s:s, s:s, s:s, s:b, s:b}", "text", cwi_cell_fixed(value, digits, text),
+                     "spread", spread, "stars", stars_of(l, row, key), "bold",
+                     n_all > 1 && value == best, "underline",
+                     is_baseline && value == best_baseline);
 }
 
-static int add_paper(const layout *l, const line *at, const across *set, int m, json_t *cells)
+static json_t *paper_cell(const layout *l, const line *at, const across *set, int m)
 {
     char text[CWI_CELL_BYTES];
     double value = paper_value(l, at, set, m);
     const cw_metric_info *info = &cwi_metric_table[m];
-    if (isnan(value)) return json_array_append_new(cells, json_null());
-    return cwi_cell_add(cells, cwi_cell_fixed(value, info->is_low_good ? 0 : info->digits, text));
+    if (isnan(value)) return json_null();
+    return json_string(cwi_cell_fixed(value, info->is_low_good ? 0 : info->digits, text));
 }
 
 /* "+9.16 %": the best of ours over the best baseline of a block. */
-static int add_gain(const layout *l, size_t block, const across *set, int m, value_fn value_at,
-                    json_t *cells)
+static json_t *gain_cell(const layout *l, size_t block, const across *set, int m, value_fn value_at)
 {
     char digits[CWI_CELL_BYTES], text[64];
     size_t n_ours, n_baselines;
     double ours = best_of(l, block, OURS, set, m, value_at, &n_ours);
     double baseline = best_of(l, block, BASELINES, set, m, value_at, &n_baselines);
     double gain = 100 * (ours / baseline - 1);
-    if (cwi_metric_table[m].is_low_good || !isfinite(gain))
-        return json_array_append_new(cells, json_null());
+    if (cwi_metric_table[m].is_low_good || !isfinite(gain)) return json_null();
     snprintf(text, sizeof text, "%s%.40s %%", gain > 0 ? "+" : "", cwi_cell_fixed(gain, 2, digits));
-    return cwi_cell_add(cells, text);
+    return json_string(text);
 }
 
-static int add_features(const layout *l, const line *at, bool is_gain, json_t *cells)
+static json_t *list_features(const layout *l, const line *at, bool is_gain)
 {
     char text[CWI_CELL_BYTES];
-    int bad = 0;
+    json_t *cells = json_array();
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(at->row, features[f]);
         if (!l->shows[f]) continue;
         if (is_gain && f == METHOD)
-            bad |= cwi_cell_add(cells, "gain");
+            cwi_cell_add(&cells, "gain");
         else
-            bad |= cwi_cell_add(
-                cells, json_is_string(value)
-                           ? cwi_published_title(l->draft->published, json_string_value(value))
-                           : cwi_cell_settings(value, text));
+            cwi_cell_add(&cells,
+                         json_is_string(value)
+                             ? cwi_published_title(l->draft->published, json_string_value(value))
+                             : cwi_cell_settings(value, text));
     }
-    return bad;
+    return cells;
 }
 
-static int add_line(const layout *l, const line *at, json_t *rows)
+static json_t *make_line(const layout *l, const line *at)
 {
-    json_t *cells = json_array();
-    int bad = add_features(l, at, false, cells);
+    json_t *cells = list_features(l, at, false);
     for (size_t s = 0; s < l->n_sets; s++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
-            bad |= add_value(l, at, &l->sets[s], m, cells);
-            if (l->sets[s].has_paper[m]) bad |= add_paper(l, at, &l->sets[s], m, cells);
+            cwi_json_add(&cells, value_cell(l, at, &l->sets[s], m));
+            if (l->sets[s].has_paper[m]) cwi_json_add(&cells, paper_cell(l, at, &l->sets[s], m));
         }
-    return bad | json_array_append_new(rows, cells);
+    return cells;
 }
 
-static int add_gains(const layout *l, const line *last, json_t *rows)
+static json_t *make_gains(const layout *l, const line *last)
 {
-    json_t *cells = json_array();
-    int bad = add_features(l, last, true, cells);
+    json_t *cells = list_features(l, last, true);
     for (size_t s = 0; s < l->n_sets; s++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
-            bad |= add_gain(l, last->block, &l->sets[s], m, shown_value, cells);
+            cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, shown_value));
             if (l->sets[s].has_paper[m])
-                bad |= add_gain(l, last->block, &l->sets[s], m, paper_value, cells);
+                cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, paper_value));
         }
-    return bad | json_array_append_new(rows, cells);
+    return cells;
 }
 
 /* Has the block anything to say a gain about? */
@@ -327,50 +323,47 @@ static bool has_gain(const layout *l, size_t block)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static int add_set_head(const layout *l, const across *set, json_t *columns, json_t *spans)
+static void add_set_head(const layout *l, const across *set, json_t **columns, json_t **spans)
 {
     char key[32], label[48], title[256];
-    int bad = 0, width = 0;
+    int width = 0;
     for (int m = 0; m < CWI_N_METRICS; m++) {
         if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
         cwi_cell_metric(l->table, m, key, label);
-        bad |= cwi_cell_add(columns, label);
+        cwi_cell_add(columns, label);
         width++;
         if (!set->has_paper[m]) continue;
-        bad |= cwi_cell_add(columns, "paper");
+        cwi_cell_add(columns, "paper");
         width++;
     }
     snprintf(title, sizeof title, "%.120s%s%s%s", set->dataset, set->paper ? " (" : "",
              set->paper ? set->paper : "", set->paper ? ")" : "");
-    return bad | json_array_append_new(spans, json_pack("[o, i]", cwi_report_string(title), width));
+    cwi_json_add(spans, json_pack("[o, i]", cwi_json_string(title), width));
 }
 
-static int add_head(const layout *l, json_t *columns, json_t *spans)
+static void add_head(const layout *l, json_t **columns, json_t **spans)
 {
-    int bad = 0, width = 0;
+    int width = 0;
     for (int f = 0; f < N_FEATURES; f++) {
         if (!l->shows[f]) continue;
-        bad |= cwi_cell_add(columns, feature_titles[f]);
+        cwi_cell_add(columns, feature_titles[f]);
         width++;
     }
-    bad |= json_array_append_new(spans, json_pack("[s, i]", "", width));
-    for (size_t s = 0; s < l->n_sets; s++) bad |= add_set_head(l, &l->sets[s], columns, spans);
-    return bad;
+    cwi_json_add(spans, json_pack("[s, i]", "", width));
+    for (size_t s = 0; s < l->n_sets; s++) add_set_head(l, &l->sets[s], columns, spans);
 }
 
-static int add_rows(const layout *l, json_t *rows, json_t *rules)
+static void add_rows(const layout *l, json_t **rows, json_t **rules)
 {
-    int bad = 0;
     for (size_t k = 0; k < l->n_lines; k++) {
         const line *at = &l->lines[k];
         bool is_first = k == 0 || at->block != at[-1].block;
         bool is_last = k + 1 == l->n_lines || at->block != at[1].block;
         if (is_first && k > 0)
-            bad |= json_array_append_new(rules, json_integer((json_int_t)json_array_size(rows)));
-        bad |= add_line(l, at, rows);
-        if (is_last && has_gain(l, at->block)) bad |= add_gains(l, at, rows);
+            cwi_json_add(rules, json_integer((json_int_t)json_array_size(*rows)));
+        cwi_json_add(rows, make_line(l, at));
+        if (is_last && has_gain(l, at->block)) cwi_json_add(rows, make_gains(l, at));
     }
-    return bad;
 }
 
 cw_status cwi_layout_table(const cwi_draft *d, const json_t *table, json_t **out)
@@ -389,12 +382,11 @@ cw_status cwi_layout_table(const cwi_draft *d, const json_t *table, json_t **out
         choose_features(&l);
         json_t *columns = json_array(), *spans = json_array();
         json_t *rows = json_array(), *rules = json_array();
-        int bad = add_head(&l, columns, spans) | add_rows(&l, rows, rules);
+        add_head(&l, &columns, &spans);
+        add_rows(&l, &rows, &rules);
         *out = json_pack("{s:o, s:o, s:o, s:o}", "columns", columns, "spans", spans, "rows", rows,
                          "rules", rules);
-        status = bad || !*out ? cwi_fail(d->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
-        if (status != CW_OK) json_decref(*out);
-        if (status != CW_OK) *out = NULL;
+        status = cwi_json_check(d->ctx, *out);
     }
     cwi_free(l.lines);
     cwi_free(l.sets);

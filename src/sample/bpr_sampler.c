@@ -6,7 +6,7 @@
 
 typedef struct bpr_state {
     cwi_drawing drawing;
-    bool by_user;   /* draw a user, then one of his pairs */
+    bool by_user;   /* draw a user, then one of their pairs */
     int32_t *users; /* [n_users] those with a pair, for by_user */
     int32_t n_users;
 } bpr_state;

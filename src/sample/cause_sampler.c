@@ -43,7 +43,7 @@ CWI_FORMULA int64_t cause_draw(const void *opened, int side, cwi_rng *rng, int32
     *tried += 1 + s->negatives;
     if (wanted <= 0) return 0;
     for (int32_t k = 0; k <= wanted; k++) {
-        int32_t drawn = liked.item; /* which he had: it stands for none yet from k = 1 on */
+        int32_t drawn = liked.item; /* which they had: it stands for none yet from k = 1 on */
         while (k > 0 && (cwi_training_has(set, liked.user, drawn) ||
                          cause_is_in_rows(item + 2, k - 1, drawn)))
             drawn = (int32_t)cwi_rng_below(rng, (uint64_t)set->n_items);

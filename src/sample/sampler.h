@@ -53,7 +53,7 @@ CWI_FORMULA bool cwi_training_has(const cwi_training *training, int32_t user, in
     return (*trace.word & trace.bits) == trace.bits && cwi_csr_has(&training->by_user, user, item);
 }
 
-/* An item that the user did not have, uniformly; false when he had them all. */
+/* An item that the user did not have, uniformly; false when they had them all. */
 CWI_FORMULA bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng,
                                      int32_t *item)
 {

@@ -1,8 +1,8 @@
 /*
  * ubpr_sampler.c - an observed pair and any item, with the weight that makes up for exposure.
  *
- * Of an item that the user has not had nobody knows whether he would like it.  With propensities p
- * the weight (1/p_i)(1 - y_j/p_j) makes the mean over samples that of relevances (Saito, 2020).
+ * Of an item that the user has not had nobody knows whether they would like it.  With propensities
+ * p the weight (1/p_i)(1 - y_j/p_j) makes the mean over samples that of relevances (Saito, 2020).
  */
 #include "sample/sampler.h"
 

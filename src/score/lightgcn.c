@@ -306,7 +306,7 @@ static void close_folding(cwi_ranker *ranker)
     cwi_free(f);
 }
 
-/* A new user without a vector of his own: one hop from his items. */
+/* A new user without a vector of their own: one hop from their items. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {

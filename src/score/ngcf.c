@@ -179,8 +179,8 @@ static void close_folding(cwi_ranker *ranker)
 /* Room for one node: vectors of one head but for the last two. */
 typedef struct newcomer {
     float *e, *p, *q, *b; /* [width] */
-    uint8_t *mark;        /* [width] */
-    float *weight;        /* [n] of his items */
+    uint8_t *sign;        /* [width] */
+    float *weight;        /* [n] of their items */
     float *final;         /* [width of the ranker] */
 } newcomer;
 
@@ -213,12 +213,12 @@ static void pass_on(const cwi_ranker *ranker, const newcomer *x, int32_t head, i
     ops->multiply(x->e, x->p, w, x->q);
     ops->gemm(false, false, 1, w, w, x->p, w, part[CWI_NGCF_W1]->data, w, 0, x->e, w);
     ops->gemm(false, false, 1, w, w, x->q, w, part[CWI_NGCF_W2]->data, w, 0, x->b, w);
-    ops->leaky_sum(x->e, part[CWI_NGCF_B1]->data, x->b, part[CWI_NGCF_B2]->data, w, 1, x->mark);
+    ops->leaky_sum(x->e, part[CWI_NGCF_B1]->data, x->b, part[CWI_NGCF_B2]->data, w, 1, x->sign);
     ops->normalise(x->e, w, x->final + cwi_ngcf_column(net, head, layer + 1));
 }
 
 /* Forward for one more user with these items and a base vector of zeros; the items stay as they
- * are, as if he were too few to change them. */
+ * are, as if one user were too few to change them. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {

@@ -33,9 +33,9 @@ typedef struct cwi_ngcf {
     float *factor;                      /* [layers][n_nodes][heads] N^(l+1) = factor * E^(l+1) */
     float *e[CWI_NGCF_MAX_LAYERS + 1];  /* [n_nodes][d] each; [0] is the table */
     float *p[CWI_NGCF_MAX_LAYERS];      /* [n_nodes][d] each */
-    uint8_t *mark[CWI_NGCF_MAX_LAYERS]; /* [n_nodes][d] each: signs of S and B, entries left out */
+    uint8_t *sign[CWI_NGCF_MAX_LAYERS]; /* [n_nodes][d] each: signs of S and B, entries left out */
     float *kept_e, *kept_p;             /* what e and p point into */
-    uint8_t *kept_mark;
+    uint8_t *kept_sign;
     float *work[4]; /* [n_nodes][d] each; [3] only to train */
     float *room;    /* scratch of sums over nodes; only to train */
 } cwi_ngcf;

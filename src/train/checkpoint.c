@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "model/tensorfile.h"
 #include "train/train.h"
 
@@ -47,7 +46,7 @@ static json_t *describe_identity(const cwi_trainer *t)
     static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
                                                  "checkpoint", "checkpoint-every", "checkpoint-end",
                                                  "resume",     "treatment",        "propensity"};
-    json_t *options = cwi_report_options(t->options);
+    json_t *options = cwi_json_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
     return json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,

@@ -121,7 +121,7 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     t->ctx = ctx;
     t->dataset = dataset;
     t->epochs = json_array();
-    status = t->epochs ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    status = t->epochs ? CW_OK : cwi_no_memory(ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->task.method, &t->task.backbone));
     CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));

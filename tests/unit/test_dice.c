@@ -329,7 +329,8 @@ static void make_crowded(crowd *c)
     give(c, 4, 8);
 }
 
-/* The rules of 3.5 word by word: how likely each item is for a positive; false when he has all. */
+/* The rules of 3.5 word by word: how likely each item is for a positive; false when the user has
+ * all. */
 static bool expect(const cwi_training *t, int32_t user, int32_t positive, double margin,
                    int64_t min_size, double *likely)
 {

@@ -175,7 +175,7 @@ static void edges_of_tiny_catalogues(void **state)
                      CW_OK);
     assert_int_equal(m.users, 0);
     assert_true(isnan(m.value[CWI_METRIC_recall]) && isnan(m.value[CWI_METRIC_arp]));
-    /* user 0 has seen everything: his list is empty, and ARP has nothing to say of him */
+    /* user 0 has seen everything: that list is empty, and ARP has nothing to say of it */
     assert_int_equal(evaluate_rows(l.ctx, table, 2, 2, (cwi_pairs){3, users, items},
                                    (cwi_pairs){2, both, both}, 1, &m),
                      CW_OK);

@@ -291,7 +291,7 @@ static void labels_are_divided_by_propensities(void **state)
     }
 }
 
-/* User 0 has everything, so that he has positives and never an unlabelled pair. */
+/* User 0 has everything, so that there are positives and never an unlabelled pair. */
 static void a_user_who_has_everything_is_no_trap(void **state)
 {
     fixture *f = *state;

@@ -158,7 +158,7 @@ static double cosine(const float *a, const float *b, int32_t width)
     return aa > 0 && bb > 0 ? ab / (sqrt(aa) * sqrt(bb)) : 0;
 }
 
-/* Nobody is his own neighbour, and none that is left out is nearer. */
+/* Nobody is their own neighbour, and none that is left out is nearer. */
 static void expect_alike(const float *table, int32_t rows, int32_t width, int32_t who,
                          const answer *a)
 {

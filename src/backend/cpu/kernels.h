@@ -497,29 +497,29 @@ static void multiply_back(const float *e, const float *p, int64_t n, float *t, f
 }
 
 static void leaky_sum(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
-                      float scale, uint8_t *mark)
+                      float scale, uint8_t *sign)
 {
     float *restrict sum = a;
     const float *restrict other = b, *restrict ca = bias_a, *restrict cb = bias_b;
-    uint8_t *restrict bits = mark;
+    uint8_t *restrict bits = sign;
     for (int64_t j = 0; j < n; j++) {
         float x = sum[j] + ca[j], y = other[j] + cb[j];
-        uint8_t drop = bits[j] & CWI_MARK_DROP;
-        bits[j] = (uint8_t)((x > 0 ? CWI_MARK_A : 0) | (y > 0 ? CWI_MARK_B : 0) | drop);
+        uint8_t drop = bits[j] & CWI_SIGN_DROP;
+        bits[j] = (uint8_t)((x > 0 ? CWI_SIGN_A : 0) | (y > 0 ? CWI_SIGN_B : 0) | drop);
         x = x > 0 ? x : leak * x;
         y = y > 0 ? y : leak * y;
         sum[j] = drop ? 0 : scale * (x + y);
     }
 }
 
-static void leaky_sum_back(float *g, const uint8_t *mark, int64_t n, float scale, float *gb)
+static void leaky_sum_back(float *g, const uint8_t *sign, int64_t n, float scale, float *gb)
 {
     float *restrict ga = g, *restrict other = gb;
-    const uint8_t *restrict bits = mark;
+    const uint8_t *restrict bits = sign;
     for (int64_t j = 0; j < n; j++) {
-        float slope = bits[j] & CWI_MARK_DROP ? 0 : scale * ga[j];
-        ga[j] = bits[j] & CWI_MARK_A ? slope : leak * slope;
-        other[j] = bits[j] & CWI_MARK_B ? slope : leak * slope;
+        float slope = bits[j] & CWI_SIGN_DROP ? 0 : scale * ga[j];
+        ga[j] = bits[j] & CWI_SIGN_A ? slope : leak * slope;
+        other[j] = bits[j] & CWI_SIGN_B ? slope : leak * slope;
     }
 }
 
