@@ -43,7 +43,17 @@ static void find_rates(const cw_options *given, int64_t step, cwi_rates *out)
 static void step(const cwi_ops *ops, const cwi_rates *rates, const float *gradient, int64_t n,
                  float *theta, float *const memory[])
 {
-    ops->adam(theta, memory[0], memory[1], gradient, n, rates);
+    float *m = memory[0], *v = memory[1];
+    if (ops) {
+        ops->adam(theta, m, v, gradient, n, rates);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        float g = (gradient ? gradient[k] : 0) + rates->decay * theta[k];
+        m[k] = rates->beta1 * m[k] + (1 - rates->beta1) * g;
+        v[k] = rates->beta2 * v[k] + (1 - rates->beta2) * g * g;
+        theta[k] -= rates->rate * m[k] / (sqrtf(v[k]) + rates->epsilon);
+    }
 }
 
 #define ADAM(word, when, about)                                                                    \

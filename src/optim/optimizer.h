@@ -24,7 +24,7 @@ typedef enum cwi_schedule {
  *   memory  names of the numbers that it keeps beside every parameter, at most CWI_MAX_MEMORIES
  *   rates   required: the numbers of a step, which count from 1
  *   step    required: one step on n parameters with their gradient (NULL: zero); the L2 term of
- *           rates->decay is added to it
+ *           rates->decay is added to it.  ops NULL: in plain C.
  */
 typedef struct cwi_optimizer {
     const char *name;

@@ -123,6 +123,9 @@ const cw_option_info cwi_train_options[] = {
          "what applies gradients; adam-deferred makes up for the steps of rows outside the batch "
          "when they are next read (close to adam with far less memory traffic), adam-lazy leaves "
          "them alone (another optimizer)"),
+    WORD("engine", "cpu", "cpu|ref",
+         "what computes: all threads, or the plain engine that others are checked against, which is "
+         "slow"),
     WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "

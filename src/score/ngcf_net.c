@@ -243,8 +243,8 @@ static cw_status multiply_rows(void *arg, int64_t chunk, int64_t begin, int64_t 
     return CW_OK;
 }
 
-static void draw_drops(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
-                       uint8_t *sign)
+void cwi_ngcf_drop(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
+                   uint8_t *sign)
 {
     cwi_rng rng;
     uint64_t index = dropout->step << 35 | (uint64_t)layer << 31 | (uint64_t)row;
@@ -262,7 +262,7 @@ static cw_status activate_rows(void *arg, int64_t chunk, int64_t begin, int64_t 
     (void)chunk;
     for (int64_t row = begin; row < end; row++) {
         uint8_t *sign = net->sign[x->layer] + row * net->d;
-        if (net->dropout.rate > 0) draw_drops(&net->dropout, x->layer, row, net->d, sign);
+        if (net->dropout.rate > 0) cwi_ngcf_drop(&net->dropout, x->layer, row, net->d, sign);
         for (int32_t h = 0; h < net->heads; h++) {
             int32_t column = h * net->width;
             float *sum = net->e[x->layer + 1] + row * net->d + column;

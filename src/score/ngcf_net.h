@@ -49,6 +49,10 @@ cw_status cwi_ngcf_create(cw_context *ctx, const cwi_shape *shape, const cw_opti
                           const cwi_params *params, bool trains, cwi_ngcf *out);
 void cwi_ngcf_clear(cwi_ngcf *net); /* a zeroed one is fine */
 
+/* Which of the n entries of a row of a layer are left out: CWI_SIGN_DROP, 0 for all others. */
+void cwi_ngcf_drop(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
+                   uint8_t *sign);
+
 /* Number of a tensor among the parameters. */
 int cwi_ngcf_index(int32_t layers, int32_t head, int32_t layer, cwi_ngcf_part part);
 

@@ -60,7 +60,7 @@ cwi_node *cwi_tape_spread(cwi_tape *tape, cwi_node *a, int64_t rows, const int64
 cwi_node *cwi_tape_leaky(cwi_tape *tape, cwi_node *a, double slope);
 cwi_node *cwi_tape_tanh(cwi_tape *tape, cwi_node *a);
 cwi_node *cwi_tape_exp(cwi_tape *tape, cwi_node *a, double factor); /* e^(factor x) */
-/* 0 where gone[k], else factor x. */
+/* 0 where gone[k], else factor x; gone may be NULL. */
 cwi_node *cwi_tape_drop(cwi_tape *tape, cwi_node *a, const uint8_t *gone, double factor);
 /* Rows at length 1, but for those shorter than 1e-6. */
 cwi_node *cwi_tape_normalise(cwi_tape *tape, cwi_node *a);
