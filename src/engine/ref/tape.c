@@ -186,10 +186,12 @@ cwi_node *cwi_tape_times(cwi_tape *tape, cwi_node *a, cwi_node *b)
         return n;                                                                                  \
     }
 
+/* clang-format off */
 FUNCTION(leaky, x > 0 ? x : f * x, x > 0 ? 1 : f)
 FUNCTION(hyperbolic, tanh(x), 1 - y * y)
-FUNCTION(power, exp(f *x), f *y)
-FUNCTION(drop, gone[k] ? 0 : f *x, n->gone[k] ? 0 : f)
+FUNCTION(power, exp(f * x), f * y)
+FUNCTION(drop, gone && gone[k] ? 0 : f * x, n->gone && n->gone[k] ? 0 : f)
+/* clang-format on */
 
 cwi_node *cwi_tape_leaky(cwi_tape *tape, cwi_node *a, double slope)
 {
