@@ -201,6 +201,7 @@ static cwi_adam_row row_at(const deferred *t, int64_t row)
     return (cwi_adam_row){theta_at(t, row), drift_at(t, row), root_at(t, row)};
 }
 
+/* Inline, because a function that only fetches does nothing in the eyes of a compiler. */
 __attribute__((always_inline)) static inline void fetch_row(const deferred *t, int64_t row)
 {
     __builtin_prefetch(t->ages + row);
@@ -428,7 +429,7 @@ static void step_late(const job *j, int64_t row, const float *gradient, float *n
         t->ages[row].pull = find_pull(t, &at);
 }
 
-static void fetch_block(const deferred *t, int64_t row)
+__attribute__((always_inline)) static inline void fetch_block(const deferred *t, int64_t row)
 {
     fetch_row(t, row);
     cwi_fetch(root_at(t, row), t->d * (int64_t)sizeof(float));
