@@ -48,8 +48,8 @@ static json_t *value_of(const cw_options *options, const cw_option_info *info)
 json_t *cwi_report_options(const cw_options *options)
 {
     json_t *object = json_object();
-    const cw_option_info *info = cwi_options_table(options);
-    for (; object && info->name; info++)
+    const cw_option_info *info;
+    for (size_t row = 0; object && (info = cwi_options_row(options, row)); row++)
         if (json_object_set_new(object, info->name, value_of(options, info)) != 0) {
             json_decref(object);
             object = NULL;

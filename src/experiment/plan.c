@@ -88,7 +88,7 @@ static cw_status check_pair(reader *r, const char *method, const char *backbone,
     const cwi_method *found;
     const cwi_backbone *on;
 
-    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &given));
+    CW_TRY(cwi_train_options(r->ctx, &given));
     CW_TRY(cwi_options_assign(r->ctx, given, "method", method));
     CW_TRY(cwi_options_assign(r->ctx, given, "backbone", backbone));
     CW_TRY(cwi_train_settle(r->ctx, given, &settled, &found, &on));
@@ -404,7 +404,7 @@ static cw_status read_plan(reader *r)
     if (status != CW_OK) goto done;
     CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));
-    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &r->check.probe));
+    CW_TRY(cwi_train_options(r->ctx, &r->check.probe));
     CW_TRY(scope_read(r, &top, source, &none, &s));
     CW_TRY(cwi_plan_check_datasets(r->ctx, json_object_get(source, "datasets")));
     if (!tables) {

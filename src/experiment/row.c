@@ -29,7 +29,7 @@ cw_status cwi_row_options(cw_context *ctx, const cwi_row *row, const json_t *can
 {
     cw_status status;
     *out = NULL;
-    CW_TRY(cwi_options_create(ctx, "train", cwi_train_options, out));
+    CW_TRY(cwi_train_options(ctx, out));
     CW_TRY(cwi_options_assign(ctx, *out, "method", row->method));
     CW_TRY(cwi_options_assign(ctx, *out, "backbone", row->backbone));
     CW_TRY(assign_all(ctx, *out, row->options));

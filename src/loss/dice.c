@@ -8,6 +8,13 @@
 #include "loss/loss.h"
 
 #include "core/elementary.h"
+#include "core/option_rows.h"
+
+static const cw_option_info options_of_dice[] = {
+    REAL("int-weight", "9", 0, 1e6, "weight of the loss of interest"),
+    REAL("pop-weight", "9", 0, 1e6, "weight of the loss of conformity"),
+    REAL("loss-decay", "0.9", 0, 1, "both weights are multiplied by this after every epoch"),
+    {0}};
 
 enum { INT_WEIGHT, POP_WEIGHT };
 
@@ -45,4 +52,5 @@ static double sum_rows(const double *setting, const cwi_rows *rows, float scale,
     return sum;
 }
 
-const cwi_loss cwi_loss_dice = {.name = "dice", .set = set, .rows = sum_rows};
+const cwi_loss cwi_loss_dice = {
+    .name = "dice", .set = set, .rows = sum_rows, .options = options_of_dice};

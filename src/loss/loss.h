@@ -25,6 +25,7 @@ typedef struct cwi_rows {
  *   margin  optional: how well each row is ranked already; selection keeps the smallest
  *   mass    optional: what the sum over rows is divided by; their number when NULL
  *   by_group  every group is divided by its own mass, instead of all by their common one
+ *   options   what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_loss {
     const char *name;
@@ -33,6 +34,7 @@ typedef struct cwi_loss {
     void (*margin)(const cwi_rows *rows, double *margin);
     double (*mass)(const double *setting, const cwi_rows *rows);
     bool by_group;
+    const cw_option_info *options;
 } cwi_loss;
 
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;

@@ -6,6 +6,17 @@
  */
 #include "loss/loss.h"
 
+#include "core/option_rows.h"
+
+static const cw_option_info options_of_relmf[] = {
+    WORD("relmf-loss", "square", "square|log", "squared error of the sigmoid, or cross entropy"),
+    {0}};
+
+static const cw_option_info options_of_wmf[] = {
+    REAL("wmf-weight", "0.977", 1e-9, 1e6,
+         "weight of a pair that was not observed against one that was"),
+    {0}};
+
 /* Value of a loss in a score s, and its slope. */
 typedef struct point {
     double value, slope;
@@ -113,5 +124,7 @@ DEFINE_ROWS(wmf, wmf)
 
 const cwi_loss cwi_loss_bce = {.name = "bce", .rows = bce_rows};
 const cwi_loss cwi_loss_mse = {.name = "mse", .rows = mse_rows};
-const cwi_loss cwi_loss_relmf = {.name = "rel-mf", .set = relmf_set, .rows = relmf_rows};
-const cwi_loss cwi_loss_wmf = {.name = "wmf", .set = wmf_set, .rows = wmf_rows, .mass = wmf_mass};
+const cwi_loss cwi_loss_relmf = {
+    .name = "rel-mf", .set = relmf_set, .rows = relmf_rows, .options = options_of_relmf};
+const cwi_loss cwi_loss_wmf = {
+    .name = "wmf", .set = wmf_set, .rows = wmf_rows, .mass = wmf_mass, .options = options_of_wmf};

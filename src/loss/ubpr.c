@@ -1,6 +1,13 @@
 /* ubpr.c - unbiased Bayesian personalised ranking: BPR with a weight per row (Saito, 2020). */
 #include "loss/loss.h"
 
+#include "core/option_rows.h"
+
+static const cw_option_info options_of_ubpr[] = {
+    REAL("clip", "0", -1e6, 0,
+         "a sample whose loss is below this counts as this and teaches nothing"),
+    {0}};
+
 enum { CLIP };
 
 static const double most = 1e6; /* values of a row above count as this */
@@ -31,4 +38,5 @@ static double sum_rows(const double *setting, const cwi_rows *rows, float scale,
     return sum;
 }
 
-const cwi_loss cwi_loss_ubpr = {.name = "ubpr", .set = set, .rows = sum_rows};
+const cwi_loss cwi_loss_ubpr = {
+    .name = "ubpr", .set = set, .rows = sum_rows, .options = options_of_ubpr};

@@ -51,17 +51,20 @@ static void print_option(const json_t *value, char out[CWI_NUMBER_BYTES])
 }
 
 /* The options the model was trained with; what its record lacks has its default. */
-static cw_status read_options(cw_context *ctx, const cw_model *model, cw_options **out)
+static cw_status read_options(cw_context *ctx, const cw_model *model, const cwi_method *method,
+                              const cwi_backbone *backbone, cw_options **out)
 {
+    const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
     json_t *about = NULL;
     *out = NULL;
     cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
     const json_t *record = json_object_get(about, "options");
-    if (status == CW_OK) status = cwi_options_create(ctx, "train", cwi_train_options, out);
+    cwi_train_tables(method, backbone, tables);
+    if (status == CW_OK) status = cwi_options_join(ctx, "train", tables, out);
 
-    for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
+    for (size_t row = 0; status == CW_OK && (info = cwi_options_row(*out, row)); row++) {
         char text[CWI_NUMBER_BYTES];
-        print_option(json_object_get(record, info->name), text);
+        print_option(cwi_train_recorded(record, info), text);
         if (text[0]) status = cwi_options_assign(ctx, *out, info->name, text);
     }
     json_decref(about);
@@ -82,7 +85,7 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
                         "the model's method '%s' is not known to this version of crosswise",
                         model->method);
     cw_options *options;
-    cw_status status = read_options(ctx, model, &options);
+    cw_status status = read_options(ctx, model, method, backbone, &options);
     if (status == CW_OK) {
         cwi_shape shape =
             cwi_method_shape(method, options, model->n_users, model->n_items, &model->seen);

@@ -13,7 +13,16 @@
 
 #include "backend/backend.h"
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "core/pool.h"
+
+const cw_option_info cwi_adam_options[] = {
+    REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
+    WORD("adam", "dense", "dense|deferred|lazy",
+         "rows outside the batch: moved at every step, made up for when they are next read (close "
+         "to dense with far less memory traffic), or left alone (another optimizer)"),
+    WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
+    {0}};
 
 enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15, TOUCHED_A_CHUNK = 64, ROWS_AT_ONCE = 32 };
 

@@ -8,6 +8,8 @@
 #include "sample/batch.h"
 #include "score/score.h"
 
+extern const cw_option_info cwi_adam_options[];
+
 typedef enum cwi_adam_mode {
     CWI_ADAM_DENSE,    /* every row at every step: the reference */
     CWI_ADAM_DEFERRED, /* rows outside the batch make up for missed steps when they are next read */

@@ -2,8 +2,14 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
+
+static const cw_option_info options_of_bpr[] = {
+    WORD("pos", "interaction", "interaction|user",
+         "draw an interaction, or a user and then one of his interactions"),
+    {0}};
 
 enum { ROWS_A_CHUNK = 512 };
 
@@ -132,4 +138,8 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return CW_OK;
 }
 
-const cwi_sampler cwi_sampler_bpr = {"bpr", open_state, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_bpr = {.name = "bpr",
+                                     .open = open_state,
+                                     .draw = draw,
+                                     .close = close_state,
+                                     .options = options_of_bpr};

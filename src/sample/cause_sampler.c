@@ -12,6 +12,16 @@
 #include "core/pool.h"
 #include "prepare/draw.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
+
+static const cw_option_info options_of_cause[] = {
+    NEGATIVES_OF_POSITIVE,
+    TEXT("treatment", "",
+         "file of debiased interactions, user,item with raw ids, in place of a part of train"),
+    REAL_ABOVE("treatment-cap", "1/60", 0, 1,
+               "an interaction of train weighs min(1/degree of its item, this) in the draw of the "
+               "debiased part"),
+    {0}};
 
 enum { SAMPLES_A_CHUNK = 256, SIDES = 2 };
 
@@ -229,4 +239,8 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return CW_OK;
 }
 
-const cwi_sampler cwi_sampler_cause = {"cause", open_state, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_cause = {.name = "cause",
+                                       .open = open_state,
+                                       .draw = draw,
+                                       .close = close_state,
+                                       .options = options_of_cause};

@@ -10,8 +10,27 @@
 
 #include "core/elementary.h"
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
+
+static const cw_option_info options_of_cpr[] = {
+    REAL("beta", "", 1, 1000,
+         "how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
+    REAL("ratio", "3", 1e-6, 1e6, "examples of k interactions for each of k + 1"),
+    WHOLE("max-k", "3", 2, CWI_MAX_K, "samples of 2 to this many interactions"),
+    {.name = "cycle",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .maximum = CWI_MAX_K,
+     .help = "samples of just so many interactions; 0 mixes 2 to max-k",
+     .former = "k",
+     .former_note = "--k is the length of lists elsewhere; the cycle length of CPR is --cycle now"},
+    WORD("distinct", "neighbours", "neighbours|all",
+         "users and items of a sample differ between neighbours, which follows from the sampling, "
+         "or all of them"),
+    FLAG("strict", "fail when a step does not find all its samples, as the authors' code does"),
+    {0}};
 
 enum { MAX_ATTEMPTS = 64, CANDIDATES_A_CHUNK = 256, SECOND_LEVEL = 2 /* cache to fetch to */ };
 
@@ -69,7 +88,7 @@ static void read_options(const cw_options *options, state *s)
     s->all_distinct = strcmp(cwi_options_text(options, "distinct"), "all") == 0;
     s->strict = cwi_options_flag(options, "strict");
     cwi_cpr_plan(s->batch, (int32_t)cwi_options_integer(options, "max-k"),
-                 (int32_t)cwi_options_integer(options, "k"), cwi_options_real(options, "ratio"),
+                 (int32_t)cwi_options_integer(options, "cycle"), cwi_options_real(options, "ratio"),
                  s->beta, &s->sizes);
 }
 
@@ -294,4 +313,9 @@ static int64_t keep(const void *opened, const cwi_batch *batch)
     return kept < 1 ? 1 : kept;
 }
 
-const cwi_sampler cwi_sampler_cpr = {"cpr", open_state, draw, keep, close_state};
+const cwi_sampler cwi_sampler_cpr = {.name = "cpr",
+                                     .open = open_state,
+                                     .draw = draw,
+                                     .keep = keep,
+                                     .close = close_state,
+                                     .options = options_of_cpr};

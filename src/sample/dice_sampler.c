@@ -12,6 +12,18 @@
 #include "core/mem.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
+
+static const cw_option_info options_of_dice[] = {
+    NEGATIVES_OF_POSITIVE,
+    REAL("margin", "", 0, 1e9,
+         "a popular negative has so many more interactions than the positive; tuned when not "
+         "given"),
+    REAL("margin-decay", "0.9", 0, 1, "margin is multiplied by this after every epoch"),
+    WHOLE("min-size", "40", 1, 1e9,
+          "with fewer popular, or else fewer rare, items to draw from, all negatives are of the "
+          "other kind"),
+    {0}};
 
 enum { POSITIVES_A_CHUNK = 256 };
 
@@ -280,4 +292,8 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return cwi_pool_for(ctx, positives, POSITIVES_A_CHUNK, draw_chunk, s);
 }
 
-const cwi_sampler cwi_sampler_dice = {"dice", open_state, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_dice = {.name = "dice",
+                                      .open = open_state,
+                                      .draw = draw,
+                                      .close = close_state,
+                                      .options = options_of_dice};

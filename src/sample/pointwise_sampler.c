@@ -7,6 +7,15 @@
 #include "core/mem.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
+
+static const cw_option_info options_of_pointwise[] = {NEGATIVE_PAIRS, {0}};
+
+static const cw_option_info options_of_weighted[] = {
+    NEGATIVE_PAIRS,
+    PROPENSITIES,
+    REAL("propensity-min", "0.01", 1e-9, 1, "smaller propensities count as this"),
+    {0}};
 
 enum { TWOS_A_CHUNK = 256, MAX_ATTEMPTS = 64 };
 
@@ -125,5 +134,13 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return CW_OK;
 }
 
-const cwi_sampler cwi_sampler_pointwise = {"pointwise", open_state, draw, NULL, close_state};
-const cwi_sampler cwi_sampler_weighted = {"weighted", open_weighted, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_pointwise = {.name = "pointwise",
+                                           .open = open_state,
+                                           .draw = draw,
+                                           .close = close_state,
+                                           .options = options_of_pointwise};
+const cwi_sampler cwi_sampler_weighted = {.name = "weighted",
+                                          .open = open_weighted,
+                                          .draw = draw,
+                                          .close = close_state,
+                                          .options = options_of_weighted};

@@ -82,6 +82,7 @@ typedef struct cwi_moment {
  *          luck is added to.
  *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
  *   close  required: accepts NULL
+ *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_sampler {
     const char *name;
@@ -91,6 +92,7 @@ typedef struct cwi_sampler {
                       cwi_luck *luck);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
     void (*close)(void *state);
+    const cw_option_info *options;
 } cwi_sampler;
 
 extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;

@@ -7,6 +7,9 @@
 #include "core/mem.h"
 #include "core/pool.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
+
+static const cw_option_info options_of_ubpr[] = {PROPENSITIES, {0}};
 
 enum { ROWS_A_CHUNK = 512 };
 
@@ -75,4 +78,8 @@ static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_
     return cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
 }
 
-const cwi_sampler cwi_sampler_ubpr = {"ubpr", open_state, draw, NULL, close_state};
+const cwi_sampler cwi_sampler_ubpr = {.name = "ubpr",
+                                      .open = open_state,
+                                      .draw = draw,
+                                      .close = close_state,
+                                      .options = options_of_ubpr};

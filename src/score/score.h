@@ -37,6 +37,7 @@ typedef struct cwi_gradient {
  *   add    required: the rows of `table`, of `width` floats, that the batch touches are listed;
  *          the gradient of the term is added to rows[t * width ..], its value is *value
  *   close  required: accepts NULL
+ *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_penalty {
     const char *name;
@@ -46,6 +47,7 @@ typedef struct cwi_penalty {
                      int64_t n_touched, const float *table, int32_t width, float *rows,
                      double *value);
     void (*close)(void *state);
+    const cw_option_info *options;
 } cwi_penalty;
 
 extern const cwi_penalty cwi_penalty_cause, cwi_penalty_dice;
@@ -72,6 +74,7 @@ extern const cwi_penalty cwi_penalty_batch_l2;
  *             loss and the gradients of this moment
  *   rank      required: a ranker from parameters alone
  *   close     required: accepts NULL
+ *   options   what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_backbone {
     const char *name;
@@ -89,6 +92,7 @@ typedef struct cwi_backbone {
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);
     bool reads_places; /* score and gradient go by the values of places where a batch has them */
+    const cw_option_info *options;
 } cwi_backbone;
 
 extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;

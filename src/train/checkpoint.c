@@ -37,12 +37,11 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 
 /* What must be the same for a run to go on: everything but how long, how it is kept, and where a
  * file lies whose contents are the same. */
-static json_t *describe_identity(const cwi_trainer *t)
+static json_t *describe_identity(const cwi_trainer *t, json_t *options)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
                                                  "checkpoint", "checkpoint-every", "checkpoint-end",
                                                  "resume",     "treatment",        "propensity"};
-    json_t *options = cwi_report_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
     return json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
@@ -97,7 +96,7 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
 
 static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
-    json_t *identity = describe_identity(t);
+    json_t *identity = describe_identity(t, cwi_train_identity(t->options));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
     cwi_tensorfile file = {.format = format,
@@ -199,12 +198,12 @@ static bool is_text(const json_t *object, const char *key, const char *expected)
     return strcmp(text ? text : "", expected) == 0;
 }
 
-/* The first option that differs, for the message. */
+/* The first option that differs, for the message.  One that they lack has the value of its table;
+ * earlier versions listed the options of all methods. */
 static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
                                 const json_t *ours)
 {
-    const char *name;
-    json_t *value;
+    const cw_option_info *info;
     const struct {
         const char *key, *hash, *words;
     } inputs[] = {{"data", t->data_hash, "data"},
@@ -215,15 +214,17 @@ static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *
             return cwi_fail(t->ctx, CW_BAD_DATA,
                             "%s was made with other %s; train without --resume, or remove it", path,
                             inputs[k].words);
-    json_object_foreach(json_object_get(ours, "options"), name, value)
-    {
-        json_t *other = json_object_get(json_object_get(theirs, "options"), name);
-        if (json_equal(other, value)) continue;
+    for (size_t row = 0; (info = cwi_options_row(t->options, row)) != NULL; row++) {
+        const json_t *value = json_object_get(json_object_get(ours, "options"), info->name);
+        const json_t *other = cwi_train_recorded(json_object_get(theirs, "options"), info);
+        if (!value ||
+            (other ? json_equal(other, value) : cwi_options_is_preset(t->options, info->name)))
+            continue;
         char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
         char *there = other ? cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6)) : NULL;
         cw_status status = here && (there || !other)
                                ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
-                                          path, name, there ? there : "missing", here)
+                                          path, info->name, there ? there : info->preset, here)
                                : CW_NO_MEMORY;
         cwi_free(here);
         cwi_free(there);
@@ -246,7 +247,8 @@ static cw_status parse_note(cwi_trainer *t, const cwi_tensorfile *file, const ch
 static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
     cw_status status;
-    json_t *theirs = NULL, *ours = NULL, *made = describe_identity(t);
+    json_t *theirs = NULL, *ours = NULL,
+           *made = describe_identity(t, cwi_report_options(t->options));
     char *printed = print(t, made); /* through text, so that numbers compare alike */
     CW_TRY(printed ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_json_reparse(t->ctx, printed, &ours));

@@ -33,17 +33,6 @@ done:
     return status;
 }
 
-/* Options without those that say where and how often the state is kept. */
-static json_t *lasting_options(const cwi_trainer *t)
-{
-    json_t *options = cwi_report_options(t->options);
-    json_object_del(options, "checkpoint");
-    json_object_del(options, "checkpoint-every");
-    json_object_del(options, "checkpoint-end");
-    json_object_del(options, "resume");
-    return options;
-}
-
 static json_t *describe_data(const cwi_trainer *t)
 {
     const cw_dataset *d = t->dataset;
@@ -62,7 +51,7 @@ static json_t *describe_data(const cwi_trainer *t)
 static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
 {
     return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->method->name,
-                     "backbone", t->backbone->name, "options", lasting_options(t), "seed",
+                     "backbone", t->backbone->name, "options", cwi_train_record(t->options), "seed",
                      (json_int_t)cwi_options_integer(t->options, "seed"), "data", describe_data(t),
                      "best_epoch", (json_int_t)(t->best.count ? t->stopper.best_epoch : t->epoch),
                      "valid", valid, "test", test);

@@ -45,7 +45,8 @@ static cw_status open_penalties(cwi_trainer *t, int64_t max_slots)
         t->batch_l2.penalty = &cwi_penalty_batch_l2;
         CW_TRY(t->batch_l2.penalty->open(t->ctx, &t->shape, t->options, max_slots,
                                          &t->batch_l2.state));
-        if (cwi_options_choice(t->options, "reg-target") == 1) t->extra.next = &t->batch_l2;
+        const char *target = cw_options_get(t->options, "reg-target");
+        if (target && strcmp(target, "final") == 0) t->extra.next = &t->batch_l2;
     }
 done:
     return status;
@@ -113,14 +114,15 @@ done:
 static cw_status prepare_propensities(cwi_trainer *t)
 {
     cwi_training *training = &t->training;
-    const char *path = cwi_options_text(t->options, "propensity");
-    double power = cwi_options_real(t->options, "propensity-power");
+    const char *path = cw_options_get(t->options, "propensity");
+    if (!path) return CW_OK; /* the method has no use for them */
 
     training->propensity =
         cwi_alloc(t->ctx, (size_t)training->n_items, sizeof *training->propensity);
     if (!training->propensity) return CW_NO_MEMORY;
     if (path[0] != '\0') return read_propensities(t, path, training->propensity);
-    cwi_propensity_fill(training->degree, training->n_items, power, training->propensity);
+    cwi_propensity_fill(training->degree, training->n_items,
+                        cwi_options_real(t->options, "propensity-power"), training->propensity);
     return CW_OK;
 }
 

@@ -46,7 +46,7 @@ static void begin(small *s, const setting *with)
     void *opened;
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     set_option(s, "vae-sizes", with->sizes);
     set_option(s, "batch", with->batch);
     set_option(s, "keep", with->keep);
