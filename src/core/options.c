@@ -222,12 +222,12 @@ cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *n
     for (size_t row = 0; row < options->count; row++) {
         const cw_option_info *info = options->value[row].info;
         if (strcmp(info->name, name) == 0) return assign(ctx, &options->value[row], text, true);
-        if (info->former && strcmp(info->former, name) == 0)
-            return cwi_fail(ctx, CW_BAD_ARG, "%s", info->former_note);
         int added =
             snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "", info->name);
         if (added > 0 && (size_t)added < sizeof known - length) length += (size_t)added;
     }
+    const char *note = cwi_options_former(options, name);
+    if (note) return cwi_fail(ctx, CW_BAD_ARG, "%s", note);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no %s option '%s'; there are %s", options->stage,
                     name, known);
 }
@@ -290,6 +290,15 @@ bool cwi_options_is_preset(const cw_options *options, const char *name)
     if (v->info->kind == CW_OPTION_TEXT || !is_set(v) || !preset[0])
         return strcmp(v->text, preset) == 0;
     return v->number == v->preset;
+}
+
+const char *cwi_options_former(const cw_options *options, const char *name)
+{
+    for (size_t row = 0; row < options->count; row++) {
+        const cw_option_info *info = options->value[row].info;
+        if (info->former && strcmp(info->former, name) == 0) return info->former_note;
+    }
+    return NULL;
 }
 
 const cw_option_info *cwi_options_row(const cw_options *options, size_t index)

@@ -39,6 +39,9 @@ bool cwi_options_is_given(const cw_options *options, const char *name);
 /* Has it the value of the table, given or not? */
 bool cwi_options_is_preset(const cw_options *options, const char *name);
 
+/* Why an option that once had this name has another; NULL when there is none. */
+const char *cwi_options_former(const cw_options *options, const char *name);
+
 /* The row of option number `index`; NULL past the last. */
 const cw_option_info *cwi_options_row(const cw_options *options, size_t index);
 

@@ -316,7 +316,8 @@ cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const j
     {
         cwi_place at = cwi_place_field(place, name);
         if (reserved(name)) return cwi_plan_bad(ctx, &at, "it is set by %s", reserved(name));
-        if (check->skips_unknown && !cw_options_get(check->probe, name)) {
+        if (check->skips_unknown && !cwi_options_former(check->probe, name) &&
+            !cw_options_get(check->probe, name)) {
             cwi_log(ctx, CW_LOG_INFO, "plan: %s: this version has no such option; left out",
                     at.text);
             continue;

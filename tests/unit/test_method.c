@@ -346,7 +346,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     cwi_luck luck = {0};
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
-    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "k", "2"), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "cycle", "2"), CW_OK);
     assert_int_equal(cwi_sampler_cpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler),
                      CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);

@@ -54,10 +54,16 @@ static cwi_trainer *open_trainer(fixture *f, const char *first, const char *seco
     cwi_trainer *t;
     cw_options *options;
     assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
-    for (int k = 0; k < 3; k++)
-        for (const char *at = texts[k]; sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2;
-             at += length)
-            assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
+    for (int k = 0; k < 6; k++) /* the method and the backbone say what else they take */
+        for (const char *at = texts[k % 3];
+             sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2; at += length) {
+            const char *method = cw_options_get(options, "method");
+            const char *backbone = cw_options_get(options, "backbone");
+            if (!backbone[0]) backbone = cw_method_backbone(method, 0);
+            bool is_pair = strcmp(name, "method") == 0 || strcmp(name, "backbone") == 0;
+            if (k < 3 ? is_pair : cwi_train_takes(method, backbone, name))
+                assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
+        }
     if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
         fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
     cw_options_free(options);
@@ -171,7 +177,7 @@ static void variants_of_losses_and_terms_do_too(void **state)
 {
     static const char *const variants[][2] = {
         {"method=cpr backbone=mf beta=3 ratio=1 max-k=4", "select=per-k"},
-        {"method=cpr-rand backbone=mf k=3", "distinct=all"},
+        {"method=cpr-rand backbone=mf cycle=3", "distinct=all"},
         {"method=cause neg=3", "cause-penalty=l1"},
         {"method=ubpr backbone=mf clip=-5", "propensity-power=0.5"},
         {"method=rel-mf backbone=mf relmf-loss=log", "negatives=user"},

@@ -635,9 +635,9 @@ static void learning_lowers_the_loss(void **state)
 static void options_without_a_use_are_refused(void **state)
 {
     static const char *const bad[][3] = {
-        {"weight-reg", "0.1", "has --reg for all its weights"},
+        {"weight-reg", "0.1", "on vae does not take it, ngcf and neumf do"},
         {"reg-kind", "batch", "has no vectors of a batch to regularise"},
-        {"reg-target", "final", "has no vectors after layers of a graph"},
+        {"reg-target", "final", "on vae does not take it, lightgcn and ngcf do"},
         {"adam", "deferred", "needs dense: a step reads all parameters"},
         {"adam", "lazy", "needs dense: a step reads all parameters"},
         {"init", "normal", "has no table of vectors: its weights are Xavier"}};
