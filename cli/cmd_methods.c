@@ -32,6 +32,14 @@ static void print_methods(void)
     cli_print_stage("train");
 }
 
+/* The names that a call gives for indices 0, 1, ... */
+static json_t *report_names(const char *(*name_at)(const char *of, size_t index), const char *of)
+{
+    json_t *out = json_array();
+    for (size_t n = 0; name_at(of, n); n++) json_array_append_new(out, json_string(name_at(of, n)));
+    return out;
+}
+
 static json_t *report_option(const cw_option_info *info)
 {
     static const char *const kind[] = {"integer", "real", "choice", "text", "flag"};
@@ -42,6 +50,7 @@ static json_t *report_option(const cw_option_info *info)
         json_object_set_new(out, "maximum", json_real(info->maximum));
     }
     if (info->choices) json_object_set_new(out, "choices", json_string(info->choices));
+    json_object_set_new(out, "owners", report_names(cw_train_option_owner, info->name));
     return out;
 }
 
@@ -64,8 +73,8 @@ static json_t *report_method(const char *name)
         if (json_object_size(tuned) > 0) json_object_set(defaults, cw_backbone_name(b), tuned);
         json_decref(tuned);
     }
-    return json_pack("{s:s, s:s, s:o}", "name", name, "help", cw_method_help(name), "defaults",
-                     defaults);
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", name, "help", cw_method_help(name),
+                     "backbones", report_names(cw_method_backbone, name), "defaults", defaults);
 }
 
 static cw_status print_json(void)

@@ -295,12 +295,12 @@ CW_API const char *cw_backbone_name(size_t index);
 CW_API const char *cw_backbone_help(const char *backbone);
 /* The backbones that a method works on, the same way; the first is its default. */
 CW_API const char *cw_method_backbone(const char *method, size_t index);
-/*
- * The methods and backbones that take an option of stage "train", the same way.  One without an
- * owner is common: every training takes it.  Any other is refused by cw_train unless the method or
- * the backbone is one of its owners.
- */
+/* The methods and backbones that an option of stage "train" belongs to, the same way.  One without
+ * an owner is common: every training takes it. */
 CW_API const char *cw_train_option_owner(const char *option, size_t index);
+/* Does a method on a backbone take a train option: is it common, or of one of the two?  cw_train
+ * refuses any other that was set. */
+CW_API bool cw_method_takes(const char *method, const char *backbone, const char *option);
 /* The tuned default of a train option for a method on a backbone, "" when the table's holds. */
 CW_API const char *cw_method_default(const char *method, const char *backbone, const char *option);
 

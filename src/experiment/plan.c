@@ -116,8 +116,8 @@ static json_t *keep_taken(reader *r, const contender *c, const json_t *options, 
         bool is_wide = !json_object_get(own, name);
         for (size_t b = 0; b < json_array_size(backbones) && !is_wide; b++)
             is_wide =
-                cwi_train_takes(c->method, json_string_value(json_array_get(backbones, b)), name);
-        if (cwi_train_takes(c->method, c->backbone, name))
+                cw_method_takes(c->method, json_string_value(json_array_get(backbones, b)), name);
+        if (cw_method_takes(c->method, c->backbone, name))
             (void)json_object_del(r->idle, name);
         else if (is_wide)
             (void)json_object_del(out, name);

@@ -214,7 +214,7 @@ const char *cw_method_default(const char *method, const char *backbone, const ch
     const cwi_method *found = cwi_find_method(method);
     if (!found || cwi_word_index(found->backbones, backbone) < 0) return "";
     const char *value = cwi_find_default(found, backbone, option);
-    return value && cwi_train_takes(method, backbone, option) ? value : "";
+    return value && cw_method_takes(method, backbone, option) ? value : "";
 }
 
 cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,

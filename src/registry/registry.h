@@ -53,9 +53,6 @@ void cwi_train_tables(const cwi_method *method, const cwi_backbone *backbone,
 /* The options of all methods and backbones at their defaults. */
 cw_status cwi_train_options(cw_context *ctx, cw_options **out);
 
-/* Does a training with that method on that backbone take the option? */
-bool cwi_train_takes(const char *method, const char *backbone, const char *option);
-
 /* The given options of stage "train" with the defaults of their method filled in.  There are none
  * but those that the method and the backbone take: others that were given are refused. */
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,

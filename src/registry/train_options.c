@@ -118,7 +118,7 @@ const char *cw_train_option_owner(const char *option, size_t index)
     return NULL;
 }
 
-bool cwi_train_takes(const char *method, const char *backbone, const char *option)
+bool cw_method_takes(const char *method, const char *backbone, const char *option)
 {
     return !cw_train_option_owner(option, 0) || is_of_method(method, option) ||
            is_of_backbone(backbone, option);

@@ -20,7 +20,7 @@
 
 #define DIS_PENALTY                                                                                \
     REAL("dis-penalty", "", 0, 1e6,                                                                \
-         "cause: how strongly the two vectors of an item are tied; dice: how strongly the two "    \
-         "halves are kept apart; tuned when not given")
+         "how strongly the two vectors of an item are tied (cause) or the two halves of vectors "  \
+         "are kept apart (dice); tuned when not given")
 
 #endif

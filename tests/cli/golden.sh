@@ -16,7 +16,7 @@ measure bpr-user --method bpr --lr 3e-3 --pos user
 measure cpr-rand --method cpr-rand --lr 3e-3
 measure cpr --method cpr --lr 3e-3
 measure cpr-per-k --method cpr --lr 3e-3 --select per-k
-measure cpr-k4 --method cpr --lr 3e-3 --k 4
+measure cpr-k4 --method cpr --lr 3e-3 --cycle 4
 measure cpr-deferred --method cpr --lr 3e-3 --adam deferred
 measure cpr-lazy --method cpr --lr 3e-3 --adam lazy
 measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split

@@ -539,7 +539,7 @@ static cw_status experiment(cw_context *ctx, const char *folder)
         "{\"datasets\": [\"%s/tiny\"], \"options\": {\"dim\": 2, \"batch\": 4, \"epochs\": 2,"
         " \"eval-every\": 1}, \"tune\": {\"kind\": \"halving\", \"rungs\": [1]}, \"tables\":"
         " [{\"methods\": [\"pop\", {\"method\": \"cpr\", \"grid\": {\"lr\": [0.1, 0.2]}}],"
-        " \"train_sets\": [0.5], \"vary\": [{\"k\": 2}]}]}";
+        " \"train_sets\": [0.5], \"vary\": [{\"cycle\": 2}]}]}";
     char plan[512], out[128], *json = NULL;
     cw_options *options = NULL;
     snprintf(plan, sizeof plan, format, folder);

@@ -61,7 +61,7 @@ static cwi_trainer *open_trainer(fixture *f, const char *first, const char *seco
             const char *backbone = cw_options_get(options, "backbone");
             if (!backbone[0]) backbone = cw_method_backbone(method, 0);
             bool is_pair = strcmp(name, "method") == 0 || strcmp(name, "backbone") == 0;
-            if (k < 3 ? is_pair : cwi_train_takes(method, backbone, name))
+            if (k < 3 ? is_pair : cw_method_takes(method, backbone, name))
                 assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
         }
     if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
