@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "core/mem.h"
+#include "core/text.h"
 
 json_t *cwi_report_string(const char *text)
 {
@@ -55,6 +56,24 @@ json_t *cwi_report_options(const cw_options *options)
             object = NULL;
         }
     return object;
+}
+
+bool cwi_report_value(const json_t *value, char *out, size_t bytes)
+{
+    char number[CWI_NUMBER_BYTES] = "";
+    const char *text = number;
+    if (json_is_integer(value))
+        cwi_print_int(json_integer_value(value), number);
+    else if (json_is_real(value))
+        cwi_print_real(json_real_value(value), number);
+    else if (json_is_boolean(value))
+        text = json_is_true(value) ? "on" : "off";
+    else if (json_is_string(value))
+        text = json_string_value(value);
+    else
+        return false;
+    cwi_copy_text(out, bytes, text);
+    return true;
 }
 
 cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_t *value)

@@ -19,6 +19,9 @@ json_t *cwi_report_copy(const json_t *value);
 /* All options with their values: numbers as numbers, "not given" as null.  NULL: no memory. */
 json_t *cwi_report_options(const cw_options *options);
 
+/* A value as the text of an option; false when it can be none. */
+bool cwi_report_value(const json_t *value, char *out, size_t bytes);
+
 /* Put a new value into an object.  The value is consumed, NULL meaning no memory. */
 cw_status cwi_report_put(cw_context *ctx, json_t *object, const char *key, json_t *value);
 

@@ -1,4 +1,5 @@
 /* row.c - the runs of a row. */
+#include "core/report.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 #include "registry/registry.h"
@@ -11,7 +12,7 @@ static cw_status assign_all(cw_context *ctx, cw_options *options, const json_t *
     json_object_foreach((json_t *)values, name, value)
     {
         char text[256];
-        if (status == CW_OK && cwi_plan_value(value, text, sizeof text))
+        if (status == CW_OK && cwi_report_value(value, text, sizeof text))
             status = cwi_options_assign(ctx, options, name, text);
     }
     return status;

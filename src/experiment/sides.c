@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/report.h"
+#include "registry/registry.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -76,6 +77,23 @@ static cw_status check_metrics(cw_context *ctx, const char *path, const char *pa
     return CW_OK;
 }
 
+/* Put into the record what it is known by beside the seed, so that those of earlier versions, which
+ * list more options, are the same. */
+static cw_status add_settings(cw_context *ctx, json_t *record)
+{
+    const cwi_method *method = cwi_find_method(text_of(record, "method"));
+    const cwi_backbone *backbone = cwi_find_backbone(text_of(record, "backbone"));
+    const json_t *recorded = json_object_get(record, "options");
+    cw_options *options = NULL;
+    cw_status status = CW_OK;
+    if (method && backbone) status = cwi_train_reread(ctx, method, backbone, recorded, &options);
+    if (status != CW_OK) return status;
+    json_t *settings = options ? cwi_train_identity(options) : cwi_report_copy(recorded);
+    (void)json_object_del(settings, "seed");
+    cw_options_free(options);
+    return cwi_report_put(ctx, record, "settings", settings);
+}
+
 static cw_status read_record(cw_context *ctx, const char *path, const char *part, cwi_entry *entry)
 {
     cw_status status;
@@ -89,6 +107,7 @@ static cw_status read_record(cw_context *ctx, const char *path, const char *part
     CW_TRY(check_keys(ctx, path, entry->record));
     CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
+    CW_TRY(add_settings(ctx, entry->record));
 done:
     return status;
 }
@@ -103,21 +122,11 @@ static const char *checksum_of(const cwi_entry *entry)
 /* Everything the same but the seed. */
 static bool are_alike(const cwi_entry *a, const cwi_entry *b)
 {
-    const char *name;
-    json_t *value;
-    const json_t *ours = json_object_get(a->record, "options");
-    const json_t *theirs = json_object_get(b->record, "options");
-    if (strcmp(text_of(a->record, "method"), text_of(b->record, "method")) != 0 ||
-        strcmp(text_of(a->record, "backbone"), text_of(b->record, "backbone")) != 0 ||
-        strcmp(checksum_of(a), checksum_of(b)) != 0 ||
-        json_object_size(ours) != json_object_size(theirs))
-        return false;
-    json_object_foreach((json_t *)ours, name, value)
-    {
-        if (strcmp(name, "seed") == 0) continue;
-        if (!json_equal(value, json_object_get(theirs, name))) return false;
-    }
-    return true;
+    return strcmp(text_of(a->record, "method"), text_of(b->record, "method")) == 0 &&
+           strcmp(text_of(a->record, "backbone"), text_of(b->record, "backbone")) == 0 &&
+           strcmp(checksum_of(a), checksum_of(b)) == 0 &&
+           json_equal(json_object_get(a->record, "settings"),
+                      json_object_get(b->record, "settings"));
 }
 
 const cwi_entry *cwi_contest_first(const cwi_contest *contest, size_t side)

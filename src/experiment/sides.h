@@ -8,7 +8,7 @@
 
 typedef struct cwi_entry {
     const char *path; /* borrowed */
-    json_t *record;
+    json_t *record;   /* with "settings", what it is known by: cwi_train_identity */
     int64_t seed;
     size_t side;
 } cwi_entry;

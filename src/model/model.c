@@ -39,38 +39,6 @@ int32_t cw_model_items(const cw_model *model)
     return model->n_items;
 }
 
-/* An option of the record as text; "" when it has none. */
-static void print_option(const json_t *value, char out[CWI_NUMBER_BYTES])
-{
-    out[0] = '\0';
-    if (json_is_integer(value)) cwi_print_int(json_integer_value(value), out);
-    if (json_is_real(value)) cwi_print_real(json_real_value(value), out);
-    if (json_is_boolean(value))
-        cwi_copy_text(out, CWI_NUMBER_BYTES, json_is_true(value) ? "on" : "off");
-    if (json_is_string(value)) cwi_copy_text(out, CWI_NUMBER_BYTES, json_string_value(value));
-}
-
-/* The options the model was trained with; what its record lacks has its default. */
-static cw_status read_options(cw_context *ctx, const cw_model *model, const cwi_method *method,
-                              const cwi_backbone *backbone, cw_options **out)
-{
-    const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
-    json_t *about = NULL;
-    *out = NULL;
-    cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
-    const json_t *record = json_object_get(about, "options");
-    cwi_train_tables(method, backbone, tables);
-    if (status == CW_OK) status = cwi_options_join(ctx, "train", tables, out);
-
-    for (size_t row = 0; status == CW_OK && (info = cwi_options_row(*out, row)); row++) {
-        char text[CWI_NUMBER_BYTES];
-        print_option(cwi_train_recorded(record, info), text);
-        if (text[0]) status = cwi_options_assign(ctx, *out, info->name, text);
-    }
-    json_decref(about);
-    return status == CW_BAD_ARG ? CW_BAD_DATA : status; /* the file is wrong, not the caller */
-}
-
 cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out)
 {
     *out = (cwi_ranker){0};
@@ -84,8 +52,13 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
         return cwi_fail(ctx, CW_BAD_DATA,
                         "the model's method '%s' is not known to this version of crosswise",
                         model->method);
-    cw_options *options;
-    cw_status status = read_options(ctx, model, method, backbone, &options);
+    json_t *about = NULL;
+    cw_options *options = NULL;
+    cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
+    if (status == CW_OK)
+        status =
+            cwi_train_reread(ctx, method, backbone, json_object_get(about, "options"), &options);
+    json_decref(about);
     if (status == CW_OK) {
         cwi_shape shape =
             cwi_method_shape(method, options, model->n_users, model->n_items, &model->seen);

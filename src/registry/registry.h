@@ -66,6 +66,10 @@ json_t *cwi_train_record(const cw_options *settled);
 json_t *cwi_train_identity(const cw_options *settled);
 /* An option of such an object, also under the name that it had; NULL when it is not there. */
 json_t *cwi_train_recorded(const json_t *options, const cw_option_info *info);
+/* The options of a method on a backbone from such an object, maybe of an earlier version: what it
+ * lacks has its default, what the two do not take is left out.  CW_BAD_DATA for a bad value. */
+cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                           const json_t *recorded, cw_options **out);
 
 /* The default of a train option for a method on a backbone, or NULL when the table's holds. */
 const char *cwi_find_default(const cwi_method *method, const char *backbone, const char *option);

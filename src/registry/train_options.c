@@ -9,12 +9,15 @@
 #include "optim/adam.h"
 #include "registry/registry.h"
 
-static const cw_option_info common_options[] = {
+/* Every training has these and those of the optimizer. */
+static const cw_option_info model_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
     TEXT("backbone", "",
          "what turns a user and an item into a score; the method's first when not "
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
+    {0}};
+static const cw_option_info run_options[] = {
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
@@ -71,8 +74,9 @@ void cwi_train_tables(const cwi_method *method, const cwi_backbone *backbone,
                       const cw_option_info *out[CWI_TRAIN_TABLES])
 {
     out[0] = NULL;
-    add_table(common_options, out);
+    add_table(model_options, out);
     add_table(cwi_adam_options, out);
+    add_table(run_options, out);
     for (size_t b = 0; !backbone && cw_backbone_name(b); b++)
         add_table(cwi_find_backbone(cw_backbone_name(b))->options, out);
     for (size_t m = 0; !method && cw_method_name(m); m++)
@@ -282,4 +286,21 @@ json_t *cwi_train_recorded(const json_t *options, const cw_option_info *info)
 {
     json_t *value = json_object_get(options, info->name);
     return value || !info->former ? value : json_object_get(options, info->former);
+}
+
+cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                           const json_t *recorded, cw_options **out)
+{
+    const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
+    cwi_train_tables(method, backbone, tables);
+    cw_status status = cwi_options_join(ctx, "train", tables, out);
+    for (size_t row = 0; status == CW_OK && (info = cwi_options_row(*out, row)); row++) {
+        char text[4096];
+        if (cwi_report_value(cwi_train_recorded(recorded, info), text, sizeof text))
+            status = cwi_options_assign(ctx, *out, info->name, text);
+    }
+    if (status == CW_OK) return CW_OK;
+    cw_options_free(*out);
+    *out = NULL;
+    return status == CW_BAD_ARG ? CW_BAD_DATA : status; /* the file is wrong, not the caller */
 }

@@ -14,6 +14,14 @@ try set --method cpr-rand --beta 2
 try set --method mult-vae --vae-sizes 200,much
 try set --method mult-vae --adam deferred
 try set --method mult-vae --keep 0
+# options of others, and an old name
+try set --method bpr --margin 10
+try set --method bpr --neg 2 --epochs 1
+try set --method bpr --backbone neumf --layers 2
+try set --method cpr-rand --select per-k
+try set --method mult-vae --weight-reg 0.1
+try set --method pop --strict
+try set --k 3
 try set --out no/such/folder/model.safetensors --epochs 1 --dim 4
 try set --resume
 mkdir only-test && cp set/test.csv only-test
