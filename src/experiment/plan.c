@@ -89,7 +89,7 @@ static cw_status note_wide(reader *r, const cwi_place *place, const json_t *opti
     json_object_foreach((json_t *)options, name, value)
     {
         cwi_place at = cwi_place_field(place, name);
-        if (!json_is_null(value) && cw_options_get(r->check.probe, name) &&
+        if (!json_is_null(value) && cw_train_option_owner(name, 0) &&
             json_object_set_new(r->idle, name, cwi_report_string(at.text)) != 0)
             return no_memory(r->ctx);
     }
@@ -105,7 +105,7 @@ static cw_status note_scope(reader *r, const cwi_place *place, const json_t *val
 
 /* A copy of the options without those that are for other methods or backbones.  What `own` says is
  * for this method alone, but maybe not for each of its backbones. */
-static json_t *keep_taken(reader *r, const contender *c, const json_t *options, const json_t *own,
+static json_t *keep_taken(const contender *c, const json_t *options, const json_t *own,
                           const json_t *backbones)
 {
     const char *name;
@@ -117,12 +117,26 @@ static json_t *keep_taken(reader *r, const contender *c, const json_t *options, 
         for (size_t b = 0; b < json_array_size(backbones) && !is_wide; b++)
             is_wide =
                 cw_method_takes(c->method, json_string_value(json_array_get(backbones, b)), name);
-        if (cw_method_takes(c->method, c->backbone, name))
-            (void)json_object_del(r->idle, name);
-        else if (is_wide)
+        if (is_wide && !cw_method_takes(c->method, c->backbone, name))
             (void)json_object_del(out, name);
     }
     return out;
+}
+
+/* The contenders of a table are known, and its variations. */
+static void forget_taken(reader *r)
+{
+    const char *name;
+    void *next;
+    json_t *where;
+    json_object_foreach_safe(r->idle, next, name, where)
+    {
+        size_t c = 0;
+        while (c < r->n_contenders &&
+               !cw_method_takes(r->contenders[c].method, r->contenders[c].backbone, name))
+            c++;
+        if (c < r->n_contenders) (void)json_object_del(r->idle, name);
+    }
 }
 
 static cw_status refuse_idle(reader *r)
@@ -182,8 +196,8 @@ static cw_status add_contender(reader *r, const cwi_place *place, const char *me
     *c = (contender){.place = *place};
     cwi_copy_text(c->method, sizeof c->method, method);
     cwi_copy_text(c->backbone, sizeof c->backbone, name);
-    c->scope = (scope){keep_taken(r, c, s->options, json_object_get(own, "options"), backbones),
-                       keep_taken(r, c, s->grid, json_object_get(own, "grid"), backbones),
+    c->scope = (scope){keep_taken(c, s->options, json_object_get(own, "options"), backbones),
+                       keep_taken(c, s->grid, json_object_get(own, "grid"), backbones),
                        json_incref(s->seeds), s->tuning};
     return c->scope.options && c->scope.grid ? CW_OK : no_memory(r->ctx);
 }
@@ -313,16 +327,22 @@ static cw_status add_row(reader *r, const cwi_row *row, size_t set)
     return CW_OK;
 }
 
-/* The settings as far as the contender takes them, each once. */
+static bool contains(const json_t *list, const json_t *value)
+{
+    size_t at = 0;
+    while (at < json_array_size(list) && !json_equal(json_array_get(list, at), value)) at++;
+    return at < json_array_size(list);
+}
+
+/* The settings as far as the contender takes them; those of which it takes less than all, once. */
 static cw_status adapt(reader *r, const contender *c, const json_t *settings, json_t *out)
 {
     for (size_t v = 0; v < json_array_size(settings); v++) {
-        json_t *varied = keep_taken(r, c, json_array_get(settings, v), NULL, NULL);
-        size_t other = 0;
-        while (other < json_array_size(out) && !json_equal(json_array_get(out, other), varied))
-            other++;
-        int bad = other < json_array_size(out) ? 0 : json_array_append(out, varied);
-        json_decref(varied);
+        const json_t *setting = json_array_get(settings, v);
+        json_t *taken = keep_taken(c, setting, NULL, NULL);
+        bool is_less = taken && json_object_size(taken) < json_object_size(setting);
+        int bad = is_less && contains(out, taken) ? 0 : json_array_append(out, taken);
+        json_decref(taken);
         if (bad) return no_memory(r->ctx);
     }
     return CW_OK;
@@ -411,6 +431,7 @@ static cw_status expand_table(reader *r, const cwi_place *place, const json_t *t
     CW_TRY(cwi_plan_check_train_sets(r->ctx, &at, train_sets));
     at = cwi_place_field(place, "vary");
     CW_TRY(read_varied(r, &at, json_object_get(table, "vary"), &settings));
+    forget_taken(r);
     for (size_t d = 0; d < json_array_size(datasets); d++)
         for (size_t t = 0; t < n_train_sets; t++) {
             size_t set;

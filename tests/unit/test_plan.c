@@ -149,6 +149,14 @@ static void a_method_gets_the_options_it_takes(void **state)
     check_row(&plan.rows[7], "{\"dim\":4}", "{\"reg\":1}");
     check_row(&plan.rows[8], "{\"dim\":4,\"hidden\":\"8\"}", "{\"reg\":1}");
     cwi_plan_clear(&plan);
+    assert_int_equal(parse(w, /* taken back is not the same as not taken */
+                           "{\"options\": {\"dim\": 4, \"margin\": 7}, \"grid\": {\"lr\": [1]},"
+                           " \"tables\": [{\"methods\": [{\"method\": \"dice\", \"grid\": null,"
+                           " \"options\": {\"margin\": null, \"dim\": null}}]}]}",
+                           &plan),
+                     CW_OK);
+    check_row(&plan.rows[0], "{}", "{}");
+    cwi_plan_clear(&plan);
 }
 
 static void what_is_not_known_may_be_left_out_loudly(void **state)
