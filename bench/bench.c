@@ -204,7 +204,7 @@ cw_status bench_steps(cwi_trainer *t, double limit_s, int64_t *steps, double *se
     do {
         CW_TRY(cwi_trainer_step(t));
         *seconds = bench_now() - start;
-    } while (++*steps < t->steps_per_epoch && (*steps < 2 || *seconds < limit_s));
+    } while (++*steps < t->task.steps_per_epoch && (*steps < 2 || *seconds < limit_s));
 done:
     return status;
 }
@@ -213,9 +213,9 @@ cw_status bench_epoch(cwi_trainer *t, double limit_s, int64_t *steps, double *se
 {
     cw_status status;
     CW_TRY(bench_steps(t, limit_s, steps, seconds));
-    *seconds *= (double)t->steps_per_epoch / (double)*steps;
+    *seconds *= (double)t->task.steps_per_epoch / (double)*steps;
     double start = bench_now();
-    CW_TRY(cwi_adam_settle(t->ctx, &t->adam, &t->params));
+    CW_TRY(t->engine->verbs->settle(t->engine));
     *seconds += bench_now() - start;
 done:
     return status;
@@ -275,7 +275,10 @@ cw_status bench_evaluation(const cwi_trainer *t, double limit_s, int64_t *some, 
     cwi_ranker ranker = {0};
     double start = bench_now();
     held += held[CW_PART_VALID].count > 0 ? CW_PART_VALID : CW_PART_TEST;
-    CW_TRY(cwi_trainer_rank(t, &t->params, &ranker));
+    const cwi_params *params = &t->best; /* of methods that do not learn */
+    if (t->engine) CW_TRY(t->engine->verbs->params(t->engine, &params));
+    CW_TRY(cwi_method_rank(t->ctx, t->task.method, t->task.backbone, &t->task.shape, t->options,
+                           params, &ranker));
     double opened = bench_now() - start;
     CW_TRY(evaluate_some(t, &ranker, held, limit_s, some, all, seconds));
     *seconds += opened;

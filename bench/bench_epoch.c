@@ -13,7 +13,7 @@
 /* One row of the grid. */
 typedef struct cell {
     const char *shape, *method, *backbone;
-    const char *adam; /* NULL: the default */
+    const char *optimizer; /* NULL: the default */
 } cell;
 
 static const double quick_s = 0.5, no_limit = 1e300;
@@ -22,7 +22,7 @@ static const double quick_s = 0.5, no_limit = 1e300;
 static void name_row(const char *subject, const cell *c, char name[64])
 {
     snprintf(name, 64, "%s/%s/%s/%s%s%s", subject, c->shape, c->method, c->backbone,
-             c->adam ? " adam " : "", c->adam ? c->adam : "");
+             c->optimizer ? " " : "", c->optimizer ? c->optimizer : "");
 }
 
 static void note_part(int64_t some, int64_t all, const char *unit, char note[96])
@@ -34,10 +34,11 @@ static void note_part(int64_t some, int64_t all, const char *unit, char note[96]
 static cw_status time_epoch(bench *b, const cell *c, cwi_trainer *t)
 {
     char name[64], note[96] = "";
-    int64_t steps, all = t->steps_per_epoch;
+    int64_t steps, all = t->task.steps_per_epoch;
     double seconds;
     /* what rows have missed is paid later, so that a few steps do not stand for all */
-    double limit_s = b->is_full || t->adam.mode == CWI_ADAM_DEFERRED ? no_limit : quick_s;
+    double limit_s =
+        b->is_full || t->task.optimizer->schedule == CWI_STEP_LATE ? no_limit : quick_s;
     cw_status status = bench_epoch(t, limit_s, &steps, &seconds);
     if (status != CW_OK) return status;
     name_row("epoch", c, name);
@@ -65,12 +66,13 @@ static cw_status time_cell(bench *b, const cw_dataset *data, const cell *c)
     cw_status status;
     cw_options *options = NULL;
     cwi_trainer *t = NULL;
-    const char *pairs[] = {"method", c->method, "backbone", c->backbone, c->adam ? "adam" : NULL,
-                           c->adam,  NULL};
+    const char *pairs[] = {
+        "method",     c->method, "backbone", c->backbone, c->optimizer ? "optimizer" : NULL,
+        c->optimizer, NULL};
     CW_TRY(bench_options(b, "train", pairs, &options));
     CW_TRY(cwi_trainer_create(b->ctx, data, options, &t));
     if (cwi_trainer_learns(t)) CW_TRY(time_epoch(b, c, t));
-    if (!c->adam) CW_TRY(time_evaluation(b, c, t));
+    if (!c->optimizer) CW_TRY(time_evaluation(b, c, t));
 done:
     cwi_trainer_free(t);
     cw_options_free(options);
@@ -93,7 +95,7 @@ static cw_status time_method(bench *b, const cw_dataset *data, const char *shape
             cwi_word_index(cwi_find_method(method)->backbones, backbone) < 0)
             continue;
         CW_TRY(time_cell(b, data, &c));
-        c.adam = "deferred";
+        c.optimizer = "adam-deferred";
         if (strcmp(method, "cpr") == 0 && strcmp(backbone, "mf") == 0)
             CW_TRY(time_cell(b, data, &c));
     }

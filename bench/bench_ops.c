@@ -38,7 +38,7 @@ typedef struct room {
     int32_t *ia, *ib;           /* [PAIRS] rows */
     float *weight;              /* [PAIRS] */
     int64_t *start;             /* [PAIRS / PER_SUM + 1] */
-    uint8_t *mark;              /* [ENTRIES] */
+    uint8_t *sign;              /* [ENTRIES] */
     int16_t *drift;             /* [ENTRIES] */
     const float *users[USERS];
     double sum; /* of results, so that none is left out */
@@ -50,7 +50,7 @@ typedef struct operation {
     double bytes, flops;
 } operation;
 
-static const cwi_adam_step adam_step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-6f};
+static const cwi_rates adam_step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-6f};
 
 /* ---- the operations ----------------------------------------------------------------- */
 
@@ -167,12 +167,12 @@ static void multiply_back(const cwi_ops *ops, room *r)
 
 static void leaky_sum(const cwi_ops *ops, room *r)
 {
-    ops->leaky_sum(r->out, r->table, r->m, r->v, ENTRIES, 0.5f, r->mark);
+    ops->leaky_sum(r->out, r->table, r->m, r->v, ENTRIES, 0.5f, r->sign);
 }
 
 static void leaky_sum_back(const cwi_ops *ops, room *r)
 {
-    ops->leaky_sum_back(r->out, r->mark, ENTRIES, 0.5f, r->m);
+    ops->leaky_sum_back(r->out, r->sign, ENTRIES, 0.5f, r->m);
 }
 
 static void normalise(const cwi_ops *ops, room *r)
@@ -196,7 +196,7 @@ static void screen(const cwi_ops *ops, room *r)
     for (int k = 0; k < USERS; k++)
         users[k] = (cwi_screen_user){(const int8_t *)r->users[k], 0, 1e-3f, 1e-3f, 1e30f};
     for (int p = 0; p < PANELS; p++) {
-        const cwi_screen_panel panel = {(const uint8_t *)r->mark + (ptrdiff_t)p * PANEL_BYTES,
+        const cwi_screen_panel panel = {(const uint8_t *)r->sign + (ptrdiff_t)p * PANEL_BYTES,
                                         r->weight, r->weight, r->weight};
         ops->screen(&panel, users, USERS, D, sum, above);
         r->sum += (double)sum[p % USERS];
@@ -308,9 +308,9 @@ static cw_status open_room(bench *b, room *r)
     r->ib = cwi_alloc(b->ctx, PAIRS, sizeof *r->ib);
     r->weight = cwi_alloc(b->ctx, PAIRS, sizeof *r->weight);
     r->start = cwi_alloc(b->ctx, PAIRS / PER_SUM + 1, sizeof *r->start);
-    r->mark = cwi_alloc_zero(b->ctx, ENTRIES, sizeof *r->mark);
+    r->sign = cwi_alloc_zero(b->ctx, ENTRIES, sizeof *r->sign);
     r->drift = cwi_alloc_zero(b->ctx, ENTRIES, sizeof *r->drift);
-    is_open = is_open && r->ia && r->ib && r->weight && r->start && r->mark && r->drift;
+    is_open = is_open && r->ia && r->ib && r->weight && r->start && r->sign && r->drift;
     return is_open ? CW_OK : CW_NO_MEMORY;
 }
 
@@ -325,7 +325,7 @@ static void close_room(room *r)
     cwi_free(r->weight);
     cwi_free(r->start);
     cwi_free(r->drift);
-    cwi_free(r->mark);
+    cwi_free(r->sign);
 }
 
 /* One thread: machine and operations in turn, the best of several rounds each. */

@@ -44,14 +44,14 @@ static cw_status time_evaluation(cwi_trainer *t, double *seconds)
 }
 
 typedef struct subject {
-    const char *name, *method, *backbone, *adam;
+    const char *name, *method, *backbone, *optimizer;
     cw_status (*time)(cwi_trainer *t, double *seconds);
 } subject;
 
 static const subject subjects[N_SUBJECTS] = {
-    {"epoch cpr mf", "cpr", "mf", "deferred", time_epoch},
-    {"step bpr lightgcn", "bpr", "lightgcn", "dense", time_step},
-    {"eval mf", "bpr", "mf", "dense", time_evaluation},
+    {"epoch cpr mf", "cpr", "mf", "adam-deferred", time_epoch},
+    {"step bpr lightgcn", "bpr", "lightgcn", "adam", time_step},
+    {"eval mf", "bpr", "mf", "adam", time_evaluation},
 };
 
 /* Values of one axis and the seconds of every subject there. */
@@ -72,8 +72,8 @@ static cw_status time_subject(bench *b, const cw_dataset *data, const subject *s
     char dim[24];
     snprintf(dim, sizeof dim, "%lld", (long long)d);
     CW_TRY(bench_options(b, "train",
-                         (const char *[]){"method", s->method, "backbone", s->backbone, "adam",
-                                          s->adam, "dim", dim, NULL},
+                         (const char *[]){"method", s->method, "backbone", s->backbone, "optimizer",
+                                          s->optimizer, "dim", dim, NULL},
                          &options));
     *best = 1e300;
     for (int round = b->is_full ? FULL_ROUNDS : QUICK_ROUNDS; round > 0; round--) {

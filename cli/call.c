@@ -95,7 +95,7 @@ static int set_own_flag(cli_call *call, const cli_flag *flag, const typed *flag_
     return -1;
 }
 
-static int lack_memory(void)
+int cli_lack_memory(void)
 {
     fputs("crosswise: out of memory\n", stderr);
     return CLI_FAILED;
@@ -114,7 +114,7 @@ static int set_stage_option(cli_call *call, const typed *flag, bool *took_next, 
         if (!value) return cli_misuse(call->command, "--%s needs a value", flag->name);
         *took_next = !flag->is_joined && !is_bare;
         cw_status status = cw_options_set(call->ctx, call->options[s], flag->name, value);
-        if (status == CW_NO_MEMORY) return lack_memory();
+        if (status == CW_NO_MEMORY) return cli_lack_memory();
         if (status != CW_OK) return cli_misuse(call->command, "%s", cw_context_error(call->ctx));
     }
     return -1;
@@ -282,7 +282,7 @@ int cli_end(cli_call *call, int code, cw_status status)
 {
     cli_clear_line();
     if (code < 0 && cli_lacks_memory()) { /* what was printed or kept may lack something */
-        code = lack_memory();
+        code = cli_lack_memory();
     } else if (status != CW_OK) {
         char line[CLI_LINE_BYTES];
         const char *reason = call->ctx ? cw_context_error(call->ctx) : "";

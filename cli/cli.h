@@ -40,9 +40,11 @@ typedef struct cli_call {
     char **inputs;                       /* what is not a flag, [n_inputs] */
     size_t n_inputs;
     bool json, quiet;
-    char note[96];       /* what the live line shows beside its bar */
-    const char *threads; /* as typed, NULL when not given */
-    const char *isa;     /* the same */
+    char note[96];         /* what the live line shows beside its bar */
+    int64_t before, whole; /* of a call that is a part of many: what is done, of what; see
+                              cli_show_part */
+    const char *threads;   /* as typed, NULL when not given */
+    const char *isa;       /* the same */
     /* Every flag of the command itself that came with a value, in order, [n_given]. */
     struct {
         const char *name, *value;
@@ -74,6 +76,9 @@ size_t cli_values(const cli_call *call, const char *name, const char **out);
 cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n_outputs,
                             const char *const *others, size_t n_others);
 
+/* Says that there is no memory; returns the exit code. */
+int cli_lack_memory(void);
+
 /* Print a usage error and how to get help; returns the exit code. */
 int cli_misuse(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -82,6 +87,8 @@ int cli_misuse(const cli_command *command, const char *format, ...)
 
 void cli_watch(cli_call *call); /* route log, progress and signals of the context */
 void cli_clear_line(void);      /* remove the live line */
+/* From now on a call on the context does a part of `whole`, of which this much is done. */
+void cli_show_part(cli_call *call, int64_t before, int64_t whole);
 /* The signal that asks the command to stop, 0 while there is none. */
 int cli_signal(void);
 /* Wait until there is something to read, but not beyond a signal to stop: then it is false. */
@@ -142,6 +149,10 @@ char *cli_print_json(const json_t *value, size_t flags);
 
 /* 1234567 as 1,234,567. */
 const char *cli_thousands(json_int_t value, char out[32]);
+
+/* The table of metrics in the order in which a run is read: the main ones, the others, then those
+ * of which less is better.  NULL past the last. */
+const cw_metric_info *cli_metric(size_t index);
 
 /* Describe a dataset on standard output: a table, or JSON when that was asked for. */
 cw_status cli_show_dataset(const cli_call *call, const char *title, const cw_dataset *dataset);

@@ -4,18 +4,19 @@
 
 #include "cli.h"
 
-static const struct {
-    const char *label, *name;
-    int digits;
-} metrics[] = {
-    {"Recall", "recall", 4}, {"NDCG", "ndcg", 4}, {"Precision", "precision", 4}, {"ARP", "arp", 1}};
+/* The next metric that is compared, from index *m on, which is moved past it; NULL: no more. */
+static const cw_metric_info *next_metric(size_t *m)
+{
+    const cw_metric_info *metric;
+    while ((metric = cli_metric((*m)++)) != NULL)
+        if (metric->place >= CW_METRIC_COMPARED) break;
+    return metric;
+}
 
-enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
-
-static const json_t *metric_of(const json_t *object, size_t m, json_int_t k)
+static const json_t *value_of(const json_t *object, const cw_metric_info *metric, json_int_t k)
 {
     char key[48];
-    snprintf(key, sizeof key, "%s@%lld", metrics[m].name, (long long)k);
+    snprintf(key, sizeof key, "%s@%lld", metric->name, (long long)k);
     return json_object_get(object, key);
 }
 
@@ -39,13 +40,14 @@ static void print_name(const json_t *side, size_t index)
 
 static void print_sides(const json_t *sides, json_int_t k)
 {
+    const cw_metric_info *metric;
     size_t index;
     json_t *side;
     json_array_foreach(sides, index, side) print_name(side, index);
     printf("\n%-4s %6s", "", "seeds");
-    for (size_t m = 0; m < N_METRICS; m++) {
+    for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
         char title[48];
-        snprintf(title, sizeof title, "%s@%lld", metrics[m].label, (long long)k);
+        snprintf(title, sizeof title, "%s@%lld", metric->title, (long long)k);
         printf(" %19s", title);
     }
     printf("\n");
@@ -53,15 +55,15 @@ static void print_sides(const json_t *sides, json_int_t k)
     {
         printf("%-4c %6zu", 'A' + (int)(index % 26),
                json_array_size(json_object_get(side, "seeds")));
-        for (size_t m = 0; m < N_METRICS; m++) {
-            const json_t *mean = metric_of(json_object_get(side, "mean"), m, k);
-            const json_t *sd = metric_of(json_object_get(side, "sd"), m, k);
+        for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
+            const json_t *mean = value_of(json_object_get(side, "mean"), metric, k);
+            const json_t *sd = value_of(json_object_get(side, "sd"), metric, k);
             char text[64] = "";
             if (json_is_number(sd))
-                snprintf(text, sizeof text, " +- %.*f", metrics[m].digits, json_number_value(sd));
+                snprintf(text, sizeof text, " +- %.*f", metric->digits, json_number_value(sd));
             char cell[128];
             if (json_is_number(mean))
-                snprintf(cell, sizeof cell, "%.*f%s", metrics[m].digits, json_number_value(mean),
+                snprintf(cell, sizeof cell, "%.*f%s", metric->digits, json_number_value(mean),
                          text);
             else
                 snprintf(cell, sizeof cell, "-");
@@ -89,18 +91,19 @@ static void print_p(const json_t *value)
 
 static void print_comparison(const json_t *comparison, json_int_t k)
 {
+    const cw_metric_info *metric;
     printf("\n%c minus A, %lld pairs\n%-14s %10s %8s %8s %9s %10s %8s %s\n",
            'A' + (int)(json_integer_value(json_object_get(comparison, "side")) % 26),
            (long long)json_integer_value(json_object_get(comparison, "pairs")), "", "difference",
            "percent", "t", "p", "Wilcoxon p", "effect", "  95 % over users");
-    for (size_t m = 0; m < N_METRICS; m++) {
-        const json_t *test = metric_of(json_object_get(comparison, "metrics"), m, k);
+    for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
+        const json_t *test = value_of(json_object_get(comparison, "metrics"), metric, k);
         const json_t *users = json_object_get(test, "users");
         const json_t *relative = json_object_get(test, "relative");
         char label[48];
-        snprintf(label, sizeof label, "%s@%lld", metrics[m].label, (long long)k);
+        snprintf(label, sizeof label, "%s@%lld", metric->title, (long long)k);
         printf("%-14s", label);
-        print_number(json_object_get(test, "difference"), 10, metrics[m].digits);
+        print_number(json_object_get(test, "difference"), 10, metric->digits);
         if (json_is_number(relative))
             printf(" %8.2f", 100 * json_number_value(relative));
         else
@@ -110,9 +113,8 @@ static void print_comparison(const json_t *comparison, json_int_t k)
         print_number(json_object_get(test, "wilcoxon_p"), 10, 4);
         print_number(json_object_get(test, "effect"), 8, 2);
         if (users)
-            printf("   [%.*f, %.*f]", metrics[m].digits,
-                   json_number_value(json_array_get(users, 0)), metrics[m].digits,
-                   json_number_value(json_array_get(users, 1)));
+            printf("   [%.*f, %.*f]", metric->digits, json_number_value(json_array_get(users, 0)),
+                   metric->digits, json_number_value(json_array_get(users, 1)));
         printf("\n");
     }
 }

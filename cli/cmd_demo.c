@@ -234,12 +234,10 @@ static cw_status look(demo *d, view *v)
     return cw_dataset_relevance(d->call->ctx, data, d->user, v->relevance);
 }
 
-static demo_item rank_item(const cw_dataset *data, const view *v, const char *id)
+static demo_item rank_item(const cw_dataset *data, const view *v, int32_t i)
 {
     demo_item out = {.truth_rank = 1, .popularity_rank = 1};
-    int32_t i = 0;
-    while (i + 1 < v->n_items && strcmp(cw_dataset_item_id(data, i), id) != 0) i++;
-    snprintf(out.id, sizeof out.id, "%s", id);
+    snprintf(out.id, sizeof out.id, "%s", cw_dataset_item_id(data, i));
     out.relevance = v->relevance[i];
     for (int32_t j = 0; j < v->n_items; j++) {
         out.truth_rank += !v->is_seen[j] && v->relevance[j] > v->relevance[i];
@@ -248,37 +246,28 @@ static demo_item rank_item(const cw_dataset *data, const view *v, const char *id
     return out;
 }
 
-/* Where the list of a method goes. */
-typedef struct shelf {
-    demo *d;
-    const view *v;
-    int method;
-} shelf;
-
-static bool keep_list(void *user, const cw_recommendation *list)
+static cw_status recommend(demo *d, int method, const view *v)
 {
-    shelf *s = user;
-    s->d->list_length = list->count < DEMO_LIST ? list->count : DEMO_LIST;
-    for (size_t k = 0; k < s->d->list_length; k++)
-        s->d->list[s->method][k] = rank_item(s->d->data[DEMO_DEBIASED], s->v, list->items[k]);
-    return true;
+    int32_t items[DEMO_LIST], count = 0;
+    const cw_lists lists = {.k = DEMO_LIST, .items = items, .counts = &count};
+    cw_recommender *recommender = NULL;
+
+    cw_status status =
+        cw_recommender_open(d->call->ctx, d->model[DEMO_DEBIASED][method], &recommender);
+    if (status == CW_OK)
+        status = cw_recommend(d->call->ctx, recommender, &d->user, 1, NULL, &lists);
+    d->list_length = status == CW_OK ? (size_t)count : 0;
+    for (size_t k = 0; k < d->list_length; k++)
+        d->list[method][k] = rank_item(d->data[DEMO_DEBIASED], v, items[k]);
+    cw_recommender_close(recommender);
+    return status;
 }
 
-static cw_status recommend(demo *d)
+static cw_status recommend_all(demo *d)
 {
-    const char *const wanted[][2] = {{"k", "5"}, {NULL, NULL}};
-    const char *user = d->user_id;
     view v = {0};
-    cw_options *options = NULL;
-
     cw_status status = look(d, &v);
-    if (status == CW_OK) status = make_options(d->call->ctx, "recommend", wanted, &options);
-    for (int m = DEMO_BPR; m < DEMO_N_METHODS && status == CW_OK; m++) {
-        shelf s = {d, &v, m};
-        status = cw_recommend(d->call->ctx, d->model[DEMO_DEBIASED][m], &user, 1, options,
-                              keep_list, &s);
-    }
-    cw_options_free(options);
+    for (int m = DEMO_BPR; m < DEMO_N_METHODS && status == CW_OK; m++) status = recommend(d, m, &v);
     free(v.relevance);
     free(v.degree);
     free(v.is_seen);
@@ -331,7 +320,7 @@ static cw_status run_all(demo *d, settings *s)
     cw_status status = run_split(d, s, DEMO_USUAL);
     if (status == CW_OK) status = run_split(d, s, DEMO_DEBIASED);
     if (status == CW_OK) status = find_top_share(d);
-    if (status == CW_OK) status = recommend(d);
+    if (status == CW_OK) status = recommend_all(d);
     if (status == CW_OK) status = show(d);
     return status;
 }

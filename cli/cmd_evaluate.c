@@ -28,36 +28,56 @@ typedef struct column {
     double factor;
 } column;
 
-static void print_titles(const column *columns)
+/* What is printed of each object: columns, ending with zeros, then the metrics of a place. */
+typedef struct table {
+    const column *columns;
+    cw_metric_place place;
+    int width;      /* of a metric, at least */
+    bool hides_low; /* not those of which less is better */
+} table;
+
+/* The next metric of a table from index *m on, which is moved past it; NULL: no more. */
+static const cw_metric_info *next_metric(const table *t, size_t *m)
 {
-    for (; columns->title; columns++) printf(" %*s", columns->width, columns->title);
+    const cw_metric_info *metric;
+    while ((metric = cw_metric_at((*m)++)) != NULL)
+        if (metric->place >= t->place && !(t->hides_low && metric->is_low_good)) break;
+    return metric;
+}
+
+/* Room for the title, and for the large numbers that have few digits after the point. */
+static int metric_width(const table *t, const cw_metric_info *metric)
+{
+    int title = (int)strlen(metric->title), number = metric->digits < 4 ? 9 : 6;
+    int most = title > number ? title : number;
+    return most > t->width ? most : t->width;
+}
+
+static void print_titles(const table *t)
+{
+    const cw_metric_info *metric;
+    for (const column *c = t->columns; c->title; c++) printf(" %*s", c->width, c->title);
+    for (size_t m = 0; (metric = next_metric(t, &m)) != NULL;)
+        printf(" %*s", metric_width(t, metric), metric->title);
     printf("\n");
 }
 
-static void print_row(const json_t *row, const column *columns)
+static void print_row(const json_t *row, const table *t)
 {
-    for (; columns->title; columns++) {
-        const json_t *value = json_object_get(row, columns->key);
+    const cw_metric_info *metric;
+    for (const column *c = t->columns; c->title; c++) {
+        const json_t *value = json_object_get(row, c->key);
         if (json_is_number(value))
-            printf(" %*.*f", columns->width, columns->digits,
-                   columns->factor * json_number_value(value));
+            printf(" %*.*f", c->width, c->digits, c->factor * json_number_value(value));
         else
-            print_real(value, columns->width, columns->digits);
+            print_real(value, c->width, c->digits);
     }
+    for (size_t m = 0; (metric = next_metric(t, &m)) != NULL;)
+        print_real(json_object_get(row, metric->name), metric_width(t, metric), metric->digits);
     printf("\n");
 }
 
 /* ---- metrics of the lists ------------------------------------------------------ */
-
-static const struct {
-    const char *label, *key;
-    int digits;
-} metrics[] = {{"Recall", "recall", 4}, {"Precision", "precision", 4},
-               {"NDCG", "ndcg", 4},     {"Hit rate", "hit_rate", 4},
-               {"MRR", "mrr", 4},       {"MAP", "map", 4},
-               {"ARP", "arp", 1}};
-
-enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
 
 static void print_interval(const json_t *interval, int digits)
 {
@@ -73,6 +93,7 @@ static void print_metrics(const json_t *root)
 {
     const json_t *values = json_object_get(root, "metrics"), *k;
     const json_t *intervals = json_object_get(root, "bootstrap");
+    const cw_metric_info *metric;
     size_t j;
     char key[48];
 
@@ -83,13 +104,13 @@ static void print_metrics(const json_t *root)
         printf(intervals ? " %10s %18s" : " %10s", key, "95 % interval");
     }
     printf("\n");
-    for (size_t m = 0; m < N_METRICS; m++) {
-        printf("%-14s", metrics[m].label);
+    for (size_t m = 0; (metric = cw_metric_at(m)) != NULL; m++) {
+        printf("%-14s", metric->title);
         json_array_foreach(json_object_get(root, "k"), j, k)
         {
-            snprintf(key, sizeof key, "%s@%lld", metrics[m].key, (long long)json_integer_value(k));
-            print_real(json_object_get(values, key), 10, metrics[m].digits);
-            print_interval(json_object_get(intervals, key), metrics[m].digits);
+            snprintf(key, sizeof key, "%s@%lld", metric->name, (long long)json_integer_value(k));
+            print_real(json_object_get(values, key), 10, metric->digits);
+            print_interval(json_object_get(intervals, key), metric->digits);
         }
         printf("\n");
     }
@@ -111,30 +132,32 @@ static void print_beyond(const json_t *root)
 
 /* One line a group, the first and the last with a word for what they are. */
 static void print_groups(const char *title, const char *first, const char *last,
-                         const json_t *groups, const column *columns)
+                         const json_t *groups, const table *t)
 {
     size_t g;
     const json_t *group;
 
     printf("\n%-14s", title);
-    print_titles(columns);
+    print_titles(t);
     json_array_foreach(groups, g, group)
     {
         const char *word = g == 0 ? first : g + 1 == json_array_size(groups) ? last : "";
         printf("%zu %-12s", g, word);
-        print_row(group, columns);
+        print_row(group, t);
     }
 }
 
 static void print_item_groups(const json_t *groups)
 {
-    static const column columns[] = {
-        {"items", "items", 8, 0, 1},         {"from", "degree_from", 7, 0, 1},
-        {"to", "degree_to", 7, 0, 1},        {"train %", "train_share", 8, 1, 100},
-        {"held %", "held_share", 8, 1, 100}, {"listed %", "recommended_share", 9, 1, 100},
-        {"Recall", "recall", 8, 4, 1},       {"Precision", "precision", 9, 4, 1},
-        {"NDCG", "ndcg", 8, 4, 1},           {0}};
-    print_groups("item group", "least known", "most known", groups, columns);
+    static const column columns[] = {{"items", "items", 8, 0, 1},
+                                     {"from", "degree_from", 7, 0, 1},
+                                     {"to", "degree_to", 7, 0, 1},
+                                     {"train %", "train_share", 8, 1, 100},
+                                     {"held %", "held_share", 8, 1, 100},
+                                     {"listed %", "recommended_share", 9, 1, 100},
+                                     {0}};
+    const table t = {columns, CW_METRIC_COMPARED, 8, true};
+    print_groups("item group", "least known", "most known", groups, &t);
 }
 
 static void print_user_groups(const json_t *groups)
@@ -143,12 +166,9 @@ static void print_user_groups(const json_t *groups)
                                      {"from", "degree_from", 7, 0, 1},
                                      {"to", "degree_to", 7, 0, 1},
                                      {"evaluated", "evaluated", 9, 0, 1},
-                                     {"Recall", "recall", 8, 4, 1},
-                                     {"Precision", "precision", 9, 4, 1},
-                                     {"NDCG", "ndcg", 8, 4, 1},
-                                     {"ARP", "arp", 9, 1, 1},
                                      {0}};
-    print_groups("user group", "least active", "most active", groups, columns);
+    const table t = {columns, CW_METRIC_COMPARED, 8, false};
+    print_groups("user group", "least active", "most active", groups, &t);
 }
 
 /* ---- on demand -------------------------------------------------------------------- */
@@ -176,17 +196,14 @@ static void print_truth(const json_t *truth)
 
 static void print_sweep(const json_t *sweep)
 {
-    static const column columns[] = {{"popularity", "popularity", 13, 6, 1},
-                                     {"Recall", "recall", 10, 4, 1},
-                                     {"NDCG", "ndcg", 10, 4, 1},
-                                     {"ARP", "arp", 10, 1, 1},
-                                     {0}};
+    static const column columns[] = {{"popularity", "popularity", 13, 6, 1}, {0}};
+    const table t = {columns, CW_METRIC_MAIN, 10, false};
     size_t g;
     const json_t *point;
 
     printf("\n");
-    print_titles(columns);
-    json_array_foreach(sweep, g, point) print_row(point, columns);
+    print_titles(&t);
+    json_array_foreach(sweep, g, point) print_row(point, &t);
 }
 
 static cw_status print_evaluation(const cli_call *call, const char *json)

@@ -6,15 +6,31 @@
 
 /* What to recommend for; exactly one is asked for. */
 typedef struct wish {
-    const char *user, *users, *history, *similar;
+    const char *user, *users, *history, *similar_items, *similar_users;
     bool all;
+    bool skips_unknown;
 } wish;
 
 /* Where lists go. */
 typedef struct printer {
+    const cw_model *model;
     const char *key, *item; /* names of the first columns */
-    bool has_header;
+    bool keys_are_items, lists_users;
+    bool is_json, has_header;
 } printer;
+
+/* A list of the library with the raw id of whom it is for. */
+typedef struct list {
+    const char *key;
+    const int32_t *items;
+    const float *scores;
+    int32_t count;
+} list;
+
+static const char *id_of(const cw_model *model, bool is_item, int32_t number)
+{
+    return is_item ? cw_model_item_id(model, number) : cw_model_user_id(model, number);
+}
 
 /* ---- lists for machines and people -------------------------------------------- */
 
@@ -48,18 +64,16 @@ static void print_header(printer *p)
     p->has_header = true;
 }
 
-static bool print_rows(void *user, const cw_recommendation *list)
+static void print_rows(printer *p, const list *l)
 {
     char score[32];
-    cli_clear_line();
-    print_header(user);
-    for (size_t r = 0; r < list->count; r++) {
-        print_id(list->user);
+    print_header(p);
+    for (int32_t r = 0; r < l->count; r++) {
+        print_id(l->key);
         putchar('\t');
-        print_id(list->items[r]);
-        printf("\t%s\n", print_score(list->scores[r], score));
+        print_id(id_of(p->model, !p->lists_users, l->items[r]));
+        printf("\t%s\n", print_score(l->scores[r], score));
     }
-    return !ferror(stdout);
 }
 
 /* An id as JSON.  One that is not UTF-8 has its bytes above 127 written as \xNN. */
@@ -81,57 +95,180 @@ static json_t *id_json(const char *id)
     return string;
 }
 
-static bool print_json(void *user, const cw_recommendation *list)
+static void print_json(const printer *p, const list *l)
 {
-    const printer *p = user;
+    const char *member = p->lists_users ? "user" : "item";
     char score[32];
     json_t *items = json_array();
-    for (size_t r = 0; r < list->count; r++)
-        json_array_append_new(items, json_pack("{s:o, s:f}", "item", id_json(list->items[r]),
-                                               "score", atof(print_score(list->scores[r], score))));
-    json_t *root = json_pack("{s:o, s:o}", p->key, id_json(list->user), "items", items);
-    cli_clear_line();
-    bool good = json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+    for (int32_t r = 0; r < l->count; r++)
+        json_array_append_new(items,
+                              json_pack("{s:o, s:f}", member,
+                                        id_json(id_of(p->model, !p->lists_users, l->items[r])),
+                                        "score", atof(print_score(l->scores[r], score))));
+    json_t *root =
+        json_pack("{s:o, s:o}", p->key, id_json(l->key), p->lists_users ? "users" : "items", items);
+    (void)json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putchar('\n');
     json_decref(root);
-    return good && !ferror(stdout);
+}
+
+/* ---- asking --------------------------------------------------------------------- */
+
+/* All that is needed to fulfil a wish. */
+typedef struct errand {
+    cli_call *call;
+    const wish *w;
+    cw_model *model;
+    cw_recommender *recommender;
+    cw_rules *rules;
+    int32_t *who; /* [n_who] whom or what lists are for, or the history */
+    size_t n_who;
+    printer p;
+} errand;
+
+static cw_status ask(const errand *e, const int32_t *who, size_t n, const cw_lists *lists)
+{
+    cw_context *ctx = e->call->ctx;
+    if (e->w->similar_items) return cw_similar_items(ctx, e->recommender, who, n, e->rules, lists);
+    if (e->w->similar_users) return cw_similar_users(ctx, e->recommender, who, n, lists);
+    if (e->w->history)
+        return cw_recommend_history(ctx, e->recommender, who, e->n_who, e->rules, lists);
+    return cw_recommend(ctx, e->recommender, who, n, e->rules, lists);
+}
+
+static void print_lists(errand *e, const int32_t *who, size_t n, const cw_lists *lists)
+{
+    printer *p = &e->p;
+    cli_clear_line();
+    for (size_t r = 0; r < n && !ferror(stdout); r++) {
+        size_t first = r * (size_t)lists->k;
+        list l = {e->w->history ? "" : id_of(p->model, p->keys_are_items, who[r]),
+                  lists->items + first, lists->scores + first, lists->counts[r]};
+        if (p->is_json)
+            print_json(p, &l);
+        else
+            print_rows(p, &l);
+    }
+}
+
+/* Ask for as many lists at a time as there is room for. */
+static cw_status ask_for_all(errand *e, size_t capacity, const cw_lists *lists)
+{
+    size_t n = e->w->history ? 1 : e->n_who; /* a history is one list */
+    cw_status status = CW_OK;
+    for (size_t first = 0; first < n && status == CW_OK && !ferror(stdout); first += capacity) {
+        const int32_t *who = e->who + first;
+        size_t some = n - first < capacity ? n - first : capacity;
+        cli_show_part(e->call, (int64_t)first, (int64_t)n);
+        status = ask(e, who, some, lists);
+        if (status == CW_OK) print_lists(e, who, some, lists);
+    }
+    if (status == CW_OK && !e->p.is_json) print_header(&e->p);
+    return status; /* main says that standard output cannot be written to, and why */
+}
+
+/* Memory does not grow with the number of users. */
+static cw_status make_lists(errand *e)
+{
+    enum { LISTS = 4096, PLACES = 1 << 22 };
+    cw_status status = CW_NO_MEMORY;
+    int32_t most = e->w->similar_users ? cw_model_users(e->model) : cw_model_items(e->model);
+    long k = strtol(cw_options_get(e->call->options[0], "k"), NULL, 10);
+    if (k > most) k = most;
+    size_t capacity = PLACES / (size_t)k < LISTS ? PLACES / (size_t)k : LISTS;
+    if (capacity > e->n_who) capacity = e->n_who;
+    if (capacity < 1) capacity = 1;
+    cw_lists lists = {.k = (int32_t)k,
+                      .items = calloc(capacity * (size_t)k, sizeof *lists.items),
+                      .scores = calloc(capacity * (size_t)k, sizeof *lists.scores),
+                      .counts = calloc(capacity, sizeof *lists.counts)};
+    if (lists.items && lists.scores && lists.counts) status = ask_for_all(e, capacity, &lists);
+    free(lists.items);
+    free(lists.scores);
+    free(lists.counts);
+    return status;
+}
+
+/* ---- ids ------------------------------------------------------------------------ */
+
+/* Says that an id is not in the model; the exit code. */
+static int refuse(bool is_item, const char *id)
+{
+    enum { SHOWN = 40 };
+    char line[CLI_LINE_BYTES];
+    fprintf(stderr, "crosswise: there is no %s '%.*s%s' in the model\n", is_item ? "item" : "user",
+            SHOWN, cli_one_line(id, line), strlen(id) > SHOWN ? "..." : "");
+    return CLI_USAGE;
+}
+
+/* Find the ids that were given.  Returns -1 to go on, or an exit code after an error was printed.
+ */
+static int find_ids(errand *e, const cli_lines *lines)
+{
+    bool is_item = e->w->history || e->w->similar_items;
+    for (size_t k = 0; k < lines->count; k++) {
+        const char *id = lines->line[k];
+        int32_t found =
+            is_item ? cw_model_find_item(e->model, id) : cw_model_find_user(e->model, id);
+        if (found < 0 && !e->w->skips_unknown) return refuse(is_item, id);
+        if (found >= 0) e->who[e->n_who++] = found;
+    }
+    cli_clear_line();
+    if (e->n_who < lines->count)
+        fprintf(stderr,
+                "crosswise: warning: %zu of %zu %ss are not in the model and were left out\n",
+                lines->count - e->n_who, lines->count, is_item ? "item" : "user");
+    if (!e->w->history || e->n_who > 0) return -1;
+    fputs("crosswise: the history has no item that the model knows\n", stderr);
+    return CLI_USAGE;
+}
+
+static int number_ids(errand *e, const cli_lines *lines)
+{
+    size_t n = e->w->all ? (size_t)cw_model_users(e->model) : lines->count;
+    e->who = calloc(n + 1, sizeof *e->who);
+    if (!e->who) return cli_lack_memory();
+    if (!e->w->all) return find_ids(e, lines);
+    for (; e->n_who < n; e->n_who++) e->who[e->n_who] = (int32_t)e->n_who;
+    return -1;
+}
+
+/* The ids that --user, --users and the like give. */
+static int read_ids(const cli_call *call, const wish *w, cli_lines *lines)
+{
+    const char *path = w->users ? w->users : w->history;
+    const char *flag = w->user ? "user" : w->similar_items ? "similar-items" : "similar-users";
+    if (path) return cli_read_lines(path, lines);
+    if (w->all) return -1;
+    lines->line = calloc(call->n_given, sizeof *lines->line);
+    if (!lines->line) return cli_lack_memory();
+    lines->count = cli_values(call, flag, lines->line);
+    return -1;
 }
 
 /* ---- the command --------------------------------------------------------------- */
 
-static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines)
+static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines, int *code)
 {
-    cw_model *model = NULL;
-    cw_recommendation_fn give = call->json ? print_json : print_rows;
-    printer p = {.key = w->similar ? "item" : "user", .item = w->similar ? "similar" : "item"};
-    const cw_options *options = call->options[0];
-
-    cw_status status = cw_model_load(call->ctx, call->inputs[0], &model);
-    if (status != CW_OK) return status;
-    if (w->similar)
-        status = cw_similar_items(call->ctx, model, w->similar, options, give, &p);
-    else if (w->history)
-        status =
-            cw_recommend_history(call->ctx, model, lines->line, lines->count, options, give, &p);
-    else
-        status = cw_recommend(call->ctx, model, w->all ? NULL : lines->line, lines->count, options,
-                              give, &p);
-    cw_model_free(model);
-    if (status == CW_OK && !call->json) print_header(&p);
-    /* main says that standard output cannot be written to, and why */
-    return status == CW_CANCELLED && ferror(stdout) ? CW_OK : status;
-}
-
-/* The ids that --user, --users or --history give. */
-static int read_ids(const cli_call *call, const wish *w, cli_lines *lines)
-{
-    const char *path = w->users ? w->users : w->history;
-    if (path) return cli_read_lines(path, lines);
-    if (!w->user) return -1;
-    lines->line = calloc(call->n_given, sizeof *lines->line);
-    if (!lines->line) return CLI_FAILED;
-    lines->count = cli_values(call, "user", lines->line);
-    return -1;
+    errand e = {.call = call, .w = w};
+    cw_status status = cw_model_load(call->ctx, call->inputs[0], &e.model);
+    e.p = (printer){.model = e.model,
+                    .key = w->similar_items ? "item" : "user",
+                    .item = w->similar_items || w->similar_users ? "similar" : "item",
+                    .keys_are_items = w->similar_items != NULL,
+                    .lists_users = w->similar_users != NULL,
+                    .is_json = call->json};
+    if (status == CW_OK) *code = number_ids(&e, lines);
+    if (status == CW_OK && *code < 0) {
+        status = cw_rules_create(call->ctx, e.model, call->options[0], &e.rules);
+        if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
+        if (status == CW_OK) status = make_lists(&e);
+    }
+    cw_recommender_close(e.recommender);
+    cw_rules_free(e.rules);
+    cw_model_free(e.model);
+    free(e.who);
+    return status;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
@@ -143,21 +280,26 @@ static int run(const cli_command *command, int argc, char **argv)
         {"all", NULL, NULL, &w.all, "all users of the model"},
         {"history", "FILE", &w.history, NULL,
          "somebody new: the items liked, one id a line; - is standard input"},
-        {"similar-items", "ID", &w.similar, NULL, "the items most alike to this one"},
+        {"similar-items", "ID", &w.similar_items, NULL,
+         "the items most alike to this one; may be given several times"},
+        {"similar-users", "ID", &w.similar_users, NULL,
+         "the users most alike to this one; may be given several times"},
+        {"skip-unknown", NULL, NULL, &w.skips_unknown,
+         "leave out ids that the model does not know, with a warning, in place of failing"},
         {0}};
     cli_call call;
     cli_lines lines = {0};
 
     int code = cli_begin(&call, command, argc, argv, flags);
-    int wishes =
-        (w.user != NULL) + (w.users != NULL) + w.all + (w.history != NULL) + (w.similar != NULL);
+    int wishes = (w.user != NULL) + (w.users != NULL) + w.all + (w.history != NULL) +
+                 (w.similar_items != NULL) + (w.similar_users != NULL);
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
     if (code < 0 && wishes != 1)
-        code =
-            cli_misuse(command, "give one of --user, --users, --all, --history, --similar-items");
+        code = cli_misuse(command, "give one of --user, --users, --all, --history, "
+                                   "--similar-items, --similar-users");
     if (code < 0) code = read_ids(&call, &w, &lines);
-    cw_status status = code < 0 ? serve(&call, &w, &lines) : CW_OK;
+    cw_status status = code < 0 ? serve(&call, &w, &lines, &code) : CW_OK;
     cli_free_lines(&lines);
     return cli_end(&call, code, status);
 }
@@ -175,7 +317,8 @@ const cli_command cmd_recommend = {
         "  crosswise recommend ml.safetensors --user 17 --user 42 --k 20\n"
         "  crosswise recommend ml.safetensors --all --json > lists.jsonl\n"
         "  crosswise recommend ml.safetensors --history liked.txt\n"
-        "  crosswise recommend ml.safetensors --similar-items 318",
+        "  crosswise recommend ml.safetensors --similar-items 318\n"
+        "  crosswise recommend ml.safetensors --similar-users 17",
     .stages = {"recommend"},
     .run = run,
 };

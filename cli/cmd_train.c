@@ -46,14 +46,14 @@ static double seconds_left(const job *j, const json_t *event)
 static void write_note(job *j, const json_t *event)
 {
     char *note = j->call->note;
-    size_t room = sizeof j->call->note;
+    size_t bytes = sizeof j->call->note;
     double left = seconds_left(j, event);
-    int used = snprintf(note, room, "  loss %.4f", number(event, "loss"));
+    int used = snprintf(note, bytes, "  loss %.4f", number(event, "loss"));
     if (number(event, "best_epoch") > 0)
-        used += snprintf(note + used, room - (size_t)used, "  best %s %.4f (epoch %.0f)",
+        used += snprintf(note + used, bytes - (size_t)used, "  best %s %.4f (epoch %.0f)",
                          metric_of(j), number(event, "best"), number(event, "best_epoch"));
     if (left > 0)
-        snprintf(note + used, room - (size_t)used, "  %d:%02d or more left", (int)left / 60,
+        snprintf(note + used, bytes - (size_t)used, "  %d:%02d or more left", (int)left / 60,
                  (int)left % 60);
 }
 
@@ -96,13 +96,7 @@ static void on_event(void *user, const char *text)
 
 static void print_result(const job *j, const char *run)
 {
-    static const char *const row[][2] = {{"Recall", "recall"},
-                                         {"NDCG", "ndcg"},
-                                         {"Precision", "precision"},
-                                         {"Hit rate", "hit_rate"},
-                                         {"MRR", "mrr"},
-                                         {"MAP", "map"},
-                                         {"ARP", "arp"}};
+    const cw_metric_info *metric;
     json_t *root = cli_parse(run);
     const char *at = strchr(cw_options_get(j->call->options[0], "metric"), '@');
     const json_t *valid = json_object_get(root, "valid"), *test = json_object_get(root, "test");
@@ -113,18 +107,17 @@ static void print_result(const job *j, const char *run)
            json_string_value(json_object_get(root, "backbone")), number(root, "best_epoch"),
            number(root, "train_s"));
     printf("%-14s %10s %10s\n", "", "valid", "test");
-    for (size_t r = 0; r < sizeof row / sizeof row[0]; r++) {
+    for (size_t m = 0; (metric = cli_metric(m)) != NULL; m++) {
         char label[32];
-        int digits = strcmp(row[r][1], "arp") == 0 ? 1 : 4;
-        snprintf(key, sizeof key, "%s%s", row[r][1], at ? at : "");
-        snprintf(label, sizeof label, "%s%s", row[r][0], at ? at : "");
+        snprintf(key, sizeof key, "%s%s", metric->name, at ? at : "");
+        snprintf(label, sizeof label, "%s%s", metric->title, at ? at : "");
         printf("%-14s", label);
         if (json_is_object(valid))
-            printf(" %10.*f", digits, number(valid, key));
+            printf(" %10.*f", metric->digits, number(valid, key));
         else
             printf(" %10s", "-");
         if (json_is_object(test))
-            printf(" %10.*f\n", digits, number(test, key));
+            printf(" %10.*f\n", metric->digits, number(test, key));
         else
             printf(" %10s\n", "-");
     }

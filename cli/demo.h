@@ -41,8 +41,8 @@ typedef struct demo {
     double top_share; /* of the train rows, with the most popular tenth of the items */
     double random_relevance, best_relevance; /* of lists drawn at random, and of perfect ones */
     int32_t user;                            /* the one user, */
-    char user_id[32];                        /* his raw id, */
-    int32_t seen, unseen;                    /* his train rows, and the other items */
+    char user_id[32];                        /* the raw id, */
+    int32_t seen, unseen;                    /* their train rows, and the other items */
     demo_item list[DEMO_N_METHODS][DEMO_LIST];
     size_t list_length;
 } demo;

@@ -13,8 +13,8 @@ enum { MAX_LINES = 10000000, MAX_LINE = 1000000, MAX_BYTES = 1 << 30, CHUNK = 1 
 /* A list while it is read. */
 typedef struct list {
     const char *name;
-    char *text; /* [room], ends with a zero */
-    size_t length, room;
+    char *text; /* [capacity], ends with a zero */
+    size_t length, capacity;
     size_t line, line_bytes; /* number of the last line, and what there is of it */
 } list;
 
@@ -39,15 +39,15 @@ static const char *check(list *l, const char *bytes, size_t n)
     return l->length + n > MAX_BYTES ? "a list may have 1 GiB and no more" : NULL;
 }
 
-/* Room for another chunk and the zero at the end. */
-static bool make_room(list *l)
+/* Space for another chunk and the zero at the end. */
+static bool grow(list *l)
 {
-    if (l->room - l->length > CHUNK) return true;
-    size_t room = l->room ? 2 * l->room : 2 * CHUNK;
-    char *more = realloc(l->text, room);
+    if (l->capacity - l->length > CHUNK) return true;
+    size_t capacity = l->capacity ? 2 * l->capacity : 2 * CHUNK;
+    char *more = realloc(l->text, capacity);
     if (!more) return false;
     l->text = more;
-    l->room = room;
+    l->capacity = capacity;
     return true;
 }
 
@@ -56,7 +56,7 @@ static int read_all(list *l, int file)
 {
     ssize_t got;
     do {
-        if (!make_room(l)) return refuse(l->name, "out of memory");
+        if (!grow(l)) return refuse(l->name, "out of memory");
         if (!cli_await_input(file)) {
             fprintf(stderr, "crosswise: stopped while reading %s\n", l->name);
             return CLI_SIGNAL + cli_signal();

@@ -85,7 +85,7 @@ static bool on_progress(void *user, const char *stage, int64_t done, int64_t tot
 {
     const cli_call *call = user;
     if (!call->quiet && isatty(STDERR_FILENO) && seconds_since(&last_drawn) > 0.1) {
-        draw(call, stage, done, total);
+        draw(call, stage, call->before + done, call->whole > 0 ? call->whole : total);
         clock_gettime(CLOCK_MONOTONIC, &last_drawn);
     }
     return !caught;
@@ -99,6 +99,12 @@ static void on_log(void *user, cw_log_level level, const char *text)
     cli_clear_line();
     fprintf(stderr, "crosswise: %s%s\n", level == CW_LOG_WARNING ? "warning: " : "",
             cli_one_line(text, line));
+}
+
+void cli_show_part(cli_call *call, int64_t before, int64_t whole)
+{
+    call->before = before;
+    call->whole = whole;
 }
 
 void cli_watch(cli_call *call)

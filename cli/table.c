@@ -146,3 +146,15 @@ cw_status cli_show_dataset(const cli_call *call, const char *title, const cw_dat
     cw_text_free(json);
     return status;
 }
+
+const cw_metric_info *cli_metric(size_t index)
+{
+    for (int turn = 0; turn < 3; turn++) {
+        const cw_metric_info *metric;
+        for (size_t m = 0; (metric = cw_metric_at(m)) != NULL; m++) {
+            int its = metric->is_low_good ? 2 : metric->place == CW_METRIC_MAIN ? 0 : 1;
+            if (its == turn && index-- == 0) return metric;
+        }
+    }
+    return NULL;
+}

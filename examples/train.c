@@ -2,13 +2,23 @@
 #include <crosswise/crosswise.h>
 #include <stdio.h>
 
-static bool print_list(void *user, const cw_recommendation *list)
+/* The five best items for the first user. */
+static cw_status recommend(cw_context *ctx, cw_model *model)
 {
-    (void)user;
-    printf("for user %s:", list->user);
-    for (size_t k = 0; k < list->count; k++) printf(" %s", list->items[k]);
-    printf("\n");
-    return true;
+    const int32_t user = 0;
+    int32_t items[5], count;
+    const cw_lists lists = {.k = 5, .items = items, .counts = &count};
+    cw_recommender *recommender = NULL;
+
+    cw_status status = cw_recommender_open(ctx, model, &recommender);
+    if (status == CW_OK) status = cw_recommend(ctx, recommender, &user, 1, NULL, &lists);
+    if (status == CW_OK) {
+        printf("for user %s:", cw_model_user_id(model, user));
+        for (int32_t k = 0; k < count; k++) printf(" %s", cw_model_item_id(model, items[k]));
+        printf("\n");
+    }
+    cw_recommender_close(recommender);
+    return status;
 }
 
 static cw_status run(cw_context *ctx, const char *path)
@@ -30,10 +40,7 @@ static cw_status run(cw_context *ctx, const char *path)
     if (status == CW_OK) status = cw_model_save(ctx, model, path);
     if (status == CW_OK) status = cw_evaluate(ctx, dataset, model, NULL, &report);
     if (status == CW_OK) printf("%.200s ...\n", report);
-    if (status == CW_OK) {
-        const char *first = cw_dataset_user_id(dataset, 0);
-        status = cw_recommend(ctx, model, &first, 1, NULL, print_list, NULL);
-    }
+    if (status == CW_OK) status = recommend(ctx, model);
     cw_text_free(report);
     cw_model_free(model);
     cw_dataset_free(dataset);

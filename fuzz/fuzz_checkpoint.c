@@ -14,14 +14,14 @@ static bytes base[N_KINDS];
 /* A checkpoint of either kind, after the last epoch. */
 static void prepare(void)
 {
-    static const char *const adam[N_KINDS] = {"dense", "deferred"};
+    static const char *const names[N_KINDS] = {"adam", "adam-deferred"};
     cw_context *ctx = open_context();
     cw_model *model;
     data_set = make_dataset(ctx);
     for (int k = 0; k < N_KINDS; k++) {
         place file = fresh("checkpoint");
         options[k] = training_options(ctx);
-        must_work(ctx, cw_options_set(ctx, options[k], "adam", adam[k]));
+        must_work(ctx, cw_options_set(ctx, options[k], "optimizer", names[k]));
         must_work(ctx, cw_options_set(ctx, options[k], "checkpoint", file.path));
         must_work(ctx, cw_options_set(ctx, options[k], "checkpoint-end", "on"));
         must_work(ctx, cw_train(ctx, data_set, options[k], &model, NULL));

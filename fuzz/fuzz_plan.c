@@ -11,7 +11,7 @@ static void check(cw_context *ctx, const cwi_plan *plan)
 {
     for (size_t r = 0; r < plan->n_rows; r++) {
         cw_options *options;
-        const cwi_row *row = &plan->rows[r];
+        const cwi_plan_row *row = &plan->rows[r];
         if (row->set >= plan->n_sets || cwi_row_runs(row) < 1) abort();
         if (cwi_row_options(ctx, row, json_array_get(row->candidates, 0), 0, 0, &options) != CW_OK)
             abort();

@@ -8,7 +8,7 @@
 #include "../tests/unit/results_sample.h"
 #include "core/text.h"
 #include "fuzzing.h"
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/page.h"
 #include "report/plain.h"
 #include "report/svg.h"
@@ -205,8 +205,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *page = NULL, *read = json_loadb((const char *)text.at, text.size, 0, NULL);
     cw_status status = CW_OK;
 
-    if (read && !is_page) status = cwi_findings_check(ctx, read, "input");
-    if (read && !is_page && status == CW_OK) status = cwi_findings_page(ctx, read, &page);
+    if (read && !is_page) status = cwi_draft_check(ctx, read, "input");
+    if (read && !is_page && status == CW_OK) status = cwi_draft_page(ctx, read, &page);
     if (read && status == CW_OK) status = report(ctx, is_page ? read : page);
     check_status(ctx, status);
     json_decref(page);

@@ -35,7 +35,7 @@ static bool find_tables(const char *stage, const cw_option_info *out[CWI_TRAIN_T
     if (s == N_STAGES) return false;
     out[0] = stages[s].options;
     out[1] = NULL;
-    if (!out[0]) cwi_train_tables(NULL, NULL, out);
+    if (!out[0]) cwi_train_tables(NULL, NULL, NULL, out);
     return true;
 }
 

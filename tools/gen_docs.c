@@ -3,6 +3,7 @@
  *   gen-docs options          docs/options.md
  *   gen-docs man TEMPLATE     the manual page: TEMPLATE with each line "@OPTIONS stage@"
  *                             replaced by the options of that stage, and @VERSION@ filled in
+ *   gen-docs metrics          the names of all metrics, which docs/metrics.md must have
  */
 #include <crosswise/crosswise.h>
 #include <ctype.h>
@@ -118,7 +119,8 @@ static void print_markdown(void)
         if (strcmp(cw_stage_name(s), "train") == 0)
             printf(
                 "\nEvery training takes the options of the first table. The others belong to the\n"
-                "methods and backbones named above them; any other training refuses them.\n");
+                "methods, backbones and optimizers named above them; any other training refuses "
+                "them.\n");
         print_groups(cw_stage_name(s), print_markdown_title, print_markdown_row);
     }
 }
@@ -186,6 +188,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "options") == 0) {
         print_markdown();
+    } else if (argc == 2 && strcmp(argv[1], "metrics") == 0) {
+        for (size_t m = 0; cw_metric_at(m); m++) printf("%s\n", cw_metric_at(m)->name);
     } else if (argc == 3 && strcmp(argv[1], "man") == 0) {
         FILE *template = fopen(argv[2], "r");
         if (!template) {
@@ -195,7 +199,7 @@ int main(int argc, char **argv)
         good = print_man(template);
         fclose(template);
     } else {
-        fprintf(stderr, "usage: gen-docs options | gen-docs man TEMPLATE\n");
+        fprintf(stderr, "usage: gen-docs options | gen-docs man TEMPLATE | gen-docs metrics\n");
         return 2;
     }
     return good && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

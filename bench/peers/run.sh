@@ -36,16 +36,16 @@ train() { # FIELD OPTION...
 for round in $(seq "$rounds"); do
     echo "round $round of $rounds"
     keep "torch cpr epoch" "$(peer cpr)"
-    for adam in dense deferred; do
-        keep "cpr epoch, $adam" "$(train train_s --method cpr --beta 3 --adam $adam --eval-every 0)"
+    for optimizer in adam adam-deferred; do
+        keep "cpr epoch, $optimizer" "$(train train_s --method cpr --beta 3 --optimizer $optimizer --eval-every 0)"
     done
     keep "implicit bpr epoch" "$(peer bpr)"
-    for adam in dense deferred; do
-        keep "bpr epoch, $adam" "$(train train_s --method bpr --adam $adam --eval-every 0)"
+    for optimizer in adam adam-deferred; do
+        keep "bpr epoch, $optimizer" "$(train train_s --method bpr --optimizer $optimizer --eval-every 0)"
     done
     keep "torch evaluation" "$(peer evaluate)"
     keep "implicit evaluation" "$(peer recommend)"
-    keep "evaluation" "$(train eval_s --method bpr --adam deferred --eval-every 1)"
+    keep "evaluation" "$(train eval_s --method bpr --optimizer adam-deferred --eval-every 1)"
 done
 echo "best of all, crosswise first; ratio is how many times faster it is"
 compare "cpr epoch, dense" "torch cpr epoch"

@@ -14,7 +14,7 @@ make_data
 ${CC:-cc} -O3 -march=native -mprefer-vector-width=512 -ffast-math "$source" -o build/bench/yardstick -lm
 
 crosswise_epoch() { # THREADS
-    crosswise_seconds train_s --method cpr --beta 3 --ratio 3 --lr 1e-4 --reg 1e-3 --adam deferred \
+    crosswise_seconds train_s --method cpr --beta 3 --ratio 3 --lr 1e-4 --reg 1e-3 --optimizer adam-deferred \
         --epochs "$epochs" --eval-every 0 --threads "$1"
 }
 

@@ -11,8 +11,8 @@
  *  - Who creates frees; every free function accepts NULL.
  *  - The library never prints, exits or changes global state; cw_use_isa is the one
  *    setting that all contexts share.
- *  - One context per thread.  Interactions and datasets do not change once made
- *    and may be read by many threads.
+ *  - One context per thread.  Interactions, datasets, models and recommenders do not
+ *    change once made and may be read by many threads.
  */
 #ifndef CROSSWISE_H
 #define CROSSWISE_H
@@ -139,8 +139,9 @@ typedef struct cw_option_info {
     bool maximum_is_open;
     const char *choices; /* CHOICE: "a|b|c"; otherwise NULL */
     const char *help;    /* one sentence */
-    /* Its name in earlier versions, which is refused with the note; both NULL: the same. */
-    const char *former, *former_note;
+    /* Its name in earlier versions, which is refused with the note, and the names of its first
+     * choices then; NULL: the same. */
+    const char *former, *former_note, *former_choices;
 } cw_option_info;
 
 /* Stages that have options: "import", "prepare", "skew", "simulate", "train", "evaluate",
@@ -148,7 +149,7 @@ typedef struct cw_option_info {
 CW_API const char *cw_stage_name(size_t index);
 
 /* Row index of the option table of a stage; NULL past the end or for an unknown stage.  That of
- * "train" has the options of every method and backbone: cw_train_option_owner. */
+ * "train" has the options of every method, backbone and optimizer: cw_train_option_owner. */
 CW_API const cw_option_info *cw_stage_option(const char *stage, size_t index);
 
 CW_API CW_MUST_CHECK cw_status cw_options_create(cw_context *ctx, const char *stage,
@@ -293,13 +294,16 @@ CW_API const char *cw_method_help(const char *method);
 /* The backbones, the same way. */
 CW_API const char *cw_backbone_name(size_t index);
 CW_API const char *cw_backbone_help(const char *backbone);
+/* The optimizers, the same way. */
+CW_API const char *cw_optimizer_name(size_t index);
+CW_API const char *cw_optimizer_help(const char *optimizer);
 /* The backbones that a method works on, the same way; the first is its default. */
 CW_API const char *cw_method_backbone(const char *method, size_t index);
-/* The methods and backbones that an option of stage "train" belongs to, the same way.  One without
- * an owner is common: every training takes it. */
+/* The methods, backbones and optimizers that an option of stage "train" belongs to, the same way.
+ * One without an owner is common: every training takes it. */
 CW_API const char *cw_train_option_owner(const char *option, size_t index);
-/* Does a method on a backbone take a train option: is it common, or of one of the two?  cw_train
- * refuses any other that was set. */
+/* Does a method on a backbone take a train option: is it common, of one of the two, or of an
+ * optimizer?  cw_train refuses any other that was set, and those of an optimizer with another. */
 CW_API bool cw_method_takes(const char *method, const char *backbone, const char *option);
 /* The tuned default of a train option for a method on a backbone, "" when the table's holds. */
 CW_API const char *cw_method_default(const char *method, const char *backbone, const char *option);
@@ -326,6 +330,12 @@ CW_API void cw_model_free(cw_model *model);
 
 CW_API int32_t cw_model_users(const cw_model *model);
 CW_API int32_t cw_model_items(const cw_model *model);
+/* Raw id of a user or item, possibly with bytes that are not printable; NULL when out of range. */
+CW_API const char *cw_model_user_id(const cw_model *model, int32_t user);
+CW_API const char *cw_model_item_id(const cw_model *model, int32_t item);
+/* The number of a raw id; -1 when the model does not know it. */
+CW_API int32_t cw_model_find_user(const cw_model *model, const char *id);
+CW_API int32_t cw_model_find_item(const cw_model *model, const char *id);
 
 /* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
@@ -347,40 +357,104 @@ CW_API CW_MUST_CHECK cw_status cw_evaluate(cw_context *ctx, const cw_dataset *da
                                            const cw_model *model, const cw_options *options,
                                            char **json);
 
+/* Where a metric is shown to people; what is shown in one place is also shown in those above. */
+typedef enum cw_metric_place {
+    CW_METRIC_LISTED = 0,   /* where all metrics are listed */
+    CW_METRIC_COMPARED = 1, /* by groups of items and users, and where runs are compared */
+    CW_METRIC_MAIN = 2      /* tables of experiments, pages */
+} cw_metric_place;
+
+/* One row of the table of metrics of a list.  All pointers are static. */
+typedef struct cw_metric_info {
+    const char *name;  /* "hit_rate"; in results "hit_rate@20" */
+    const char *title; /* "Hit rate" */
+    int digits;        /* after the point, for people */
+    bool is_low_good;  /* less is better: nothing to stop training by, which keeps the largest */
+    cw_metric_place place;
+    const char *help; /* what it is for one user */
+} cw_metric_info;
+
+/* Row index of that table, 0, 1, ...; NULL past the last. */
+CW_API const cw_metric_info *cw_metric_at(size_t index);
+
 /* ---- recommendation ---------------------------------------------------------- */
 
-/* A list for one user, best first.  Everything is borrowed for the time of the call. */
-typedef struct cw_recommendation {
-    const char *user; /* raw id; of an item for similar items; "" for a history */
-    size_t count;
-    const char *const *items; /* [count] raw ids */
-    const float *scores;      /* [count] */
-} cw_recommendation;
-
-/* Receives one list; return false to stop with CW_CANCELLED. */
-typedef bool (*cw_recommendation_fn)(void *user, const cw_recommendation *list);
+/*
+ * A model made ready to be asked: everything that does not depend on the question is computed when
+ * it is opened.  It does not change afterwards: any number of threads may ask it at once, each with
+ * a context of its own, and calls do not wait for each other (but see docs/models.md on backbone
+ * neumf).  Beside the arrays of the caller a call needs the scores of the rows it works on, which
+ * are at most 96 rows a thread of its context, and frees them before it returns.
+ */
+typedef struct cw_recommender cw_recommender;
 
 /*
- * Lists for users by raw id, in the order given; users NULL means all users of the model.
- *   options  of stage "recommend"; NULL for the defaults
- * An unknown id is CW_BAD_ARG, unless the option skip-unknown is on: then it is left out and
- * counted in a warning.
+ * The model is shared: the recommender keeps it as long as it needs it, and cw_model_free may come
+ * at any time after this call.  Close when no call is under way; whoever replaces a recommender
+ * while others use it opens the new one first.
  */
-CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_model *model,
-                                            const char *const *users, size_t n_users,
-                                            const cw_options *options, cw_recommendation_fn give,
-                                            void *user);
+CW_API CW_MUST_CHECK cw_status cw_recommender_open(cw_context *ctx, cw_model *model,
+                                                   cw_recommender **out);
+CW_API void cw_recommender_close(cw_recommender *recommender);
+/* For the ids of what it lists; valid until the recommender is closed. */
+CW_API const cw_model *cw_recommender_model(const cw_recommender *recommender);
 
-/* A list for somebody who was not there at training, from the items he liked (raw ids). */
-CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx, const cw_model *model,
-                                                    const char *const *items, size_t n_items,
-                                                    const cw_options *options,
-                                                    cw_recommendation_fn give, void *user);
+/* What may be in a list and how it is ranked.  All zeros are the defaults, as is NULL in place of
+ * rules.  Items are numbers of the model, in any order. */
+typedef struct cw_rules {
+    bool with_seen; /* keep what the user has seen in training, or what is in the history */
+    double dial;    /* of popularity: rank by score + dial * ln(1 + train rows of the item) */
+    const int32_t *exclude; /* [n_exclude] items that nobody gets */
+    size_t n_exclude;
+    const int32_t *only; /* [n_only] the only items that anybody gets; NULL: all */
+    size_t n_only;
+} cw_rules;
 
-/* The items most alike to an item, by the cosine of their vectors. */
-CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_model *model,
-                                                const char *item, const cw_options *options,
-                                                cw_recommendation_fn give, void *user);
+/* The rules that options of stage "recommend" ask for, which may name a file of items; its "k" is
+ * for whoever makes room for the lists.  NULL for the defaults. */
+CW_API CW_MUST_CHECK cw_status cw_rules_create(cw_context *ctx, const cw_model *model,
+                                               const cw_options *options, cw_rules **out);
+/* Of rules that cw_rules_create made, and no others. */
+CW_API void cw_rules_free(cw_rules *rules);
+
+/* Arrays of the caller that a call fills with n lists, best first, equal scores by lower number.
+ * Where candidates run out a list ends: what is left of its places is -1 with score 0.  After a
+ * failure their contents are not defined. */
+typedef struct cw_lists {
+    int32_t k;       /* places of a list, at least 1 */
+    int32_t *items;  /* [n][k] items, or users where those are asked for */
+    float *scores;   /* [n][k]; NULL when they are not wanted */
+    int32_t *counts; /* [n] places filled; NULL when they are not wanted */
+} cw_lists;
+
+/* Lists for n users of the model.  Progress is told. */
+CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_recommender *recommender,
+                                            const int32_t *users, size_t n, const cw_rules *rules,
+                                            const cw_lists *lists);
+
+/* One list for somebody who was not there at training, from the n items they liked (at least one;
+ * repeats count once).  CW_UNSUPPORTED where the backbone cannot. */
+CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
+                                                    const cw_recommender *recommender,
+                                                    const int32_t *history, size_t n,
+                                                    const cw_rules *rules, const cw_lists *lists);
+
+/* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
+ * matter.  CW_UNSUPPORTED where the backbone has no vectors. */
+CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
+                                                const int32_t *items, size_t n,
+                                                const cw_rules *rules, const cw_lists *lists);
+
+/* The users most alike to each of n users, the same way. */
+CW_API CW_MUST_CHECK cw_status cw_similar_users(cw_context *ctx, const cw_recommender *recommender,
+                                                const int32_t *users, size_t n,
+                                                const cw_lists *lists);
+
+/* Scores of n pairs of a user and an item, as lists have them with the dial at 0.  Where the
+ * backbone does not rank by inner products, pairs of one user should follow each other. */
+CW_API CW_MUST_CHECK cw_status cw_score_pairs(cw_context *ctx, const cw_recommender *recommender,
+                                              const int32_t *users, const int32_t *items, size_t n,
+                                              float *scores);
 
 /* ---- experiments -------------------------------------------------------------- */
 

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One step of Adam in the TensorFlow form: theta -= rate * m / (sqrt(v) + epsilon), after
- * g = gradient + decay * theta, m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2. */
-typedef struct cwi_adam_step {
+/* The numbers of a step of an optimiser, as far as it has them.  Adam in the TensorFlow form:
+ * theta -= rate * m / (sqrt(v) + epsilon), after g = gradient + decay * theta,
+ * m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2. */
+typedef struct cwi_rates {
     float rate, beta1, beta2, epsilon, decay;
-} cwi_adam_step;
+} cwi_rates;
 
 /* A sparse matrix: row r has weight[e] in column[e] for e in start[r] .. start[r + 1] - 1. */
 typedef struct cwi_sparse {
@@ -31,9 +32,9 @@ typedef struct cwi_product {
 
 /* What is kept of an entry of a sum of two leaky ReLUs, for the way back. */
 enum {
-    CWI_MARK_A = 1,   /* the first summand is above zero */
-    CWI_MARK_B = 2,   /* the second one is */
-    CWI_MARK_DROP = 4 /* the entry is left out */
+    CWI_SIGN_A = 1,   /* the first summand is above zero */
+    CWI_SIGN_B = 2,   /* the second one is */
+    CWI_SIGN_DROP = 4 /* the entry is left out */
 };
 
 /* The deferred mode keeps m as the direction in which a row drifts, m / (sqrt(v) + epsilon), in
@@ -134,7 +135,7 @@ typedef struct cwi_ops {
 
     /* one Adam step on n parameters; gradient NULL is zero */
     void (*adam)(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                 const cwi_adam_step *step);
+                 const cwi_rates *step);
 
     /* out = keep * theta - rate * drift */
     void (*adam_peek)(const float *theta, const int16_t *drift, int64_t n, float keep, float rate,
@@ -142,7 +143,7 @@ typedef struct cwi_ops {
 
     /* one Adam step on a row after the steps that it missed; `now` is what it was between them */
     void (*adam_late)(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now);
+                      const cwi_adam_pause *pause, const cwi_rates *step, float *now);
 
     /* a row after n_gaps >= 1 gaps, one after the other, written to `to`, which may be the same;
      * drift and root of `to` may be NULL.  epsilon is that of before. */
@@ -196,13 +197,13 @@ typedef struct cwi_ops {
     void (*multiply_back)(const float *e, const float *p, int64_t n, float *t, float *r);
 
     /* a[j] = scale (phi(a[j] + bias_a[j]) + phi(b[j] + bias_b[j])) with phi(x) = x above zero and
-     * 0.2 x else, or 0 where mark[j] has CWI_MARK_DROP; the other marks are set */
+     * 0.2 x else, or 0 where sign[j] has CWI_SIGN_DROP; its other bits are set */
     void (*leaky_sum)(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
-                      float scale, uint8_t *mark);
+                      float scale, uint8_t *sign);
 
     /* from g, the slope of the sum, that of the first summand in its place and that of the second
      * in gb */
-    void (*leaky_sum_back)(float *g, const uint8_t *mark, int64_t n, float scale, float *gb);
+    void (*leaky_sum_back)(float *g, const uint8_t *sign, int64_t n, float scale, float *gb);
 
     /* out = factor x with factor = 1 / max(|x|, 1e-6), which it returns */
     float (*normalise)(const float *x, int32_t n, float *out);

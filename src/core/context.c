@@ -100,12 +100,17 @@ cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...)
     return status;
 }
 
+cw_status cwi_no_memory(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+}
+
 cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path)
 {
     enum { MAX_SHOWN = 600 }; /* of a path, so that the reason behind it still fits */
     char reason[128];
     int number = errno;
-    if (number == ENOMEM) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory"); /* not the file's */
+    if (number == ENOMEM) return cwi_no_memory(ctx); /* not the file's */
     size_t length = strlen(path), hidden = length > MAX_SHOWN ? length - MAX_SHOWN : 0;
     /* strerror is not safe beside other threads; the GNU form may ignore the buffer. */
     return cwi_fail(ctx, CW_IO, "cannot %s %s%s: %s", what, hidden > 0 ? "..." : "",

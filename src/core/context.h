@@ -3,7 +3,9 @@
 #define CWI_CORE_CONTEXT_H
 
 #include <stdarg.h>
+#if !defined(__cplusplus)
 #include <stdatomic.h>
+#endif
 
 #include "crosswise/crosswise.h"
 
@@ -15,6 +17,7 @@
 
 struct cwi_pool;
 
+#if !defined(__cplusplus) /* which has no C atomics and no need to look inside */
 struct cw_context {
     char error[1024];
     cw_log_fn log;
@@ -27,6 +30,7 @@ struct cw_context {
     struct cwi_pool *pool;       /* made when first needed */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
 };
+#endif
 
 /* Every public call starts with this: forget the last error. */
 void cwi_begin(cw_context *ctx);
@@ -34,6 +38,9 @@ void cwi_begin(cw_context *ctx);
 /* Record why a call fails and return status.  The first message since cwi_begin wins, so the
  * innermost cause survives. */
 cw_status cwi_fail(cw_context *ctx, cw_status status, const char *format, ...) CWI_PRINTF(3, 4);
+
+/* cwi_fail with CW_NO_MEMORY, for what core/mem.h has not asked for: that has told why. */
+cw_status cwi_no_memory(cw_context *ctx);
 
 /* cwi_fail with CW_IO and the text of errno: "cannot <what> <path>: <reason>". */
 cw_status cwi_fail_errno(cw_context *ctx, const char *what, const char *path);

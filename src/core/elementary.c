@@ -10,18 +10,18 @@ static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33,
 static const double quarter_high = 0x1.921fb544p0, quarter_low = 0x1.0b4611a626331p-34;
 
 /* A number and what rounding took from it. */
-typedef struct pair {
+typedef struct parts {
     double high, low;
-} pair;
+} parts;
 
-static double with_bits(uint64_t bits)
+CWI_FORMULA double with_bits(uint64_t bits)
 {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static uint64_t bits_of(double x)
+CWI_FORMULA uint64_t bits_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -29,30 +29,32 @@ static uint64_t bits_of(double x)
 }
 
 /* 2^n for a number that is neither too small nor too large to be normal. */
-static double power_of_2(int n)
+CWI_FORMULA double power_of_2(int n)
 {
     return with_bits((uint64_t)(n + 1023) << 52);
 }
 
-static pair sum_of(double a, double b)
+CWI_FORMULA parts sum_of(double a, double b)
 {
     double high = a + b, part = high - a;
-    return (pair){high, (a - (high - part)) + (b - part)};
+    parts sum = {high, (a - (high - part)) + (b - part)};
+    return sum;
 }
 
 /* Products of halves are exact. */
-static pair product_of(double a, double b)
+CWI_FORMULA parts product_of(double a, double b)
 {
     const uint64_t upper = ~(uint64_t)0x7ffffff;
     double high = a * b, a1 = with_bits(bits_of(a) & upper), b1 = with_bits(bits_of(b) & upper);
     double a2 = a - a1, b2 = b - b1;
-    return (pair){high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+    parts product = {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+    return product;
 }
 
 /* ---- exponentials ----------------------------------------------------------------- */
 
 /* sum of r^n / n! up to n = 13, for |r| <= ln 2 / 2 */
-static double exp_series(double r)
+CWI_FORMULA double exp_series(double r)
 {
     double s = r * r, q = s * s;
     double a = 1.0 / 6 + r * (1.0 / 24) + s * (1.0 / 120 + r * (1.0 / 720));
@@ -62,7 +64,7 @@ static double exp_series(double r)
 }
 
 /* exp(x + low) for a low that is small beside x */
-static double exp_of(double x, double low)
+CWI_FORMULA double exp_of(double x, double low)
 {
     if (isnan(x)) return x;
     if (x > 710) return INFINITY;
@@ -73,7 +75,7 @@ static double exp_of(double x, double low)
     return exp_series(r) * power_of_2(half) * power_of_2(all - half);
 }
 
-double cwi_exp(double x)
+CWI_SHARED_FORMULA double cwi_exp(double x)
 {
     return exp_of(x, 0);
 }
@@ -81,7 +83,7 @@ double cwi_exp(double x)
 /* ---- logarithms ------------------------------------------------------------------- */
 
 /* x = 2^power (1 + f) with 1 + f between the roots of 1/2 and of 2; x is normal. */
-static double split(double x, double *power)
+CWI_FORMULA double split(double x, double *power)
 {
     const uint64_t root = 0x3fe6a09e667f3bcd; /* of 1/2 */
     int64_t n = (int64_t)(bits_of(x) - root) >> 52;
@@ -90,7 +92,7 @@ static double split(double x, double *power)
 }
 
 /* 2 atanh(s) / s - 2 for s = f / (2 + f), from s^2: 2 s^2 / 3 + 2 s^4 / 5 + ... */
-static double log_series(double z)
+CWI_FORMULA double log_series(double z)
 {
     double y = z * z;
     double a = 2.0 / 3 + z * (2.0 / 5) + y * (2.0 / 7 + z * (2.0 / 9));
@@ -100,27 +102,28 @@ static double log_series(double z)
 }
 
 /* Above zero, normal and finite. */
-static bool is_plain(double x)
+CWI_FORMULA bool is_plain(double x)
 {
     return x >= 0x1p-1022 && x < INFINITY;
 }
 
-static double log_of_others(double x)
-{
-    if (x == 0) return -INFINITY;
-    if (x < 0) return NAN;
-    if (!(x < INFINITY)) return x;
-    return cwi_ln(x * 0x1p54) - 54 * (ln2_high + ln2_low);
-}
-
 /* log(1 + f) = f - s (f - series) */
-static double log_parts(double f, double power, double more)
+CWI_FORMULA double log_parts(double f, double power, double more)
 {
     double s = f / (2 + f);
     return power * ln2_high - ((s * (f - log_series(s * s)) - (power * ln2_low + more)) - f);
 }
 
-double cwi_ln(double x)
+CWI_FORMULA double log_of_others(double x)
+{
+    if (x == 0) return -INFINITY;
+    if (x < 0) return NAN;
+    if (!(x < INFINITY)) return x;
+    double power, f = split(x * 0x1p54, &power);
+    return log_parts(f, power, 0) - 54 * (ln2_high + ln2_low);
+}
+
+CWI_SHARED_FORMULA double cwi_ln(double x)
 {
     double power;
     if (!is_plain(x)) return log_of_others(x);
@@ -128,7 +131,7 @@ double cwi_ln(double x)
     return log_parts(f, power, 0);
 }
 
-double cwi_log1p(double x)
+CWI_SHARED_FORMULA double cwi_log1p(double x)
 {
     double sum = 1 + x, power;
     if (!is_plain(sum)) return log_of_others(sum);
@@ -137,7 +140,7 @@ double cwi_log1p(double x)
     return log_parts(f, power, lost);
 }
 
-double cwi_log2(double x)
+CWI_SHARED_FORMULA double cwi_log2(double x)
 {
     double power;
     if (!is_plain(x)) return log_of_others(x) * log2_e;
@@ -145,7 +148,7 @@ double cwi_log2(double x)
     return power + log_parts(f, 0, 0) * log2_e;
 }
 
-double cwi_log10(double x)
+CWI_SHARED_FORMULA double cwi_log10(double x)
 {
     double value = cwi_ln(x) * 0x1.bcb7b1526e50ep-2;
     double whole = (value + CWI_WHOLE_SHIFT) - CWI_WHOLE_SHIFT;
@@ -153,18 +156,18 @@ double cwi_log10(double x)
 }
 
 /* log(x) in two parts */
-static pair log_pair(double x)
+CWI_FORMULA parts log_pair(double x)
 {
     double power, f = split(x, &power), t = 2 + f, s = f / t;
-    pair back = product_of(s, t);
+    parts back = product_of(s, t);
     double rest = ((f - back.high) - back.low - s * (f - (t - 2))) / t; /* of s */
-    pair sum = sum_of(power * ln2_high, 2 * s);
+    parts sum = sum_of(power * ln2_high, 2 * s);
     return sum_of(sum.high, sum.low + (power * ln2_low + 2 * rest + s * log_series(s * s)));
 }
 
 /* ---- powers ----------------------------------------------------------------------- */
 
-static double whole_power(double x, int n)
+CWI_FORMULA double whole_power(double x, int n)
 {
     double result = 1;
     for (int left = n < 0 ? -n : n; left > 0; left /= 2, x *= x)
@@ -172,11 +175,11 @@ static double whole_power(double x, int n)
     return n < 0 ? 1 / result : result;
 }
 
-double cwi_pow(double x, double y)
+CWI_SHARED_FORMULA double cwi_pow(double x, double y)
 {
     if (y >= -64 && y <= 64 && y == (double)(int)y) return whole_power(x, (int)y);
     if (!is_plain(x) || isinf(y)) return exp_of(y * cwi_ln(x), 0);
-    pair log_x = log_pair(x), product = product_of(y, log_x.high);
+    parts log_x = log_pair(x), product = product_of(y, log_x.high);
     if (!(fabs(product.high) < 800)) return exp_of(product.high, 0);
     return exp_of(product.high, product.low + y * log_x.low);
 }
@@ -184,7 +187,7 @@ double cwi_pow(double x, double y)
 /* ---- the rest --------------------------------------------------------------------- */
 
 /* For |r| <= pi / 4 and s = r^2, by the series up to r^16 and r^17. */
-static double cos_series(double s)
+CWI_FORMULA double cos_series(double s)
 {
     double q = s * s;
     double a = 1.0 / 24 - s * (1.0 / 720) + q * (1.0 / 40320 - s * (1.0 / 3628800));
@@ -192,7 +195,7 @@ static double cos_series(double s)
     return 1 - (0.5 * s - q * (a + q * q * b));
 }
 
-static double sin_series(double r, double s)
+CWI_FORMULA double sin_series(double r, double s)
 {
     double q = s * s;
     double a = 1.0 / 6 - s * (1.0 / 120) + q * (1.0 / 5040 - s * (1.0 / 362880));
@@ -200,7 +203,7 @@ static double sin_series(double r, double s)
     return r - r * s * (a + q * q * b);
 }
 
-double cwi_cos(double x)
+CWI_SHARED_FORMULA double cwi_cos(double x)
 {
     double quarters = (x * 0x1.45f306dc9c883p-1 + CWI_WHOLE_SHIFT) - CWI_WHOLE_SHIFT;
     double r = (x - quarters * quarter_high) - quarters * quarter_low, s = r * r;
@@ -213,7 +216,7 @@ double cwi_cos(double x)
 }
 
 /* Stirling's series for large x; gamma(x) = gamma(x + n) / (x (x + 1) ...) else. */
-double cwi_log_gamma(double x)
+CWI_SHARED_FORMULA double cwi_log_gamma(double x)
 {
     const double half_log_turn = 0x1.d67f1c864beb5p-1; /* log(2 pi) / 2 */
     double product = 1;
@@ -227,7 +230,7 @@ double cwi_log_gamma(double x)
 }
 
 /* erf(x) = 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), all terms above zero */
-static double erf_series(double x)
+CWI_FORMULA double erf_series(double x)
 {
     double term = x, sum = x;
     for (int n = 1; term > 1e-17 * sum; n++) {
@@ -237,7 +240,7 @@ static double erf_series(double x)
     return 0x1.20dd750429b6dp0 * cwi_exp(-x * x) * sum;
 }
 
-double cwi_erfc(double x)
+CWI_SHARED_FORMULA double cwi_erfc(double x)
 {
     enum { TERMS = 60 }; /* of the continued fraction, at 2 */
     double fraction = 0;

@@ -8,25 +8,26 @@
 #ifndef CWI_CORE_ELEMENTARY_H
 #define CWI_CORE_ELEMENTARY_H
 
-#include <stdint.h>
 #include <string.h>
 
-double cwi_exp(double x);
-double cwi_ln(double x);
-double cwi_log1p(double x);
-double cwi_log2(double x);          /* exact for powers of 2 */
-double cwi_log10(double x);         /* exact for powers of 10 */
-double cwi_pow(double x, double y); /* x >= 0, or y a whole number up to 64 */
-double cwi_cos(double x);           /* |x| up to some thousands */
-double cwi_erfc(double x);
-double cwi_log_gamma(double x); /* x > 0 */
+#include "core/formula.h"
+
+CWI_SHARED_FORMULA double cwi_exp(double x);
+CWI_SHARED_FORMULA double cwi_ln(double x);
+CWI_SHARED_FORMULA double cwi_log1p(double x);
+CWI_SHARED_FORMULA double cwi_log2(double x);          /* exact for powers of 2 */
+CWI_SHARED_FORMULA double cwi_log10(double x);         /* exact for powers of 10 */
+CWI_SHARED_FORMULA double cwi_pow(double x, double y); /* x >= 0, or y whole and up to 64 */
+CWI_SHARED_FORMULA double cwi_cos(double x);           /* |x| up to some thousands */
+CWI_SHARED_FORMULA double cwi_erfc(double x);
+CWI_SHARED_FORMULA double cwi_log_gamma(double x); /* x > 0 */
 
 /* Added to a number and taken away again it leaves the nearest whole one, whose low bits it then
  * has. */
 #define CWI_WHOLE_SHIFT 0x1.8p52
 
 /* Made for loops over many numbers, which become vectors: no branch, no table. */
-static inline float cwi_expf(float x)
+CWI_FORMULA float cwi_expf(float x)
 {
     const double log2_e = 0x1.71547652b82fep0, ln_2 = 0x1.62e42fefa39efp-1;
     double bound = x > 150.0f ? 150.0 : x < -150.0f ? -150.0 : (double)x; /* NaN stays */
@@ -42,12 +43,16 @@ static inline float cwi_expf(float x)
     return (float)((low + s * s * high) * scale);
 }
 
-static inline float cwi_tanhf(float x)
+CWI_FORMULA float cwi_tanhf(float x)
 {
     double square = (double)x * (double)x;
     if (square < 1e-4) return (float)((double)x * (1 - square * (1.0 / 3 - square * (2.0 / 15))));
     double e = cwi_exp(-2 * (double)(x < 0 ? -x : x)), size = (1 - e) / (1 + e);
     return (float)(x < 0 ? -size : size);
 }
+
+#if defined(__cplusplus)
+#include "core/elementary.c"
+#endif
 
 #endif

@@ -59,7 +59,7 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     if (file < 0)
         status = cwi_fail_errno(ctx, "read", path);
     else if (!buffer || !(state = XXH3_createState()))
-        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        status = cwi_no_memory(ctx);
     if (status == CW_OK) {
         XXH3_128bits_reset(state);
         do {
@@ -164,7 +164,7 @@ static cw_status begin(cw_context *ctx, const char *path, cwi_writer *writer)
     writer->path = cwi_strdup(ctx, path);
     if (!writer->path) return CW_NO_MEMORY;
     writer->hash = XXH3_createState();
-    if (!writer->hash) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    if (!writer->hash) return cwi_no_memory(ctx);
     XXH3_128bits_reset(writer->hash);
     CW_TRY(check_plain(ctx, path, &size));
     CW_TRY(cwi_work_sweep(ctx, path, NULL, NULL));
@@ -188,6 +188,16 @@ cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out)
     return status;
 }
 
+cw_status cwi_writer_open_in(cw_context *ctx, const char *folder, const char *name,
+                             cwi_writer **out)
+{
+    char *path = cwi_path_join(ctx, folder, name);
+    *out = NULL;
+    cw_status status = path ? cwi_writer_open(ctx, path, out) : CW_NO_MEMORY;
+    cwi_free(path);
+    return status;
+}
+
 static void flush(cwi_writer *writer)
 {
     size_t at = 0;
@@ -206,8 +216,8 @@ void cwi_writer_put(cwi_writer *writer, const void *bytes, size_t length)
 {
     const char *from = bytes;
     while (length > 0) {
-        size_t room = BUFFER_BYTES - writer->used;
-        size_t part = length < room ? length : room;
+        size_t left = BUFFER_BYTES - writer->used;
+        size_t part = length < left ? length : left;
         memcpy(writer->buffer + writer->used, from, part);
         writer->used += part;
         from += part;
@@ -226,6 +236,16 @@ void cwi_writer_int(cwi_writer *writer, int64_t value)
     char digits[CWI_NUMBER_BYTES];
     size_t length = cwi_print_int(value, digits);
     cwi_writer_put(writer, digits, length);
+}
+
+void cwi_writer_field(cwi_writer *writer, const char *mark, const char *text)
+{
+    const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
+    cwi_writer_text(writer, quote);
+    cwi_writer_text(writer, mark);
+    for (; *text; text++)
+        cwi_writer_put(writer, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    cwi_writer_text(writer, quote);
 }
 
 cw_status cwi_writer_finish(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES])
@@ -349,6 +369,7 @@ cw_status cwi_writer_close_pair(cw_context *ctx, cwi_writer *writer, cwi_writer 
 {
     cw_status status;
     int lock = -1;
+    if (!second) return cwi_writer_close(ctx, writer, NULL);
     char *parent = cwi_path_parent(ctx, second->path);
     if (!parent) CW_TRY(CW_NO_MEMORY);
     CW_TRY(cwi_writer_finish(ctx, writer, NULL));

@@ -26,9 +26,15 @@ void cwi_digest_print(const cwi_digest *digest, char hash[CWI_HASH_BYTES]);
 typedef struct cwi_writer cwi_writer;
 
 cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out);
+/* The same for folder/name. */
+cw_status cwi_writer_open_in(cw_context *ctx, const char *folder, const char *name,
+                             cwi_writer **out);
+
 void cwi_writer_put(cwi_writer *writer, const void *bytes, size_t length);
 void cwi_writer_text(cwi_writer *writer, const char *text);
 void cwi_writer_int(cwi_writer *writer, int64_t value);
+/* A field of CSV, `mark` and then text; in quotes where text needs them. */
+void cwi_writer_field(cwi_writer *writer, const char *mark, const char *text);
 
 /* Bring everything to the disk, put it in its place and free.  hash (may be NULL) receives the XXH3
  * 128-bit checksum of the file's bytes.  Always frees; on failure nothing of it is left. */
@@ -37,8 +43,8 @@ cw_status cwi_writer_close(cw_context *ctx, cwi_writer *writer, char hash[CWI_HA
 /* Bring everything to the disk, without the last step: close or close_pair must follow. */
 cw_status cwi_writer_finish(cw_context *ctx, cwi_writer *writer, char hash[CWI_HASH_BYTES]);
 
-/* Close a file and another that tells about it.  Whenever it is stopped, the new file never stands
- * beside the old second one, nor the other way round. */
+/* Close a file and another that tells about it (NULL: there is none).  Whenever it is stopped, the
+ * new file never stands beside the old second one, nor the other way round. */
 cw_status cwi_writer_close_pair(cw_context *ctx, cwi_writer *writer, cwi_writer *second);
 
 /* Remove what was written and free; NULL is fine. */
@@ -97,6 +103,8 @@ const char *cwi_folder_path(const cwi_folder *folder);            /* where to wr
 cw_status cwi_folder_commit(cw_context *ctx, cwi_folder *folder); /* always frees */
 /* A message about the failure names the final place.  NULL is fine. */
 void cwi_folder_abort(cw_context *ctx, cwi_folder *folder);
+/* commit or abort, as status says; returns what came of it. */
+cw_status cwi_folder_end(cw_context *ctx, cwi_folder *folder, cw_status status);
 
 /* Make a folder that is filled file by file, unless it is there. */
 cw_status cwi_folder_make(cw_context *ctx, const char *path);

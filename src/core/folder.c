@@ -298,3 +298,10 @@ void cwi_folder_abort(cw_context *ctx, cwi_folder *folder)
     remove_tree((void *)folder->kind, AT_FDCWD, folder->work.path);
     folder_free(folder);
 }
+
+cw_status cwi_folder_end(cw_context *ctx, cwi_folder *folder, cw_status status)
+{
+    if (status == CW_OK) return cwi_folder_commit(ctx, folder);
+    cwi_folder_abort(ctx, folder);
+    return status;
+}

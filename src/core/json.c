@@ -1,16 +1,117 @@
-/* json.c - a JSON parser that knows bad text from missing memory; signed files. */
+/* json.c - values, a parser that knows bad text from missing memory, signed files. */
 #include "core/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/file.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
+
+/* ---- making values ------------------------------------------------------------ */
+
+static void release(json_t **value)
+{
+    json_decref(*value);
+    *value = NULL;
+}
+
+void cwi_json_set(json_t **object, const char *key, json_t *value)
+{
+    if (json_object_set_new(*object, key, value) != 0) release(object);
+}
+
+void cwi_json_add(json_t **array, json_t *value)
+{
+    if (json_array_append_new(*array, value) != 0) release(array);
+}
+
+json_t *cwi_json_string(const char *text)
+{
+    if (cwi_json_is_utf8(text, strlen(text))) return json_string_nocheck(text);
+    char *plain = strdup(text);
+    for (char *c = plain; c && *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    json_t *string = plain ? json_string_nocheck(plain) : NULL;
+    free(plain);
+    return string;
+}
+
+json_t *cwi_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cwi_json_copy(const json_t *value)
+{
+    json_t *copy = json_deep_copy(value);
+    if (!json_equal(copy, value)) release(&copy);
+    return copy;
+}
+
+static json_t *value_of(const cw_options *options, const cw_option_info *info)
+{
+    if (!cwi_options_is_set(options, info->name)) return json_null();
+    switch (info->kind) {
+    case CW_OPTION_INTEGER: return json_integer(cwi_options_integer(options, info->name));
+    case CW_OPTION_REAL: return json_real(cwi_options_real(options, info->name));
+    case CW_OPTION_FLAG: return json_boolean(cwi_options_flag(options, info->name));
+    case CW_OPTION_CHOICE:
+    case CW_OPTION_TEXT: break;
+    }
+    return cwi_json_string(cwi_options_text(options, info->name));
+}
+
+json_t *cwi_json_options(const cw_options *options)
+{
+    json_t *object = json_object();
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++)
+        cwi_json_set(&object, info->name, value_of(options, info));
+    return object;
+}
+
+cw_status cwi_json_check(cw_context *ctx, const json_t *value)
+{
+    return value ? CW_OK : cwi_no_memory(ctx);
+}
+
+/* ---- reading values -------------------------------------------------------------- */
+
+const char *cwi_json_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+double cwi_json_to_number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+bool cwi_json_to_text(const json_t *value, char *out, size_t bytes)
+{
+    char number[CWI_NUMBER_BYTES] = "";
+    const char *text = number;
+    if (json_is_integer(value))
+        cwi_print_int(json_integer_value(value), number);
+    else if (json_is_real(value))
+        cwi_print_real(json_real_value(value), number);
+    else if (json_is_boolean(value))
+        text = json_is_true(value) ? "on" : "off";
+    else if (json_is_string(value))
+        text = json_string_value(value);
+    else
+        return false;
+    cwi_copy_text(out, bytes, text);
+    return true;
+}
+
+/* ---- parsing ------------------------------------------------------------------- */
 
 enum { MAX_DEPTH = 128, MAX_BYTES = 1 << 30 };
 
@@ -203,8 +304,7 @@ static bool take_word(parser *p, const char *word)
 
 static bool add_element(parser *p, json_t *array)
 {
-    json_t *value = parse_value(p);
-    return value && json_array_append_new(array, value) == 0;
+    return json_array_append_new(array, parse_value(p)) == 0;
 }
 
 static bool add_member(parser *p, json_t *object)
@@ -218,7 +318,7 @@ static bool add_member(parser *p, json_t *object)
     p->used += strlen(name) + 1;
     json_t *value = parse_value(p);
     p->used = before;
-    return value && json_object_set_new_nocheck(object, name, value) == 0;
+    return json_object_set_new_nocheck(object, name, value) == 0;
 }
 
 static bool fill(parser *p, json_t *out, char close, bool (*add)(parser *p, json_t *out))
@@ -239,9 +339,8 @@ static json_t *parse_nested(parser *p)
     p->depth++;
     bool good = out && fill(p, out, is_array ? ']' : '}', is_array ? add_element : add_member);
     p->depth--;
-    if (good) return out;
-    json_decref(out);
-    return NULL;
+    if (!good) release(&out);
+    return out;
 }
 
 static json_t *parse_value(parser *p)
@@ -261,11 +360,6 @@ static json_t *parse_value(parser *p)
 }
 
 /* ---- texts ------------------------------------------------------------------- */
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
 
 static int64_t line_of(const char *text, const char *at)
 {
@@ -290,10 +384,8 @@ cw_status cwi_json_parse(cw_context *ctx, const char *name, const char *text, si
     skip_space(&p);
     if (*out && p.at < p.end) spoil(&p, "there is something after its end");
     cwi_free(p.text);
-    if (*out && !p.flaw) return CW_OK;
-    json_decref(*out);
-    *out = NULL;
-    if (!p.flaw) return no_memory(ctx);
+    if (!p.flaw) return cwi_json_check(ctx, *out);
+    release(out);
     return cwi_fail(ctx, CW_BAD_DATA, "%s:%lld: it is no JSON: %s", name,
                     (long long)line_of(text, p.at), p.flaw);
 }
@@ -313,8 +405,15 @@ char *cwi_json_print(cw_context *ctx, const json_t *value, size_t flags)
         return text;
     }
     cwi_free(text);
-    (void)no_memory(ctx);
+    (void)cwi_no_memory(ctx);
     return NULL;
+}
+
+cw_status cwi_json_text(cw_context *ctx, json_t *root, char **out)
+{
+    *out = cwi_json_print(ctx, root, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    json_decref(root);
+    return *out ? CW_OK : CW_NO_MEMORY;
 }
 
 /* ---- signatures --------------------------------------------------------------- */
@@ -350,12 +449,9 @@ cw_status cwi_json_sign(cw_context *ctx, json_t *root, char **out)
     *out = NULL;
     (void)json_object_del(root, "signed"); /* both come last */
     (void)json_object_del(root, "xxh3_128");
-    if (json_object_set_new(root, "signed", json_true()) != 0 ||
-        json_object_set_new(root, "xxh3_128", json_string(blank)) != 0) {
-        json_decref(root);
-        return no_memory(ctx);
-    }
-    cw_status status = cwi_report_text(ctx, root, out);
+    cwi_json_set(&root, "signed", json_true());
+    cwi_json_set(&root, "xxh3_128", json_string(blank));
+    cw_status status = cwi_json_text(ctx, root, out);
     if (status != CW_OK) return status;
     char *digits = (char *)find_digits(*out, strlen(*out));
     print_checksum(*out, digits, hash);
@@ -382,9 +478,7 @@ cw_status cwi_json_verify(cw_context *ctx, const char *name, const char *text, s
             cwi_fail(ctx, CW_BAD_DATA, "%s is damaged: its checksum is not in its place", name);
     (void)json_object_del(*out, "signed");
     (void)json_object_del(*out, "xxh3_128");
-    if (status == CW_OK) return CW_OK;
-    json_decref(*out);
-    *out = NULL;
+    if (status != CW_OK) release(out);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * json.h - JSON text to values, and files of it that tell when they were damaged.
+ * json.h - JSON: values made and read, and files that tell when they were damaged.
  *
  * Jansson makes and keeps values; it is not let near growing text, since without memory it loses
  * bytes of what it reads or prints, and takes good text for bad.
@@ -9,7 +9,46 @@
 
 #include <jansson.h>
 
-#include "core/context.h"
+#include "core/options.h"
+
+/* ---- making values -------------------------------------------------------------
+ *
+ * NULL is a value that found no memory, and so is all it was to be a part of: only the end of what
+ * is made needs a look.
+ */
+
+/* Put a new value, which is consumed, into *object or at the end of *array. */
+void cwi_json_set(json_t **object, const char *key, json_t *value);
+void cwi_json_add(json_t **array, json_t *value);
+
+/* Text as a string; bytes that are not UTF-8 become '?'. */
+json_t *cwi_json_string(const char *text);
+
+/* A number, null where it is not finite, which JSON cannot say. */
+json_t *cwi_json_number(double value);
+
+/* A new object or array with the same contents.  (Jansson's own copies lack what found no memory.)
+ */
+json_t *cwi_json_copy(const json_t *value);
+
+/* All options with their values: numbers as numbers, "not given" as null. */
+json_t *cwi_json_options(const cw_options *options);
+
+/* Is it all there?  CW_NO_MEMORY with a message when it is NULL. */
+cw_status cwi_json_check(cw_context *ctx, const json_t *value);
+
+/* ---- reading values -------------------------------------------------------------- */
+
+/* Text of an object, "" when it has none there. */
+const char *cwi_json_get_text(const json_t *object, const char *key);
+
+/* A number; NaN when the value is none, or NULL. */
+double cwi_json_to_number(const json_t *value);
+
+/* The text of an option with this value; false when it can be none. */
+bool cwi_json_to_text(const json_t *value, char *out, size_t bytes);
+
+/* ---- texts ----------------------------------------------------------------------- */
 
 /* Parse text[0..length), an object or an array in UTF-8 without a name twice, as a new value.
  * CW_BAD_DATA with "<name>:<line>: it is no JSON: ..." or CW_NO_MEMORY, never one for the other. */
@@ -23,10 +62,14 @@ cw_status cwi_json_reparse(cw_context *ctx, const char *text, json_t **out);
  * leaves out keys that find none.) */
 char *cwi_json_print(cw_context *ctx, const json_t *value, size_t flags);
 
+/* Print root, which is released, the way the library stores it and hands it out. */
+cw_status cwi_json_text(cw_context *ctx, json_t *root, char **out);
+
 /* Is all of it UTF-8? */
 bool cwi_json_is_utf8(const char *text, size_t length);
 
-/*
+/* ---- files -----------------------------------------------------------------------
+ *
  * A signed text ends with the keys "signed": true and "xxh3_128", the checksum of all bytes before
  * its digits.  Whatever happens to one of its bytes is found: a text that has one of the keys
  * without the right ending is damaged as well.  A text with neither was written by hand or by an

@@ -8,6 +8,17 @@
 
 #include "core/file.h"
 
+/* What an array in a file is made of. */
+typedef enum cwi_dtype {
+    CWI_F32 = 0,
+    CWI_F64 = 1,
+    CWI_I32 = 2,
+    CWI_I64 = 3,
+    CWI_U8 = 4,
+    CWI_U64 = 5,
+    CWI_I16 = 6
+} cwi_dtype;
+
 enum { CWI_TURNED = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ };
 
 /* Between the order of this machine and that of files, in place; width is 1, 2, 4 or 8 bytes. */

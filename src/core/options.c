@@ -238,6 +238,12 @@ const char *cw_options_get(const cw_options *options, const char *name)
     return v ? v->text : NULL;
 }
 
+bool cwi_options_is(const cw_options *options, const char *name, const char *word)
+{
+    const value *v = find(options, name);
+    return v && strcmp(v->text, word) == 0;
+}
+
 /* Nobody reads an option that its stage, or the parts of a training, do not have. */
 static const value *must_find(const cw_options *options, const char *name)
 {

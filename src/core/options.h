@@ -33,6 +33,9 @@ const char *cwi_options_text(const cw_options *options, const char *name);
 /* False while the option holds "", its way of saying "not given". */
 bool cwi_options_is_set(const cw_options *options, const char *name);
 
+/* Is it there, with this text?  For options that not all trainings have. */
+bool cwi_options_is(const cw_options *options, const char *name, const char *word);
+
 /* Was it assigned a value, even that of the table? */
 bool cwi_options_is_given(const cw_options *options, const char *name);
 

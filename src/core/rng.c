@@ -6,7 +6,8 @@
 
 #include "core/elementary.h"
 
-void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index)
+CWI_SHARED_FORMULA void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose,
+                                     uint64_t index)
 {
     rng->key[0] = (uint32_t)seed;
     rng->key[1] = (uint32_t)(seed >> 32);
@@ -17,21 +18,21 @@ void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t ind
     rng->left = 0;
 }
 
-static void take_block(cwi_rng *rng, const uint32_t word[4])
+CWI_FORMULA void take_block(cwi_rng *rng, const uint32_t word[4])
 {
     for (int w = 0; w < 4; w++) rng->word[w] = word[w];
     rng->counter[0]++;
     rng->left = 4;
 }
 
-void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index,
-                       const uint32_t word[4])
+CWI_SHARED_FORMULA void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose,
+                                          uint64_t index, const uint32_t word[4])
 {
     cwi_rng_init(rng, seed, purpose, index);
     take_block(rng, word);
 }
 
-void cwi_rng_next_block(cwi_rng *rng)
+CWI_SHARED_FORMULA void cwi_rng_next_block(cwi_rng *rng)
 {
     philox4x32_ctr_t counter = {
         {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]}};
@@ -40,7 +41,7 @@ void cwi_rng_next_block(cwi_rng *rng)
     take_block(rng, block.v);
 }
 
-double cwi_rng_normal(cwi_rng *rng)
+CWI_SHARED_FORMULA double cwi_rng_normal(cwi_rng *rng)
 {
     const double turn = 6.283185307179586;
     double radius = sqrt(-2.0 * cwi_ln(cwi_rng_real(rng)));

@@ -7,7 +7,7 @@
 #ifndef CWI_CORE_RNG_H
 #define CWI_CORE_RNG_H
 
-#include "core/context.h"
+#include "core/formula.h"
 
 /* What a stream is for.  Numbers are part of reproducibility: never reuse or change one. */
 typedef enum cwi_purpose {
@@ -41,34 +41,44 @@ typedef struct cwi_rng {
     int left;            /* words of it not used yet */
 } cwi_rng;
 
-void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index);
+/* Streams of a step are numbered by its examples: at most 2^24 of them in each of 2^40 steps. */
+enum { CWI_EXAMPLE_BITS = 24, CWI_STEP_BITS = 40 };
+
+CWI_FORMULA uint64_t cwi_stream_number(uint64_t step, int64_t example)
+{
+    return step << CWI_EXAMPLE_BITS | (uint64_t)example;
+}
+
+CWI_SHARED_FORMULA void cwi_rng_init(cwi_rng *rng, uint64_t seed, cwi_purpose purpose,
+                                     uint64_t index);
 
 /* The same where the first four words were made before (random_blocks of backend.h). */
-void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose, uint64_t index,
-                       const uint32_t word[4]);
+CWI_SHARED_FORMULA void cwi_rng_init_with(cwi_rng *rng, uint64_t seed, cwi_purpose purpose,
+                                          uint64_t index, const uint32_t word[4]);
 
-void cwi_rng_next_block(cwi_rng *rng); /* what the functions below call when no word is left */
+/* What the functions below call when no word is left. */
+CWI_SHARED_FORMULA void cwi_rng_next_block(cwi_rng *rng);
 
-static inline uint32_t cwi_rng_u32(cwi_rng *rng)
+CWI_FORMULA uint32_t cwi_rng_u32(cwi_rng *rng)
 {
     if (rng->left == 0) cwi_rng_next_block(rng);
     return rng->word[4 - rng->left--];
 }
 
-static inline uint64_t cwi_rng_u64(cwi_rng *rng)
+CWI_FORMULA uint64_t cwi_rng_u64(cwi_rng *rng)
 {
     uint64_t high = cwi_rng_u32(rng);
     return high << 32 | cwi_rng_u32(rng);
 }
 
 /* Uniform in the open interval (0, 1): the middle of one of 2^52 equal cells. */
-static inline double cwi_rng_real(cwi_rng *rng)
+CWI_FORMULA double cwi_rng_real(cwi_rng *rng)
 {
     return ((double)(cwi_rng_u64(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
 /* The upper 64 bits of a product, from products of halves; *low receives the lower ones. */
-static inline uint64_t cwi_multiply_halves(uint64_t a, uint64_t b, uint64_t *low)
+CWI_FORMULA uint64_t cwi_multiply_halves(uint64_t a, uint64_t b, uint64_t *low)
 {
     uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
     uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
@@ -78,7 +88,7 @@ static inline uint64_t cwi_multiply_halves(uint64_t a, uint64_t b, uint64_t *low
 }
 
 /* The same in one instruction where there is one. */
-static inline uint64_t cwi_multiply(uint64_t a, uint64_t b, uint64_t *low)
+CWI_FORMULA uint64_t cwi_multiply(uint64_t a, uint64_t b, uint64_t *low)
 {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
@@ -91,7 +101,7 @@ static inline uint64_t cwi_multiply(uint64_t a, uint64_t b, uint64_t *low)
 }
 
 /* Uniform in 0..n-1, without bias; n >= 1.  Lemire's multiplication method (2019), 64-bit. */
-static inline uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
+CWI_FORMULA uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
 {
     uint64_t low, high = cwi_multiply(cwi_rng_u64(rng), n, &low);
     if (low < n) {
@@ -102,6 +112,10 @@ static inline uint64_t cwi_rng_below(cwi_rng *rng, uint64_t n)
 }
 
 /* Standard normal. */
-double cwi_rng_normal(cwi_rng *rng);
+CWI_SHARED_FORMULA double cwi_rng_normal(cwi_rng *rng);
+
+#if defined(__cplusplus)
+#include "core/rng.c"
+#endif
 
 #endif

@@ -1,10 +1,23 @@
-/* smallest.c - counting into cells, and Hoare's quickselect within one of them. */
+/* smallest.c - sorting, counting into cells, and Hoare's quickselect within one of them. */
 #include "core/smallest.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+static int by_value(const void *a, const void *b)
+{
+    const cwi_ordered *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+void cwi_order(cwi_ordered *list, size_t count)
+{
+    qsort(list, count, sizeof *list, by_value);
+}
 
 static double median_of_three(double a, double b, double c)
 {

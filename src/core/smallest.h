@@ -1,8 +1,18 @@
-/* smallest.h - which of many values are the n smallest. */
+/* smallest.h - values in order, and which of many are the n smallest. */
 #ifndef CWI_CORE_SMALLEST_H
 #define CWI_CORE_SMALLEST_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* A value and whose it is. */
+typedef struct cwi_ordered {
+    double value;
+    int64_t id;
+} cwi_ordered;
+
+/* Sort by rising value, and equal ones by rising id. */
+void cwi_order(cwi_ordered *list, size_t count);
 
 /* Values below `value` are among them, and of those equal to it the first `ties`. */
 typedef struct cwi_limit {

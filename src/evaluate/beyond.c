@@ -2,32 +2,20 @@
 #include "evaluate/beyond.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/elementary.h"
 #include "core/mem.h"
+#include "core/smallest.h"
 #include "prepare/stats.h"
-
-typedef struct ranked_value {
-    double value;
-    int32_t id;
-} ranked_value;
-
-static int by_value(const void *a, const void *b)
-{
-    const ranked_value *x = a, *y = b;
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
 
 /* Ranks 1..n in ascending order, equal values sharing the mean of theirs. */
 static cw_status mean_ranks(cw_context *ctx, const double *value, int32_t n, double *rank)
 {
-    ranked_value *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    cwi_ordered *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
     if (!order) return CW_NO_MEMORY;
-    for (int32_t i = 0; i < n; i++) order[i] = (ranked_value){value[i], i};
-    qsort(order, (size_t)n, sizeof *order, by_value);
+    for (int32_t i = 0; i < n; i++) order[i] = (cwi_ordered){value[i], i};
+    cwi_order(order, (size_t)n);
     for (int32_t begin = 0, end; begin < n; begin = end) {
         for (end = begin + 1; end < n && order[end].value == order[begin].value;) end++;
         for (int32_t r = begin; r < end; r++) rank[order[r].id] = (begin + 1.0 + end) / 2;
@@ -68,12 +56,6 @@ done:
     return status;
 }
 
-static int ascending_order(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* What depends on the times alone. */
 static cw_status measure_spread(cw_context *ctx, const int64_t *times, int32_t n, double total,
                                 cwi_beyond *out)
@@ -83,7 +65,7 @@ static cw_status measure_spread(cw_context *ctx, const int64_t *times, int32_t n
 
     if (!sorted) return CW_NO_MEMORY;
     if (n > 0) memcpy(sorted, times, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending_order);
+    cwi_sort_counts(sorted, n);
     out->gini = cwi_gini(sorted, n);
     cwi_free(sorted);
     for (int32_t i = 0; i < n; i++) {
@@ -116,7 +98,7 @@ static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const
                                     int32_t n, double total, cwi_beyond *out)
 {
     cw_status status = CW_NO_MEMORY;
-    ranked_value *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    cwi_ordered *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
     double *popularity = cwi_alloc(ctx, (size_t)n, sizeof *popularity);
     int32_t head = (int32_t)ceil(0.2 * n);
     double in_head = 0;
@@ -124,10 +106,10 @@ static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const
     if (!order || !popularity) goto done;
     for (int32_t i = 0; i < n; i++) {
         popularity[i] = (double)degree[i];
-        order[i] = (ranked_value){-popularity[i], i};
+        order[i] = (cwi_ordered){-popularity[i], i};
     }
     CW_TRY(cwi_mean_percentile(ctx, times, popularity, n, &out->popularity_percentile));
-    qsort(order, (size_t)n, sizeof *order, by_value); /* most popular first, ties by id */
+    cwi_order(order, (size_t)n); /* most popular first, ties by id */
     for (int32_t r = 0; r < head; r++) in_head += (double)times[order[r].id];
     out->tail_share = 1 - in_head / total;
 done:

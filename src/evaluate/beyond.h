@@ -4,14 +4,20 @@
 
 #include "core/context.h"
 
+/* In the order of results. */
+#define CWI_BEYOND_MAP(X)                                                                          \
+    X(coverage)              /* share of the catalogue in at least one list */                     \
+    X(gini)                  /* of the times each item was recommended */                          \
+    X(entropy)               /* of the same, in bits */                                            \
+    X(entropy_share)         /* of the largest possible entropy, log2(items) */                    \
+    X(popularity_percentile) /* mean over recommendations, 0..1 */                                 \
+    X(tail_share)            /* recommendations outside the most popular fifth of the items */
+
 /* Definitions: docs/metrics.md.  NaN where nothing was recommended. */
 typedef struct cwi_beyond {
-    double coverage;              /* share of the catalogue in at least one list */
-    double gini;                  /* of the times each item was recommended */
-    double entropy;               /* of the same, in bits */
-    double entropy_share;         /* of the largest possible entropy, log2(items) */
-    double popularity_percentile; /* mean over recommendations, 0..1 */
-    double tail_share;            /* recommendations outside the most popular fifth of the items */
+#define X(name) double name;
+    CWI_BEYOND_MAP(X)
+#undef X
 } cwi_beyond;
 
 /*

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "evaluate/metrics.h"
 #include "evaluate/walk.h"
 
 typedef struct tally {
@@ -43,7 +42,6 @@ static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_c
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                        const cwi_pairs *held, const int64_t *degree, int32_t k, cwi_metrics *out)
 {
-    double value[CWI_N_METRICS];
     cwi_audience audience;
     cw_status status = cwi_audience_create(ctx, held, ranker->n_users, &audience);
 
@@ -51,11 +49,8 @@ cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr 
     if (status != CW_OK) return status;
     tally t = {.audience = &audience, .degree = degree, .k = k};
     CW_TRY(rank_all(ctx, ranker, mask, &t));
-    cwi_means_value(t.mean, value);
+    cwi_means_value(t.mean, out->value);
     out->users = audience.n;
-#define X(name) out->name = value[CWI_METRIC_##name];
-    CWI_METRIC_MAP(X)
-#undef X
 done:
     cwi_audience_clear(&audience);
     return status;

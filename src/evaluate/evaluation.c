@@ -1,8 +1,8 @@
 /* evaluation.c - the public call: a model on a dataset. */
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/assess.h"
 #include "evaluate/evaluate.h"
@@ -96,7 +96,7 @@ static cw_status report(cw_context *ctx, const cwi_subject *subject, const cwi_r
     if (!findings) return CW_NO_MEMORY;
     cw_status status = cwi_assess(ctx, subject, request, findings);
     if (status == CW_OK)
-        status = cwi_report_text(ctx, cwi_findings_report(subject, request, findings), json);
+        status = cwi_json_text(ctx, cwi_findings_report(subject, request, findings), json);
     cwi_findings_clear(findings);
     cwi_free(findings);
     return status;

@@ -1,41 +1,19 @@
 /* findings.c - the findings of an evaluation as JSON (docs/metrics.md). */
 #include <math.h>
-#include <stdio.h>
 
+#include "core/json.h"
 #include "evaluate/assess.h"
 
-/* Jansson takes NULL for "no memory" and passes it on, so only the last result needs a look: every
- * function here returns 0, or -1 when something could not be made. */
-
-static int put(json_t *object, const char *key, json_t *value)
+static void put_number(json_t **object, const char *key, double value)
 {
-    return json_object_set_new(object, key, value);
+    cwi_json_set(object, key, cwi_json_number(value));
 }
 
-/* JSON has no NaN; what cannot be said is null. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static int put_number(json_t *object, const char *key, double value)
-{
-    return put(object, key, number(value));
-}
-
-static const char *metric_key(int metric, int32_t k, char key[48])
-{
-    snprintf(key, 48, "%s@%d", cwi_metric_name[metric], (int)k);
-    return key;
-}
-
-static int put_ks(json_t *root, const cwi_request *request)
+static json_t *list_ks(const cwi_request *request)
 {
     json_t *list = json_array();
-    int bad = put(root, "k", list);
-    for (int32_t j = 0; j < request->n_ks; j++)
-        bad |= json_array_append_new(list, json_integer(request->k[j]));
-    return bad;
+    for (int32_t j = 0; j < request->n_ks; j++) cwi_json_add(&list, json_integer(request->k[j]));
+    return list;
 }
 
 /* Mean of column c of the values of all users. */
@@ -47,49 +25,43 @@ static double mean_column(const cwi_request *request, const cwi_findings *f, int
     return cwi_mean_value(&mean);
 }
 
-static int put_metrics(json_t *root, const cwi_request *request, const cwi_findings *f)
+static json_t *report_metrics(const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *metrics = json_object();
-    int bad = put(root, "metrics", metrics);
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++)
-            bad |= put_number(metrics, metric_key(m, request->k[j], key),
-                              mean_column(request, f, j * CWI_N_METRICS + m));
-    return bad;
+            put_number(&metrics, cwi_metric_key(m, request->k[j], key),
+                       mean_column(request, f, j * CWI_N_METRICS + m));
+    return metrics;
 }
 
-static int put_bootstrap(json_t *root, const cwi_request *request, const cwi_findings *f)
+static json_t *report_bootstrap(const cwi_request *request, const cwi_findings *f)
 {
-    char key[48];
-    json_t *object = json_object();
-    int bad = put(root, "bootstrap", object);
-    bad |= put(object, "resamples", json_integer(request->n_resamples));
+    char key[CWI_METRIC_KEY_BYTES];
+    json_t *object = json_pack("{s:I}", "resamples", (json_int_t)request->n_resamples);
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             const cwi_interval *interval = &f->interval[j * CWI_N_METRICS + m];
-            bad |= put(object, metric_key(m, request->k[j], key),
-                       json_pack("[o, o]", number(interval->low), number(interval->high)));
+            cwi_json_set(&object, cwi_metric_key(m, request->k[j], key),
+                         json_pack("[o, o]", cwi_json_number(interval->low),
+                                   cwi_json_number(interval->high)));
         }
-    return bad;
+    return object;
 }
 
-static int put_beyond(json_t *root, const cwi_findings *f)
+static json_t *report_beyond(const cwi_findings *f)
 {
     json_t *object = json_object();
-    int bad = put(root, "beyond", object);
-    bad |= put_number(object, "coverage", f->beyond.coverage);
-    bad |= put_number(object, "gini", f->beyond.gini);
-    bad |= put_number(object, "entropy", f->beyond.entropy);
-    bad |= put_number(object, "entropy_share", f->beyond.entropy_share);
-    bad |= put_number(object, "popularity_percentile", f->beyond.popularity_percentile);
-    bad |= put_number(object, "tail_share", f->beyond.tail_share);
-    return bad;
+#define X(name) put_number(&object, #name, f->beyond.name);
+    CWI_BEYOND_MAP(X)
+#undef X
+    return object;
 }
 
 /* How many ids a group has, of which degrees, and its share of all of them. */
-static int put_members(json_t *object, const char *key, const uint8_t *group, int32_t wanted,
-                       const int64_t *degree, int32_t n)
+static void put_members(json_t **object, const char *key, const uint8_t *group, int32_t wanted,
+                        const int64_t *degree, int32_t n)
 {
     int64_t members = 0, low = 0, high = 0;
     double sum = 0, total = 0;
@@ -101,11 +73,10 @@ static int put_members(json_t *object, const char *key, const uint8_t *group, in
         sum += (double)degree[id];
         members++;
     }
-    int bad = put(object, key, json_integer(members));
-    bad |= put(object, "degree_from", members ? json_integer(low) : json_null());
-    bad |= put(object, "degree_to", members ? json_integer(high) : json_null());
-    bad |= put_number(object, "train_share", total > 0 ? sum / total : (double)NAN);
-    return bad;
+    cwi_json_set(object, key, json_integer(members));
+    cwi_json_set(object, "degree_from", members ? json_integer(low) : json_null());
+    cwi_json_set(object, "degree_to", members ? json_integer(high) : json_null());
+    put_number(object, "train_share", total > 0 ? sum / total : (double)NAN);
 }
 
 static double held_share(const cwi_subject *subject, const cwi_findings *f, int32_t group)
@@ -119,105 +90,81 @@ static double held_share(const cwi_subject *subject, const cwi_findings *f, int3
 static json_t *item_group(const cwi_subject *subject, const cwi_request *request,
                           const cwi_findings *f, int32_t g)
 {
-    static const int reported[] = {CWI_METRIC_recall, CWI_METRIC_precision, CWI_METRIC_ndcg,
-                                   CWI_METRIC_arp};
     const cwi_group_tally *tally = &f->group[g];
-    json_t *object = json_object();
+    json_t *object = json_pack("{s:i}", "group", g);
     double listed = cwi_mean_value(&tally->listed);
-    int bad = put(object, "group", json_integer(g));
 
-    bad |=
-        put_members(object, "items", f->item_group, g, subject->degree, subject->ranker->n_items);
-    bad |= put_number(object, "held_share", held_share(subject, f, g));
-    bad |= put_number(object, "recommended_share", listed / request->k[0]);
-    bad |= put_number(object, "recommended", listed);
-    bad |= put_number(object, "hits", cwi_mean_value(&tally->hits));
-    for (size_t m = 0; m < sizeof reported / sizeof reported[0]; m++)
-        bad |= put_number(object, cwi_metric_name[reported[m]],
-                          cwi_mean_value(&tally->mean[reported[m]]));
-    if (!bad) return object;
-    json_decref(object);
-    return NULL;
-}
-
-static int put_item_groups(json_t *root, const cwi_subject *subject, const cwi_request *request,
-                           const cwi_findings *f)
-{
-    json_t *list = json_array();
-    int bad = put(root, "groups", list);
-    for (int32_t g = 0; g < request->n_groups; g++)
-        bad |= json_array_append_new(list, item_group(subject, request, f, g));
-    return bad;
+    put_members(&object, "items", f->item_group, g, subject->degree, subject->ranker->n_items);
+    put_number(&object, "held_share", held_share(subject, f, g));
+    put_number(&object, "recommended_share", listed / request->k[0]);
+    put_number(&object, "recommended", listed);
+    put_number(&object, "hits", cwi_mean_value(&tally->hits));
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_table[m].place >= CW_METRIC_COMPARED)
+            put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&tally->mean[m]));
+    return object;
 }
 
 static json_t *user_group(const cwi_subject *subject, const cwi_request *request,
                           const cwi_findings *f, int32_t g)
 {
-    json_t *object = json_object();
+    json_t *object = json_pack("{s:i}", "group", g);
     cwi_mean mean[CWI_N_METRICS] = {{0}};
     int64_t evaluated = 0;
-    int bad = put(object, "group", json_integer(g));
 
     for (int32_t r = 0; r < f->audience.n; r++) {
         if (f->user_group[f->audience.users[r]] != g) continue;
         evaluated++;
         cwi_means_add(mean, f->value + (int64_t)r * request->n_ks * CWI_N_METRICS);
     }
-    bad |= put_members(object, "users", f->user_group, g, subject->user_degree,
-                       subject->ranker->n_users);
-    bad |= put(object, "evaluated", json_integer(evaluated));
+    put_members(&object, "users", f->user_group, g, subject->user_degree, subject->ranker->n_users);
+    cwi_json_set(&object, "evaluated", json_integer(evaluated));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        bad |= put_number(object, cwi_metric_name[m], cwi_mean_value(&mean[m]));
-    if (!bad) return object;
-    json_decref(object);
-    return NULL;
+        put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&mean[m]));
+    return object;
 }
 
-static int put_user_groups(json_t *root, const cwi_subject *subject, const cwi_request *request,
-                           const cwi_findings *f)
+typedef json_t *(*group_fn)(const cwi_subject *subject, const cwi_request *request,
+                            const cwi_findings *f, int32_t g);
+
+static json_t *list_groups(const cwi_subject *subject, const cwi_request *request,
+                           const cwi_findings *f, group_fn report)
 {
     json_t *list = json_array();
-    int bad = put(root, "user_groups", list);
     for (int32_t g = 0; g < request->n_groups; g++)
-        bad |= json_array_append_new(list, user_group(subject, request, f, g));
-    return bad;
+        cwi_json_add(&list, report(subject, request, f, g));
+    return list;
 }
 
-static int put_truth(json_t *root, const cwi_findings *f)
+static json_t *report_truth(const cwi_findings *f)
 {
     const cwi_agreement *agreement = &f->agreement;
-    json_t *object = json_object();
-    int bad = put(root, "truth", object);
-
-    bad |= put(object, "users", json_integer(agreement->users));
-    bad |= put(object, "items_compared", json_integer(agreement->items));
+    json_t *object = json_pack("{s:I, s:I}", "users", (json_int_t)agreement->users,
+                               "items_compared", (json_int_t)agreement->items);
     for (int what = 0; what < CWI_N_AGREEMENTS; what++)
-        bad |= put(object, cwi_agreement_name[what],
-                   json_pack("{s:o, s:o}", "mean", number(agreement->mean[what]), "error",
-                             number(agreement->error[what])));
-    bad |= put_number(object, "propensity_percentile", f->propensity_percentile);
-    bad |= put_number(object, "propensity_correlation", f->propensity_correlation);
-    return bad;
+        cwi_json_set(&object, cwi_agreement_name[what],
+                     json_pack("{s:o, s:o}", "mean", cwi_json_number(agreement->mean[what]),
+                               "error", cwi_json_number(agreement->error[what])));
+    put_number(&object, "propensity_percentile", f->propensity_percentile);
+    put_number(&object, "propensity_correlation", f->propensity_correlation);
+    return object;
 }
 
 static json_t *sweep_point(const cwi_sweep_point *point)
 {
     json_t *object = json_object();
-    int bad = put_number(object, "popularity", point->dial);
+    put_number(&object, "popularity", point->dial);
     for (int m = 0; m < CWI_N_METRICS; m++)
-        bad |= put_number(object, cwi_metric_name[m], point->value[m]);
-    if (!bad) return object;
-    json_decref(object);
-    return NULL;
+        put_number(&object, cwi_metric_table[m].name, point->value[m]);
+    return object;
 }
 
-static int put_sweep(json_t *root, const cwi_findings *f)
+static json_t *list_sweep(const cwi_findings *f)
 {
     json_t *list = json_array();
-    int bad = put(root, "sweep", list);
     for (int32_t g = 0; g < f->sweep.count; g++)
-        bad |= json_array_append_new(list, sweep_point(&f->sweep.point[g]));
-    return bad;
+        cwi_json_add(&list, sweep_point(&f->sweep.point[g]));
+    return list;
 }
 
 json_t *cwi_findings_report(const cwi_subject *subject, const cwi_request *request,
@@ -225,22 +172,20 @@ json_t *cwi_findings_report(const cwi_subject *subject, const cwi_request *reque
 {
     static const char *const split[] = {"test", "valid", "uniform"};
     json_t *root = json_object();
-    int bad = put(root, "split", json_string(split[request->split]));
 
-    bad |= put(root, "users", json_integer(f->audience.n));
-    bad |= put(root, "rows", json_integer(subject->held->count));
-    bad |= put_ks(root, request);
-    bad |= put(root, "recall", json_string(request->is_capped ? "capped" : "held"));
-    bad |= put(root, "mask_valid", json_boolean(request->masks_valid));
-    bad |= put_number(root, "popularity", request->popularity);
-    bad |= put_metrics(root, request, f);
-    bad |= put_beyond(root, f);
-    bad |= put_item_groups(root, subject, request, f);
-    bad |= put_user_groups(root, subject, request, f);
-    if (request->n_resamples > 0) bad |= put_bootstrap(root, request, f);
-    if (subject->truth) bad |= put_truth(root, f);
-    if (request->sweeps) bad |= put_sweep(root, f);
-    if (!bad) return root;
-    json_decref(root);
-    return NULL;
+    cwi_json_set(&root, "split", json_string(split[request->split]));
+    cwi_json_set(&root, "users", json_integer(f->audience.n));
+    cwi_json_set(&root, "rows", json_integer(subject->held->count));
+    cwi_json_set(&root, "k", list_ks(request));
+    cwi_json_set(&root, "recall", json_string(request->is_capped ? "capped" : "held"));
+    cwi_json_set(&root, "mask_valid", json_boolean(request->masks_valid));
+    put_number(&root, "popularity", request->popularity);
+    cwi_json_set(&root, "metrics", report_metrics(request, f));
+    cwi_json_set(&root, "beyond", report_beyond(f));
+    cwi_json_set(&root, "groups", list_groups(subject, request, f, item_group));
+    cwi_json_set(&root, "user_groups", list_groups(subject, request, f, user_group));
+    if (request->n_resamples > 0) cwi_json_set(&root, "bootstrap", report_bootstrap(request, f));
+    if (subject->truth) cwi_json_set(&root, "truth", report_truth(f));
+    if (request->sweeps) cwi_json_set(&root, "sweep", list_sweep(f));
+    return root;
 }

@@ -1,36 +1,23 @@
 /* groups.c - popularity groups and what each gets of the lists. */
 #include "evaluate/groups.h"
 
-#include <stdlib.h>
-
 #include "core/mem.h"
-
-typedef struct ranked_id {
-    int64_t degree;
-    int32_t id;
-} ranked_id;
-
-static int by_degree(const void *a, const void *b)
-{
-    const ranked_id *x = a, *y = b;
-    if (x->degree != y->degree) return x->degree < y->degree ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
+#include "core/smallest.h"
 
 cw_status cwi_degree_groups(cw_context *ctx, const int64_t *degree, int32_t n, int32_t n_groups,
                             uint8_t *group)
 {
-    ranked_id *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
+    cwi_ordered *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
     int64_t total = 0, running = 0, below = 0;
 
     if (!order) return CW_NO_MEMORY;
     for (int32_t id = 0; id < n; id++) {
-        order[id] = (ranked_id){degree[id], id};
+        order[id] = (cwi_ordered){(double)degree[id], id};
         total += degree[id];
     }
-    qsort(order, (size_t)n, sizeof *order, by_degree);
+    cwi_order(order, (size_t)n);
     for (int32_t r = 0; r < n; r++) {
-        running += order[r].degree;
+        running += degree[order[r].id];
         /* S q/G < c without a rounding error */
         while (below < n_groups - 1 && total * (below + 1) < running * n_groups) below++;
         group[order[r].id] = (uint8_t)below;

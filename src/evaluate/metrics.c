@@ -2,29 +2,41 @@
 #include "evaluate/metrics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/elementary.h"
 #include "core/mem.h"
 #include "core/text.h"
 
-const char cwi_metric_names[] = "recall|precision|ndcg|hit_rate|mrr|map|arp";
-
-const char *const cwi_metric_name[CWI_N_METRICS] = {
-#define X(name) #name,
+const cw_metric_info cwi_metric_table[CWI_N_METRICS] = {
+#define X(name, ...) {#name, __VA_ARGS__},
     CWI_METRIC_MAP(X)
 #undef X
 };
 
+/* "|recall|precision|..." */
+static const char names[] =
+#define X(name, ...) "|" #name
+    CWI_METRIC_MAP(X)
+#undef X
+    ;
+
+const cw_metric_info *cw_metric_at(size_t index)
+{
+    return index < CWI_N_METRICS ? &cwi_metric_table[index] : NULL;
+}
+
 const double *cwi_metric_find(const cwi_metrics *metrics, const char *name)
 {
-    const double *const field[CWI_N_METRICS] = {
-#define X(metric) &metrics->metric,
-        CWI_METRIC_MAP(X)
-#undef X
-    };
-    int index = cwi_word_index(cwi_metric_names, name);
-    return index < 0 ? NULL : field[index];
+    int index = cwi_word_index(names + 1, name);
+    return index < 0 ? NULL : &metrics->value[index];
+}
+
+const char *cwi_metric_key(int metric, int32_t k, char key[CWI_METRIC_KEY_BYTES])
+{
+    snprintf(key, CWI_METRIC_KEY_BYTES, "%s@%d", cwi_metric_table[metric].name, (int)k);
+    return key;
 }
 
 cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
@@ -37,7 +49,7 @@ cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METR
     memset(name, 0, CWI_METRIC_BYTES);
     if (length > 0 && length < CWI_METRIC_BYTES) {
         memcpy(name, text, length);
-        if (cwi_word_index(cwi_metric_names, name) >= 0 &&
+        if (cwi_word_index(names + 1, name) >= 0 &&
             cwi_parse_int(at + 1, strlen(at + 1), &number) && number >= 1 && number <= INT32_MAX) {
             *k = (int32_t)number;
             return CW_OK;
@@ -45,7 +57,17 @@ cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METR
     }
     return cwi_fail(ctx, CW_BAD_ARG,
                     "--metric is '%s'; it must be one of %s, then @ and a list length", text,
-                    cwi_metric_names);
+                    names + 1);
+}
+
+cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES], int32_t *k)
+{
+    cw_status status = cwi_metric_parse(ctx, text, name, k);
+    if (status != CW_OK || !cwi_metric_table[cwi_word_index(names + 1, name)].is_low_good)
+        return status;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--metric is '%s'; training keeps the largest, and of this less is better",
+                    text);
 }
 
 static bool is_held(const cwi_trial *t, int32_t item)
@@ -63,13 +85,15 @@ static bool is_held(const cwi_trial *t, int32_t item)
 
 /* Sums over the places of a list. */
 typedef struct sums {
+    const cwi_trial *trial;
     int32_t hits;
     double dcg, first, precisions, degrees;
+    double held, reachable; /* items held out, and those that a list of K has room for */
 } sums;
 
 static sums walk_list(const cwi_trial *t)
 {
-    sums s = {0};
+    sums s = {.trial = t};
     for (int32_t p = 0; p < t->count; p++) {
         s.degrees += (double)t->degree[t->item[p]];
         if (!is_held(t, t->item[p])) continue;
@@ -78,6 +102,8 @@ static sums walk_list(const cwi_trial *t)
         s.precisions += (double)s.hits / (p + 1.0);
         if (s.hits == 1) s.first = 1 / (p + 1.0);
     }
+    s.held = (double)t->n_held;
+    s.reachable = fmin(t->k, s.held);
     return s;
 }
 
@@ -94,18 +120,48 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : (double)NAN;
 }
 
+static double measure_recall(const sums *s)
+{
+    return ratio(s->hits, s->trial->is_capped ? s->reachable : s->held);
+}
+
+static double measure_precision(const sums *s)
+{
+    return ratio(s->hits, s->trial->k);
+}
+
+static double measure_ndcg(const sums *s)
+{
+    return ratio(s->dcg, ideal_dcg(s->reachable));
+}
+
+static double measure_hit_rate(const sums *s)
+{
+    return s->hits > 0;
+}
+
+static double measure_mrr(const sums *s)
+{
+    return s->first;
+}
+
+static double measure_map(const sums *s)
+{
+    return ratio(s->precisions, s->reachable);
+}
+
+static double measure_arp(const sums *s)
+{
+    return ratio(s->degrees, s->trial->count);
+}
+
+/* Every row of the table has a function above. */
 int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
-    double held = (double)t->n_held, reachable = fmin(t->k, held);
-
-    out[CWI_METRIC_recall] = ratio(s.hits, t->is_capped ? reachable : held);
-    out[CWI_METRIC_precision] = ratio(s.hits, t->k);
-    out[CWI_METRIC_ndcg] = ratio(s.dcg, ideal_dcg(reachable));
-    out[CWI_METRIC_hit_rate] = s.hits > 0;
-    out[CWI_METRIC_mrr] = s.first;
-    out[CWI_METRIC_map] = ratio(s.precisions, reachable);
-    out[CWI_METRIC_arp] = ratio(s.degrees, t->count);
+#define X(name, ...) out[CWI_METRIC_##name] = measure_##name(&s);
+    CWI_METRIC_MAP(X)
+#undef X
     return s.hits;
 }
 

@@ -2,19 +2,52 @@
 #ifndef CWI_EVALUATE_METRICS_H
 #define CWI_EVALUATE_METRICS_H
 
-#include "evaluate/evaluate.h"
+#include "core/context.h"
+#include "prepare/csr.h"
+#include "prepare/pairs.h"
 
-/* The metrics of cwi_metrics in order; rows of numbers are indexed by these. */
-#define CWI_METRIC_MAP(X) X(recall) X(precision) X(ndcg) X(hit_rate) X(mrr) X(map) X(arp)
+/* The table of metrics (cw_metric_info): name, title, digits, whether less is better, place, help.
+ * A new one is a row here and measure_<name> in metrics.c; rows of numbers are in this order. */
+/* clang-format off */
+#define CWI_METRIC_MAP(X)                                                                          \
+    X(recall, "Recall", 4, false, CW_METRIC_MAIN, "share of the held-out items that are listed")   \
+    X(precision, "Precision", 4, false, CW_METRIC_COMPARED, "share of the list that are hits")     \
+    X(ndcg, "NDCG", 4, false, CW_METRIC_MAIN, "hits by their places, as a share of the best list") \
+    X(hit_rate, "Hit rate", 4, false, CW_METRIC_LISTED, "1 if there is a hit, else 0")             \
+    X(mrr, "MRR", 4, false, CW_METRIC_LISTED, "1 / place of the first hit, 0 without one")         \
+    X(map, "MAP", 4, false, CW_METRIC_LISTED, "mean precision at the places of the hits")          \
+    X(arp, "ARP", 1, true, CW_METRIC_MAIN, "mean number of train rows of the listed items")
+/* clang-format on */
 
 enum {
-#define X(name) CWI_METRIC_##name,
+#define X(name, ...) CWI_METRIC_##name,
     CWI_METRIC_MAP(X)
 #undef X
         CWI_N_METRICS
 };
 
-extern const char *const cwi_metric_name[CWI_N_METRICS];
+extern const cw_metric_info cwi_metric_table[CWI_N_METRICS];
+
+enum { CWI_METRIC_BYTES = 16, CWI_METRIC_KEY_BYTES = 32 }; /* room for "recall", "recall@20" */
+
+/* "recall@20" into its two halves; CW_BAD_ARG when it is something else. */
+cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
+                           int32_t *k);
+/* The same of a metric to stop training by, which keeps the largest. */
+cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
+                         int32_t *k);
+/* The halves put together, which is how results name a metric. */
+const char *cwi_metric_key(int metric, int32_t k, char key[CWI_METRIC_KEY_BYTES]);
+
+/* Mean metrics at one K over the users that have held-out items. */
+typedef struct cwi_metrics {
+    int32_t k;
+    int64_t users;
+    double value[CWI_N_METRICS];
+} cwi_metrics;
+
+/* A pointer into it by name, such as "recall"; NULL for an unknown name. */
+const double *cwi_metric_find(const cwi_metrics *metrics, const char *name);
 
 /* One list against what was held out. */
 typedef struct cwi_trial {
@@ -56,11 +89,5 @@ void cwi_audience_clear(cwi_audience *audience);
 /* A list of a walk as a trial. */
 cwi_trial cwi_audience_trial(const cwi_audience *audience, const int64_t *degree, int32_t user,
                              const int32_t *item, int32_t count, int32_t k);
-
-/* The plain evaluation, of every user alone.
- *   value  [audience->n][CWI_N_METRICS] */
-cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                             const cwi_audience *audience, const int64_t *degree, int32_t k,
-                             double *value);
 
 #endif

@@ -14,7 +14,7 @@
 typedef struct heap {
     const cwi_ops *ops;
     cwi_ranked *entry; /* [count] worst first, children of e at 2e + 1 and 2e + 2 */
-    int32_t count, room;
+    int32_t count, capacity;
 } heap;
 
 /* Written without branches it measured no faster. */
@@ -50,7 +50,7 @@ static void append(heap *h, cwi_ranked entry)
 static bool scan(heap *h, const float *score, int32_t begin, int32_t end)
 {
     int32_t i = begin;
-    for (; i < end && h->count < h->room; i++) {
+    for (; i < end && h->count < h->capacity; i++) {
         if (isnan(score[i])) return false;
         append(h, (cwi_ranked){score[i], i});
     }
@@ -75,7 +75,7 @@ static void sort_best_first(heap *h)
 int32_t cwi_topk(const float *score, int32_t n, const int32_t *skip, int64_t n_skip, int32_t k,
                  cwi_ranked *out)
 {
-    heap h = {.ops = cwi_ops_best(), .entry = out, .room = k};
+    heap h = {.ops = cwi_ops_best(), .entry = out, .capacity = k};
     int32_t begin = 0;
 
     if (k < 1) return 0;

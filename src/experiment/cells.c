@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 
@@ -28,7 +27,7 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
     json_object_foreach((json_t *)settings, name, value)
     {
         char text[256] = "";
-        (void)cwi_report_value(value, text, sizeof text);
+        (void)cwi_json_to_text(value, text, sizeof text);
         int added =
             snprintf(out + used, CWI_CELL_BYTES - used, "%s%s %s", used ? ", " : "", name, text);
         if (added < 0 || (size_t)added >= CWI_CELL_BYTES - used) break;
@@ -37,9 +36,9 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
     return out;
 }
 
-int cwi_cell_add(json_t *row, const char *text)
+void cwi_cell_add(json_t **row, const char *text)
 {
-    return json_array_append_new(row, cwi_report_string(text));
+    cwi_json_add(row, cwi_json_string(text));
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
@@ -75,16 +74,16 @@ static const char *marked(const char *text, size_t at, const char *line_end, cha
 
 void cwi_cells_text(cwi_writer *out, const char *text, const char *line_end)
 {
-    char room[3];
-    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, room));
+    char shown[3];
+    for (size_t at = 0; text[at]; at++) cwi_writer_text(out, marked(text, at, line_end, shown));
 }
 
 const char *cwi_cell_marked(const char *text, char out[CWI_MARKED_BYTES])
 {
-    char room[3];
+    char shown[3];
     size_t used = 0;
     for (size_t at = 0; text[at]; at++) {
-        const char *piece = marked(text, at, " ", room);
+        const char *piece = marked(text, at, " ", shown);
         size_t length = strlen(piece);
         if (used + length >= CWI_MARKED_BYTES) break;
         memcpy(out + used, piece, length);
@@ -160,6 +159,39 @@ cw_status cwi_cells_markdown(cw_context *ctx, cwi_writer *out, const json_t *row
     return CW_OK;
 }
 
+void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[48])
+{
+    const cw_metric_info *info = &cwi_metric_table[metric];
+    size_t index, length = strlen(info->name);
+    json_t *row, *unused;
+    const char *name;
+    key[0] = '\0';
+    json_array_foreach(json_object_get(table, "rows"), index, row)
+    {
+        json_object_foreach(json_object_get(row, "mean"), name, unused)
+        {
+            if (key[0] || strncmp(name, info->name, length) != 0 || name[length] != '@') continue;
+            cwi_copy_text(key, 32, name);
+        }
+    }
+    snprintf(title, 48, "%s%.20s", info->title, key[0] ? key + length : "");
+}
+
+double cwi_cell_p(const json_t *table, size_t row, const char *key)
+{
+    size_t index;
+    json_t *test;
+    json_array_foreach(json_object_get(table, "tests"), index, test)
+    {
+        const json_t *p = json_object_get(test, "p");
+        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
+            strcmp(cwi_json_get_text(test, "metric"), key) == 0 && json_is_number(p) &&
+            json_number_value(json_object_get(test, "difference")) > 0)
+            return json_number_value(p);
+    }
+    return NAN;
+}
+
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 /* Would a spreadsheet compute it?  A number, with or without " %", and a sign alone do no harm. */
@@ -176,17 +208,7 @@ void cwi_cells_csv(cwi_writer *out, const json_t *row)
     for (size_t c = 0; c < json_array_size(row); c++) {
         const char *text = json_string_value(json_array_get(row, c));
         if (c > 0) cwi_writer_text(out, ",");
-        const char *guard = is_formula(text) ? "'" : "";
-        if (!strpbrk(text, ",\"\n\r")) {
-            cwi_writer_text(out, guard);
-            cwi_writer_text(out, text);
-            continue;
-        }
-        cwi_writer_text(out, "\"");
-        cwi_writer_text(out, guard);
-        for (; *text; text++)
-            cwi_writer_put(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-        cwi_writer_text(out, "\"");
+        cwi_writer_field(out, is_formula(text) ? "'" : "", text);
     }
     cwi_writer_text(out, "\n");
 }

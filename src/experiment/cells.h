@@ -2,9 +2,9 @@
 #ifndef CWI_EXPERIMENT_CELLS_H
 #define CWI_EXPERIMENT_CELLS_H
 
-#include <jansson.h>
-
 #include "core/file.h"
+#include "core/json.h"
+#include "evaluate/metrics.h"
 
 enum { CWI_CELL_BYTES = 512, CWI_MARKED_BYTES = 5 * CWI_CELL_BYTES };
 
@@ -28,7 +28,14 @@ const char *cwi_cell_fixed(double value, int digits, char out[CWI_CELL_BYTES]);
 /* {"lr": 0.001, "k": 2} as "lr 0.001, k 2". */
 const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES]);
 
-/* Append text to a row; returns 0, or -1 when there is no memory. */
-int cwi_cell_add(json_t *row, const char *text);
+/* What the means of a results table call a metric, such as "recall@20" ("" when no row
+ * has it), and the title of its column, "Recall@20".  metric is an index of cwi_metric_table. */
+void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[48]);
+
+/* p of the test by which a row is better than the best baseline in a metric; NaN: by none. */
+double cwi_cell_p(const json_t *table, size_t row, const char *key);
+
+/* cwi_json_add of text to a row. */
+void cwi_cell_add(json_t **row, const char *text);
 
 #endif

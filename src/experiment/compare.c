@@ -8,10 +8,9 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/bootstrap.h"
-#include "evaluate/metrics.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/significance.h"
 #include "experiment/sides.h"
 #include "model/model.h"
@@ -37,11 +36,6 @@ typedef struct comparison {
     int32_t k;
 } comparison;
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- one side ---------------------------------------------------------------------- */
 
 /* The options in which this side differs from any other; a new object. */
@@ -50,7 +44,7 @@ static json_t *special_options(const cwi_contest *contest, size_t side)
     json_t *out = json_object(), *value;
     const char *name;
     const json_t *ours = cwi_contest_first(contest, side)->record;
-    json_object_foreach(json_object_get(ours, "options"), name, value)
+    json_object_foreach(json_object_get(ours, "taken"), name, value)
     {
         const json_t *mine = json_object_get(json_object_get(ours, "settings"), name);
         bool differs = false;
@@ -59,21 +53,17 @@ static json_t *special_options(const cwi_contest *contest, size_t side)
             theirs = json_object_get(json_object_get(theirs, "settings"), name);
             differs |= theirs != mine && !json_equal(theirs, mine);
         }
-        if (!differs) continue;
-        if (json_object_set(out, name, value) == 0) continue;
-        json_decref(out);
-        return NULL;
+        if (differs) cwi_json_set(&out, name, json_incref(value));
     }
     return out;
 }
 
-static int put_means(const cwi_contest *contest, size_t side, json_t *out)
+static void put_means(const cwi_contest *contest, size_t side, json_t **out)
 {
     const char *metric;
     json_t *unused, *means = json_object(), *sds = json_object();
     const json_t *metrics =
         json_object_get(cwi_contest_first(contest, side)->record, contest->part);
-    int bad = 0;
     json_object_foreach((json_t *)metrics, metric, unused)
     {
         double value[MAX_SEEDS], mean, sd;
@@ -83,30 +73,28 @@ static int put_means(const cwi_contest *contest, size_t side, json_t *out)
             if (contest->entries[k].side == side)
                 value[n++] = cwi_contest_value(contest, &contest->entries[k], metric);
         cwi_mean_sd(value, n, &mean, &sd);
-        bad |= json_object_set_new(means, metric, cwi_report_number(mean)) |
-               json_object_set_new(sds, metric, cwi_report_number(sd));
+        cwi_json_set(&means, metric, cwi_json_number(mean));
+        cwi_json_set(&sds, metric, cwi_json_number(sd));
     }
-    return json_object_set_new(out, "mean", means) | json_object_set_new(out, "sd", sds) | bad;
+    cwi_json_set(out, "mean", means);
+    cwi_json_set(out, "sd", sds);
 }
 
 static json_t *report_side(const cwi_contest *contest, size_t side)
 {
     const json_t *record = cwi_contest_first(contest, side)->record;
     json_t *seeds = json_array(), *runs = json_array();
+    for (size_t k = 0; k < contest->n; k++) {
+        if (contest->entries[k].side != side) continue;
+        cwi_json_add(&seeds, json_integer(contest->entries[k].seed));
+        cwi_json_add(&runs, cwi_json_string(contest->entries[k].path));
+    }
     json_t *out =
         json_pack("{s:O, s:O, s:o, s:o, s:o}", "method", json_object_get(record, "method"),
                   "backbone", json_object_get(record, "backbone"), "options",
                   special_options(contest, side), "seeds", seeds, "runs", runs);
-    int bad = !out;
-    for (size_t k = 0; k < contest->n && !bad; k++) {
-        if (contest->entries[k].side != side) continue;
-        bad |= json_array_append_new(seeds, json_integer(contest->entries[k].seed));
-        bad |= json_array_append_new(runs, cwi_report_string(contest->entries[k].path));
-    }
-    if (!bad) bad = put_means(contest, side, out);
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+    put_means(contest, side, &out);
+    return out;
 }
 
 /* ---- users ---------------------------------------------------------------------------- */
@@ -139,7 +127,7 @@ static cw_status has_models(const comparison *c, bool *out)
 
 /* The model beside a record must be the one that the record speaks of. */
 static cw_status check_model(comparison *c, const cw_model *model, const char *path,
-                             const cwi_entry *entry)
+                             const cwi_contest_entry *entry)
 {
     static const char *const keys[] = {"method", "backbone", "options", "seed",
                                        "data",   "valid",    "test"};
@@ -158,8 +146,8 @@ static cw_status check_model(comparison *c, const cw_model *model, const char *p
 }
 
 /* Add the metrics of every user with the model of an entry, times factor, to sum. */
-static cw_status add_users(comparison *c, const cwi_entry *entry, double factor, double *value,
-                           double *sum)
+static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double factor,
+                           double *value, double *sum)
 {
     cw_status status;
     cw_model *model = NULL;
@@ -222,12 +210,12 @@ static cw_status test_metric(comparison *c, size_t side, const char *metric, con
     cw_status status = cwi_pairing_test(c->ctx, ours, theirs, n, &result);
     if (status != CW_OK) return status;
     cwi_mean_sd(theirs, n, &mean, &sd);
-    *out = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", cwi_report_number(result.mean),
-        "relative", cwi_report_number(result.mean / mean), "sd", cwi_report_number(result.sd), "t",
-        cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
-        cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
-    return *out ? CW_OK : no_memory(c->ctx);
+    *out =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", cwi_json_number(result.mean),
+                  "relative", cwi_json_number(result.mean / mean), "sd", cwi_json_number(result.sd),
+                  "t", cwi_json_number(result.t), "p", cwi_json_number(result.t_p), "wilcoxon_p",
+                  cwi_json_number(result.wilcoxon_p), "effect", cwi_json_number(result.effect));
+    return cwi_json_check(c->ctx, *out);
 }
 
 /* Seeds that both the side and the first one have. */
@@ -260,37 +248,35 @@ static cw_status warn_of_seeds(comparison *c, size_t side, int64_t n)
 }
 
 static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, int64_t n,
-                             json_t *out)
+                             json_t **out)
 {
     cw_status status = CW_OK;
     cwi_interval interval[CWI_N_METRICS];
     if (c->data && n > 0) CW_TRY(resample(c, side, seeds, n, interval));
     for (int m = 0; m < CWI_N_METRICS; m++) {
-        char key[32];
+        char key[CWI_METRIC_KEY_BYTES];
         json_t *test;
-        snprintf(key, sizeof key, "%s@%d", cwi_metric_name[m], (int)c->k);
-        CW_TRY(test_metric(c, side, key, seeds, n, &test));
-        status = cwi_report_put(c->ctx, out, key, test);
-        if (status == CW_OK && c->data && n > 0)
-            status = cwi_report_put(c->ctx, test, "users",
-                                    json_pack("[o, o]", cwi_report_number(interval[m].low),
-                                              cwi_report_number(interval[m].high)));
-        if (status != CW_OK) goto done;
+        CW_TRY(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
+        if (c->data && n > 0)
+            cwi_json_set(&test, "users",
+                         json_pack("[o, o]", cwi_json_number(interval[m].low),
+                                   cwi_json_number(interval[m].high)));
+        cwi_json_set(out, key, test);
     }
 done:
     return status;
 }
 
-static cw_status compare_side(comparison *c, size_t side, json_t *list)
+static cw_status compare_side(comparison *c, size_t side, json_t **list)
 {
     int64_t seeds[MAX_SEEDS];
     int64_t n = pair_seeds(&c->contest, side, seeds);
     json_t *metrics = json_object();
-    json_t *out = json_pack("{s:i, s:i, s:I, s:o}", "side", (int)side, "against", 0, "pairs",
-                            (json_int_t)n, "metrics", metrics);
-    if (json_array_append_new(list, out) != 0) return no_memory(c->ctx);
     cw_status status = warn_of_seeds(c, side, n);
-    return status == CW_OK ? put_metrics(c, side, seeds, n, metrics) : status;
+    if (status == CW_OK) status = put_metrics(c, side, seeds, n, &metrics);
+    cwi_json_add(list, json_pack("{s:i, s:i, s:I, s:o}", "side", (int)side, "against", 0, "pairs",
+                                 (json_int_t)n, "metrics", metrics));
+    return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -324,27 +310,27 @@ done:
     return status;
 }
 
-static cw_status compare(comparison *c, json_t **out)
+static cw_status compare(comparison *c, char **json)
 {
     cw_status status;
     char metric[CWI_METRIC_BYTES];
     json_t *sides = json_array(), *comparisons = json_array();
     const json_t *options = json_object_get(c->contest.entries[0].record, "options");
-    const char *text = json_string_value(json_object_get(options, "metric"));
 
-    *out = json_pack("{s:s, s:o, s:o, s:O}", "part", c->contest.part, "sides", sides, "comparisons",
-                     comparisons, "warnings", c->contest.warnings);
-    if (!*out) return no_memory(c->ctx);
-    CW_TRY(cwi_metric_parse(c->ctx, text ? text : "", metric, &c->k));
+    CW_TRY(cwi_metric_parse(c->ctx, cwi_json_get_text(options, "metric"), metric, &c->k));
     CW_TRY(open_data(c));
     for (size_t s = 0; s < c->contest.n_sides; s++) {
-        if (json_array_append_new(sides, report_side(&c->contest, s)) != 0)
-            status = no_memory(c->ctx);
-        if (status == CW_OK && s > 0) status = compare_side(c, s, comparisons);
-        if (status != CW_OK) goto done;
+        cwi_json_add(&sides, report_side(&c->contest, s));
+        if (s > 0) CW_TRY(compare_side(c, s, &comparisons));
     }
-    CW_TRY(cwi_report_put(c->ctx, *out, "k", json_integer(c->k)));
+    return cwi_json_text(c->ctx,
+                         json_pack("{s:s, s:o, s:o, s:O, s:i}", "part", c->contest.part, "sides",
+                                   sides, "comparisons", comparisons, "warnings",
+                                   c->contest.warnings, "k", c->k),
+                         json);
 done:
+    json_decref(sides);
+    json_decref(comparisons);
     return status;
 }
 
@@ -353,7 +339,6 @@ cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
 {
     cw_status status;
     cw_options *defaults = NULL;
-    json_t *result = NULL;
     comparison c = {.ctx = ctx};
 
     cwi_begin(ctx);
@@ -363,10 +348,8 @@ cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
     if (!options) CW_TRY(cwi_options_create(ctx, "compare", cwi_compare_options, &defaults));
     c.options = options ? options : defaults;
     CW_TRY(cwi_contest_read(ctx, paths, n_paths, cwi_options_text(c.options, "part"), &c.contest));
-    CW_TRY(compare(&c, &result));
-    CW_TRY(cwi_report_text(ctx, json_incref(result), json));
+    CW_TRY(compare(&c, json));
 done:
-    json_decref(result);
     cwi_audience_clear(&c.audience);
     cw_dataset_free(c.data);
     cwi_contest_clear(&c.contest);

@@ -6,33 +6,26 @@
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
-static const char *const metrics[] = {"recall", "precision", "ndcg", "hit_rate",
-                                      "mrr",    "map",       "arp"};
-enum { N_METRICS = sizeof metrics / sizeof metrics[0] };
-
-static int add_text(json_t *cells, const json_t *object, const char *key)
+static void add_text(json_t **cells, const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return cwi_cell_add(cells, text ? text : "");
+    cwi_cell_add(cells, cwi_json_get_text(object, key));
 }
 
-static int add_number(json_t *cells, const json_t *value)
+static void add_number(json_t **cells, const json_t *value)
 {
     char text[CWI_NUMBER_BYTES] = "";
     if (json_is_integer(value)) cwi_print_int(json_integer_value(value), text);
     if (json_is_real(value)) cwi_print_real(json_real_value(value), text);
-    return cwi_cell_add(cells, text);
+    cwi_cell_add(cells, text);
 }
 
-static int add_metrics(json_t *cells, const json_t *run, const char *part, const char *suffix)
+static void add_metrics(json_t **cells, const json_t *run, const char *part, const char *suffix)
 {
-    int bad = 0;
-    for (int m = 0; m < N_METRICS; m++) {
+    for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[64];
-        snprintf(key, sizeof key, "%s%s", metrics[m], suffix);
-        bad |= add_number(cells, json_object_get(json_object_get(run, part), key));
+        snprintf(key, sizeof key, "%s%s", cwi_metric_table[m].name, suffix);
+        add_number(cells, json_object_get(json_object_get(run, part), key));
     }
-    return bad;
 }
 
 static json_t *make_titles(void)
@@ -42,19 +35,16 @@ static json_t *make_titles(void)
                                         "status",   "options", "epochs",    "best_epoch"};
     static const char *const parts[] = {"valid", "test"};
     json_t *cells = json_array();
-    int bad = 0;
-    for (size_t k = 0; k < sizeof first / sizeof first[0]; k++)
-        bad |= cwi_cell_add(cells, first[k]);
+    for (size_t k = 0; k < sizeof first / sizeof first[0]; k++) cwi_cell_add(&cells, first[k]);
     for (size_t p = 0; p < 2; p++)
-        for (int m = 0; m < N_METRICS; m++) {
+        for (int m = 0; m < CWI_N_METRICS; m++) {
             char title[64];
-            snprintf(title, sizeof title, "%s_%s", parts[p], metrics[m]);
-            bad |= cwi_cell_add(cells, title);
+            snprintf(title, sizeof title, "%s_%s", parts[p], cwi_metric_table[m].name);
+            cwi_cell_add(&cells, title);
         }
-    bad |= cwi_cell_add(cells, "metric") | cwi_cell_add(cells, "run");
-    if (!bad) return cells;
-    json_decref(cells);
-    return NULL;
+    cwi_cell_add(&cells, "metric");
+    cwi_cell_add(&cells, "run");
+    return cells;
 }
 
 /* The options that the plan sets or tunes, as the run had them; a new object. */
@@ -68,9 +58,7 @@ static json_t *options_of(const json_t *row, const json_t *run)
         json_object_foreach(json_object_get(row, sources[s]), name, unused)
         {
             json_t *value = json_object_get(all, name);
-            if (!value || json_object_set(out, name, value) == 0) continue;
-            json_decref(out);
-            return NULL;
+            if (value) cwi_json_set(&out, name, json_incref(value));
         }
     return out;
 }
@@ -80,28 +68,27 @@ static json_t *make_line(const json_t *table, const json_t *row, const json_t *r
                          const char *name, bool is_tuning)
 {
     char text[CWI_CELL_BYTES];
-    const char *metric =
-        json_string_value(json_object_get(json_object_get(run, "options"), "metric"));
-    const char *at = metric ? strchr(metric, '@') : NULL;
+    const char *metric = cwi_json_get_text(json_object_get(run, "options"), "metric");
+    const char *at = strchr(metric, '@');
     json_t *cells = json_array(), *options = options_of(row, run);
-    int bad =
-        (options ? 0 : -1) | add_text(cells, table, "title") | add_text(cells, row, "dataset");
-    bad |= add_text(cells, row, "train_set") | add_text(cells, row, "method");
-    bad |= add_text(cells, row, "backbone");
-    bad |= cwi_cell_add(cells, cwi_cell_settings(json_object_get(row, "varied"), text));
-    bad |= cwi_cell_add(cells, is_tuning ? "tuning" : "final");
-    bad |= add_number(cells, json_object_get(run, "seed"));
-    bad |= cwi_cell_add(cells, json_object_get(run, "error") ? "failed" : "done");
-    bad |= cwi_cell_add(cells, cwi_cell_settings(options, text));
-    bad |= add_number(cells, json_object_get(run, "epochs"));
-    bad |= add_number(cells, json_object_get(run, "best_epoch"));
-    bad |= add_metrics(cells, run, "valid", at ? at : "");
-    bad |= add_metrics(cells, is_tuning ? NULL : run, "test", at ? at : "");
-    bad |= cwi_cell_add(cells, metric ? metric : "") | cwi_cell_add(cells, name);
+    add_text(&cells, table, "title");
+    add_text(&cells, row, "dataset");
+    add_text(&cells, row, "train_set");
+    add_text(&cells, row, "method");
+    add_text(&cells, row, "backbone");
+    cwi_cell_add(&cells, cwi_cell_settings(json_object_get(row, "varied"), text));
+    cwi_cell_add(&cells, is_tuning ? "tuning" : "final");
+    add_number(&cells, json_object_get(run, "seed"));
+    cwi_cell_add(&cells, json_object_get(run, "error") ? "failed" : "done");
+    cwi_json_add(&cells, options ? cwi_json_string(cwi_cell_settings(options, text)) : NULL);
+    add_number(&cells, json_object_get(run, "epochs"));
+    add_number(&cells, json_object_get(run, "best_epoch"));
+    add_metrics(&cells, run, "valid", at ? at : "");
+    add_metrics(&cells, is_tuning ? NULL : run, "test", at ? at : "");
+    cwi_cell_add(&cells, metric);
+    cwi_cell_add(&cells, name);
     json_decref(options);
-    if (!bad) return cells;
-    json_decref(cells);
-    return NULL;
+    return cells;
 }
 
 static cw_status put_runs(cw_context *ctx, cwi_writer *out, const json_t *results,
@@ -115,7 +102,7 @@ static cw_status put_runs(cw_context *ctx, cwi_writer *out, const json_t *result
         json_t *cells =
             make_line(table, row, json_object_get(json_object_get(results, "runs"), text), text,
                       strcmp(list, "tuning") == 0);
-        if (!cells) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        if (!cells) return cwi_no_memory(ctx);
         cwi_cells_csv(out, cells);
         json_decref(cells);
     }
@@ -128,8 +115,8 @@ cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *
     cwi_writer *out = NULL;
     size_t t, r;
     json_t *table, *row, *titles = make_titles();
-    status = titles ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    if (status == CW_OK) status = cwi_runstore_create(ctx, &e->store, "results.csv", &out);
+    status = cwi_json_check(ctx, titles);
+    if (status == CW_OK) status = cwi_writer_open_in(ctx, e->store.folder, "results.csv", &out);
     if (status == CW_OK) cwi_cells_csv(out, titles);
     json_decref(titles);
     json_array_foreach(json_object_get(results, "tables"), t, table)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "experiment/experiment.h"
 #include "registry/registry.h"
 #include "train/train.h"
@@ -51,7 +51,7 @@ typedef struct pace {
 } pace;
 
 /* Train for a moment.  What the trainer knows in the end says how long things took. */
-static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_row *row, pace *out)
+static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_plan_row *row, pace *out)
 {
     cw_status status;
     cw_options *options = NULL;
@@ -85,8 +85,8 @@ done:
 }
 
 /* Epochs of all runs of a row: the fewest and the most. */
-static cw_status count_epochs(cw_context *ctx, const cwi_row *row, double *fewest, double *most,
-                              double *every)
+static cw_status count_epochs(cw_context *ctx, const cwi_plan_row *row, double *fewest,
+                              double *most, double *every)
 {
     cw_options *options;
     cw_status status =
@@ -111,8 +111,8 @@ static cw_status count_epochs(cw_context *ctx, const cwi_row *row, double *fewes
     return CW_OK;
 }
 
-static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_row *row,
-                              json_t *list, double *least_s, double *most_s)
+static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_plan_row *row,
+                              json_t **list, double *least_s, double *most_s)
 {
     double fewest, most, every;
     pace measured;
@@ -123,24 +123,23 @@ static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_r
     double one_s = measured.epoch_s + (every > 0 ? measured.eval_s / every : 0);
     *least_s += fewest * one_s;
     *most_s += most * one_s;
-    json_t *entry =
-        json_pack("{s:o, s:o, s:s, s:s, s:O, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "dataset",
-                  cwi_report_string(set->name), "train_set", cwi_report_string(set->train_set),
-                  "method", row->method, "backbone", row->backbone, "varied", row->varied,
-                  "settings", (json_int_t)json_array_size(row->candidates), "seeds",
-                  (json_int_t)json_array_size(row->seeds), "runs", (json_int_t)cwi_row_runs(row),
-                  "epoch_s", measured.epoch_s, "eval_s", measured.eval_s, "least_s", fewest * one_s,
-                  "most_s", most * one_s);
-    if (json_array_append_new(list, entry) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    cwi_json_add(
+        list, json_pack("{s:o, s:o, s:s, s:s, s:O, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "dataset",
+                        cwi_json_string(set->name), "train_set", cwi_json_string(set->train_set),
+                        "method", row->method, "backbone", row->backbone, "varied", row->varied,
+                        "settings", (json_int_t)json_array_size(row->candidates), "seeds",
+                        (json_int_t)json_array_size(row->seeds), "runs",
+                        (json_int_t)cwi_row_runs(row), "epoch_s", measured.epoch_s, "eval_s",
+                        measured.eval_s, "least_s", fewest * one_s, "most_s", most * one_s));
+    return CW_OK;
 }
 
 /* Rows of different tables that are the same are run once. */
 static bool is_repeated(const cwi_plan *plan, size_t index)
 {
-    const cwi_row *row = &plan->rows[index];
+    const cwi_plan_row *row = &plan->rows[index];
     for (size_t k = 0; k < index; k++) {
-        const cwi_row *other = &plan->rows[k];
+        const cwi_plan_row *other = &plan->rows[k];
         if (other->set == row->set && strcmp(other->method, row->method) == 0 &&
             strcmp(other->backbone, row->backbone) == 0 &&
             json_equal(other->options, row->options) &&
@@ -157,21 +156,15 @@ cw_status cwi_experiment_estimate(cw_context *ctx, const cwi_plan *plan, int64_t
     int64_t runs = 0;
     json_t *rows = json_array();
 
-    *out = NULL;
     for (size_t k = 0; k < plan->n_rows && status == CW_OK; k++) {
         if (is_repeated(plan, k)) continue;
         status = cwi_progress(ctx, "trying rows", (int64_t)k, (int64_t)plan->n_rows);
         if (status == CW_OK)
-            status = estimate_row(ctx, plan, &plan->rows[k], rows, &least_s, &most_s);
+            status = estimate_row(ctx, plan, &plan->rows[k], &rows, &least_s, &most_s);
         runs += cwi_row_runs(&plan->rows[k]);
     }
-    if (status == CW_OK) {
-        *out = json_pack("{s:b, s:I, s:I, s:f, s:f, s:o}", "dry_run", 1, "runs", (json_int_t)runs,
-                         "jobs", (json_int_t)jobs, "least_s", least_s / (double)jobs, "most_s",
-                         most_s / (double)jobs, "rows", rows);
-        rows = NULL;
-        if (!*out) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    }
-    json_decref(rows);
-    return status;
+    *out = json_pack("{s:b, s:I, s:I, s:f, s:f, s:o}", "dry_run", 1, "runs", (json_int_t)runs,
+                     "jobs", (json_int_t)jobs, "least_s", least_s / (double)jobs, "most_s",
+                     most_s / (double)jobs, "rows", rows);
+    return status == CW_OK ? cwi_json_check(ctx, *out) : status;
 }

@@ -17,7 +17,6 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "train/train.h"
 
@@ -77,8 +76,8 @@ static void leave(cwi_experiment *e, json_t *message)
 /* A failure is told of every run, a warning only of the first that has it. */
 static void leave_warning(cwi_experiment *e, bool is_failure, const char *run, const char *text)
 {
-    leave(e, json_pack("{s:b, s:o, s:o}", "failure", is_failure, "run", cwi_report_string(run),
-                       "text", cwi_report_string(text)));
+    leave(e, json_pack("{s:b, s:o, s:o}", "failure", is_failure, "run", cwi_json_string(run),
+                       "text", cwi_json_string(text)));
 }
 
 static void count(const cwi_experiment *e, int64_t *done, int64_t *total)
@@ -99,14 +98,14 @@ static void leave_event(cwi_experiment *e, const cwi_run *run)
     count(e, &done, &total);
     json_t *event = json_pack(
         "{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:I}", "event", "run", "run", run->name,
-        "dataset", cwi_report_string(set->name), "train_set", cwi_report_string(set->train_set),
+        "dataset", cwi_json_string(set->name), "train_set", cwi_json_string(set->train_set),
         "method", cwi_options_text(run->options, "method"), "backbone",
         cwi_options_text(run->options, "backbone"), "seed", (json_int_t)run->seed, "early",
         run->is_early, "done", (json_int_t)done, "total", (json_int_t)total);
     static const char *const copied[] = {"best_epoch", "valid", "train_s", "error"};
     for (size_t k = 0; k < sizeof copied / sizeof copied[0]; k++) {
         json_t *value = json_object_get(record, copied[k]);
-        if (value) json_object_set(event, copied[k], value);
+        if (value) cwi_json_set(&event, copied[k], json_incref(value));
     }
     leave(e, event);
 }
@@ -455,7 +454,7 @@ static cw_status carry_out(cw_context *ctx, const cwi_plan *plan, const cw_optio
                   cwi_options_text(options, "checkpoint-every"));
     CW_TRY(cwi_pace_parse(ctx, e.checkpoint_every, &pace));
     CW_TRY(cwi_runstore_open(ctx, folder, &e.store));
-    CW_TRY(cwi_report_text(ctx, json_incref(plan->source), &text));
+    CW_TRY(cwi_json_text(ctx, json_incref(plan->source), &text));
     CW_TRY(cwi_runstore_write(ctx, &e.store, "experiment.json", text));
     CW_TRY(begin(ctx, &e));
     CW_TRY(run_all(ctx, &e, cwi_options_integer(options, "jobs")));
@@ -474,7 +473,7 @@ static cw_status estimate(cw_context *ctx, const cwi_plan *plan, int64_t jobs, c
         json_decref(result);
         return status;
     }
-    return cwi_report_text(ctx, result, json);
+    return cwi_json_text(ctx, result, json);
 }
 
 cw_status cw_experiment_run(cw_context *ctx, const char *plan, const cw_options *options,

@@ -33,7 +33,7 @@ typedef struct cwi_run {
 } cwi_run;
 
 typedef struct cwi_search {
-    const cwi_row *row;
+    const cwi_plan_row *row;
     int phase;     /* rung 0, 1, ..., then whole runs, then the seeds */
     size_t *alive; /* [n_alive] candidates still in the race, ascending */
     size_t n_alive;
@@ -69,7 +69,7 @@ typedef struct cwi_experiment {
 extern const cw_option_info cwi_experiment_options[];
 
 /* runs.c: the run of a row with a candidate, found or made; epochs 0 for a whole run. */
-cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_row *row,
+cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_plan_row *row,
                              const json_t *candidate, int64_t seed, int64_t epochs, cwi_run **out);
 /* Train, measure and store it.  CW_OK with a record also when the training itself failed. */
 cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
@@ -82,7 +82,7 @@ int32_t cwi_record_k(const json_t *record);
 
 /* search.c */
 cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *search,
-                           const cwi_row *row);
+                           const cwi_plan_row *row);
 /* Go as far as the finished runs allow. */
 cw_status cwi_search_advance(cw_context *ctx, cwi_experiment *e, cwi_search *search);
 void cwi_search_clear(cwi_search *search);

@@ -6,7 +6,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/plan_fields.h"
@@ -34,11 +33,6 @@ typedef struct reader {
     json_t *idle; /* options said for several methods that no row takes so far, and where */
 } reader;
 
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
-
 /* ---- levels ----------------------------------------------------------------------- */
 
 static void scope_clear(scope *s)
@@ -55,11 +49,11 @@ static cw_status scope_read(reader *r, const cwi_place *place, const json_t *val
 {
     cw_status status;
     cwi_place at;
-    *out = (scope){.options = cwi_report_copy(outer->options),
-                   .grid = cwi_report_copy(outer->grid),
+    *out = (scope){.options = cwi_json_copy(outer->options),
+                   .grid = cwi_json_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
-    status = out->options && out->grid ? CW_OK : no_memory(r->ctx);
+    status = out->options && out->grid ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     at = cwi_place_field(place, "options");
     CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
@@ -90,8 +84,8 @@ static cw_status note_wide(reader *r, const cwi_place *place, const json_t *opti
     {
         cwi_place at = cwi_place_field(place, name);
         if (!json_is_null(value) && cw_train_option_owner(name, 0) &&
-            json_object_set_new(r->idle, name, cwi_report_string(at.text)) != 0)
-            return no_memory(r->ctx);
+            json_object_set_new(r->idle, name, cwi_json_string(at.text)) != 0)
+            return cwi_no_memory(r->ctx);
     }
     return CW_OK;
 }
@@ -110,7 +104,7 @@ static json_t *keep_taken(const contender *c, const json_t *options, const json_
 {
     const char *name;
     void *next;
-    json_t *value, *out = cwi_report_copy(options);
+    json_t *value, *out = cwi_json_copy(options);
     json_object_foreach_safe(out, next, name, value)
     {
         bool is_wide = !json_object_get(own, name);
@@ -199,7 +193,7 @@ static cw_status add_contender(reader *r, const cwi_place *place, const char *me
     c->scope = (scope){keep_taken(c, s->options, json_object_get(own, "options"), backbones),
                        keep_taken(c, s->grid, json_object_get(own, "grid"), backbones),
                        json_incref(s->seeds), s->tuning};
-    return c->scope.options && c->scope.grid ? CW_OK : no_memory(r->ctx);
+    return c->scope.options && c->scope.grid ? CW_OK : cwi_no_memory(r->ctx);
 }
 
 /* "cpr", or {"method": "cpr", "backbones": [...], "options": ..., "grid": ...} */
@@ -258,7 +252,7 @@ done:
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
-static void row_clear(cwi_row *row)
+static void row_clear(cwi_plan_row *row)
 {
     json_decref(row->options);
     json_decref(row->varied);
@@ -267,7 +261,7 @@ static void row_clear(cwi_row *row)
 }
 
 /* Would training take the options of this candidate? */
-static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_row *row,
+static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_plan_row *row,
                                  const json_t *candidate)
 {
     cw_status status;
@@ -279,7 +273,7 @@ static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_ro
 
     CW_TRY(cwi_row_options(r->ctx, row, candidate, 0, 0, &given));
     CW_TRY(cwi_train_settle(r->ctx, given, &settled, &method, &backbone));
-    CW_TRY(cwi_metric_parse(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
+    CW_TRY(cwi_metric_aim(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
     if (row->tuning.n_rungs > 0 &&
         row->tuning.rungs[row->tuning.n_rungs - 1] >= cwi_options_integer(settled, "epochs"))
         status = cwi_fail(r->ctx, CW_BAD_ARG, "the last rung must be below --epochs %s",
@@ -291,16 +285,17 @@ done:
 }
 
 /* Everything of a row but its dataset. */
-static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_row *row)
+static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_plan_row *row)
 {
     cw_status status;
-    *row = (cwi_row){.options = cwi_report_copy(c->scope.options),
-                     .varied = json_incref(varied),
-                     .seeds = json_incref(c->scope.seeds),
-                     .tuning = c->scope.tuning};
+    *row = (cwi_plan_row){.options = cwi_json_copy(c->scope.options),
+                          .varied = json_incref(varied),
+                          .seeds = json_incref(c->scope.seeds),
+                          .tuning = c->scope.tuning};
     cwi_copy_text(row->method, sizeof row->method, c->method);
     cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
-    if (!row->options || json_object_update(row->options, varied) != 0) return no_memory(r->ctx);
+    if (!row->options || json_object_update(row->options, varied) != 0)
+        return cwi_no_memory(r->ctx);
     status = cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, &c->place, "%s", "");
     if (status != CW_OK) return status;
@@ -311,13 +306,13 @@ done:
 }
 
 /* Append a copy of the row for a dataset. */
-static cw_status add_row(reader *r, const cwi_row *row, size_t set)
+static cw_status add_row(reader *r, const cwi_plan_row *row, size_t set)
 {
     cwi_plan *plan = r->plan;
     cw_status status =
         cwi_grow(r->ctx, &plan->rows, &plan->row_capacity, plan->n_rows + 1, sizeof *plan->rows);
     if (status != CW_OK) return status;
-    cwi_row *copy = &plan->rows[plan->n_rows++];
+    cwi_plan_row *copy = &plan->rows[plan->n_rows++];
     *copy = *row;
     copy->set = set;
     json_incref(copy->options);
@@ -343,7 +338,7 @@ static cw_status adapt(reader *r, const contender *c, const json_t *settings, js
         bool is_less = taken && json_object_size(taken) < json_object_size(setting);
         int bad = is_less && contains(out, taken) ? 0 : json_array_append(out, taken);
         json_decref(taken);
-        if (bad) return no_memory(r->ctx);
+        if (bad) return cwi_no_memory(r->ctx);
     }
     return CW_OK;
 }
@@ -354,9 +349,9 @@ static cw_status add_rows(reader *r, const json_t *settings, size_t set)
     cw_status status = CW_OK;
     for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++) {
         json_t *taken = json_array();
-        status = taken ? adapt(r, &r->contenders[c], settings, taken) : no_memory(r->ctx);
+        status = taken ? adapt(r, &r->contenders[c], settings, taken) : cwi_no_memory(r->ctx);
         for (size_t v = 0; v < json_array_size(taken) && status == CW_OK; v++) {
-            cwi_row row = {0};
+            cwi_plan_row row = {0};
             status = make_row(r, &r->contenders[c], json_array_get(taken, v), &row);
             if (status == CW_OK) status = add_row(r, &row, set);
             row_clear(&row);
@@ -374,9 +369,7 @@ static json_t *with_lists(const json_t *given)
     json_object_foreach((json_t *)given, name, entry)
     {
         json_t *list = json_is_array(entry) ? json_incref(entry) : json_pack("[O]", entry);
-        if (json_object_set_new(out, name, list) == 0) continue;
-        json_decref(out);
-        return NULL;
+        cwi_json_set(&out, name, list);
     }
     return out;
 }
@@ -391,12 +384,12 @@ static cw_status read_variation(reader *r, const cwi_place *place, const json_t 
     if (!json_is_object(value))
         status = cwi_plan_bad(r->ctx, place, "it must be an object of train options");
     else
-        status = lists && checked ? CW_OK : no_memory(r->ctx);
+        status = lists && checked ? CW_OK : cwi_no_memory(r->ctx);
     if (status == CW_OK)
         status = cwi_plan_read_options(r->ctx, place, lists, &r->check, true, checked);
     if (status == CW_OK) status = cwi_candidates(r->ctx, checked, &all, &settings);
     if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, place, "%s", "");
-    if (status == CW_OK && json_array_extend(out, settings) != 0) status = no_memory(r->ctx);
+    if (status == CW_OK && json_array_extend(out, settings) != 0) status = cwi_no_memory(r->ctx);
     json_decref(lists);
     json_decref(checked);
     json_decref(settings);
@@ -408,7 +401,7 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
 {
     cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
     *out = value ? json_array() : json_pack("[{}]");
-    if (!*out) return no_memory(r->ctx);
+    if (status == CW_OK) status = cwi_json_check(r->ctx, *out);
     for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
         cwi_place at = cwi_place_index(place, v);
         status = read_variation(r, &at, json_array_get(value, v), *out);
@@ -452,13 +445,13 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cw_status status = cwi_grow(r->ctx, &plan->tables, &plan->table_capacity, plan->n_tables + 1,
                                 sizeof *plan->tables);
     if (status != CW_OK) return status;
-    cwi_table *table = &plan->tables[plan->n_tables++];
-    *table = (cwi_table){.first_row = plan->n_rows};
+    cwi_plan_table *table = &plan->tables[plan->n_tables++];
+    *table = (cwi_plan_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
-    table->ours = ours ? cwi_report_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
+    table->ours = ours ? cwi_json_copy(ours) : json_pack("[s, s]", "cpr", "cpr-rand");
     table->by_backbone = json_array_size(json_object_get(value, "backbones")) > 1;
     if (!table->title) return CW_NO_MEMORY;
-    return table->ours ? CW_OK : no_memory(r->ctx);
+    return cwi_json_check(r->ctx, table->ours);
 }
 
 static void forget_contenders(reader *r)
@@ -486,7 +479,7 @@ static cw_status read_table(reader *r, const cwi_place *place, const json_t *val
     CW_TRY(open_table(r, value, number));
     CW_TRY(read_methods(r, place, value, &s));
     CW_TRY(expand_table(r, place, value, json_object_get(r->plan->source, "datasets")));
-    cwi_table *table = &r->plan->tables[r->plan->n_tables - 1];
+    cwi_plan_table *table = &r->plan->tables[r->plan->n_tables - 1];
     table->n_rows = r->plan->n_rows - table->first_row;
 done:
     forget_contenders(r);
@@ -508,7 +501,7 @@ static cw_status read_plan(reader *r)
     none.grid = json_object();
     none.seeds = json_pack("[i]", 0);
     r->idle = json_object();
-    status = none.options && none.grid && none.seeds && r->idle ? CW_OK : no_memory(r->ctx);
+    status = none.options && none.grid && none.seeds && r->idle ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));

@@ -35,7 +35,7 @@ typedef struct cwi_tuning {
     int64_t seed; /* of the draws and of the tuning runs */
 } cwi_tuning;
 
-typedef struct cwi_row {
+typedef struct cwi_plan_row {
     size_t set; /* in cwi_plan.sets */
     char method[32], backbone[32];
     json_t *options;    /* what all its runs have */
@@ -43,22 +43,22 @@ typedef struct cwi_row {
     json_t *candidates; /* array of objects; one that may be empty when nothing is tuned */
     cwi_tuning tuning;
     json_t *seeds; /* array of integers */
-} cwi_row;
+} cwi_plan_row;
 
-typedef struct cwi_table {
+typedef struct cwi_plan_table {
     char *title;
     json_t *ours;     /* names of methods that are tested against the best of the others */
     bool by_backbone; /* compared within a backbone */
     size_t first_row, n_rows;
-} cwi_table;
+} cwi_plan_table;
 
 typedef struct cwi_plan {
     json_t *source; /* as given */
     cwi_set *sets;
     size_t n_sets, set_capacity;
-    cwi_table *tables;
+    cwi_plan_table *tables;
     size_t n_tables, table_capacity;
-    cwi_row *rows;
+    cwi_plan_row *rows;
     size_t n_rows, row_capacity;
 } cwi_plan;
 
@@ -79,9 +79,9 @@ cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *
 size_t cwi_survivors(size_t n, int64_t keep);
 
 /* row.c: the options of one run of a row; epochs 0 for as many as the row says. */
-cw_status cwi_row_options(cw_context *ctx, const cwi_row *row, const json_t *candidate,
+cw_status cwi_row_options(cw_context *ctx, const cwi_plan_row *row, const json_t *candidate,
                           int64_t seed, int64_t epochs, cw_options **out);
 /* Runs that a row makes at most. */
-int64_t cwi_row_runs(const cwi_row *row);
+int64_t cwi_row_runs(const cwi_plan_row *row);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
 #include "core/text.h"
 
 /* ---- places and messages ------------------------------------------------------- */
@@ -39,11 +39,6 @@ cw_status cwi_plan_bad(cw_context *ctx, const cwi_place *place, const char *form
     cwi_begin(ctx);
     return cwi_fail(ctx, CW_BAD_DATA, "plan: %s%s%s", place->text, place->text[0] ? ": " : "",
                     text);
-}
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }
 
 /* ---- shapes ---------------------------------------------------------------------- */
@@ -174,16 +169,17 @@ done:
     return status;
 }
 
-static cw_status add_seed(cw_context *ctx, const cwi_place *place, int64_t seed, json_t *list)
+static cw_status add_seed(cw_context *ctx, const cwi_place *place, int64_t seed, json_t **list)
 {
     size_t index;
     json_t *other;
-    json_array_foreach(list, index,
+    json_array_foreach(*list, index,
                        other) if (json_integer_value(other) ==
                                   seed) return cwi_plan_bad(ctx, place,
                                                             "the seed %lld is there twice",
                                                             (long long)seed);
-    return json_array_append_new(list, json_integer(seed)) == 0 ? CW_OK : no_memory(ctx);
+    cwi_json_add(list, json_integer(seed));
+    return cwi_json_check(ctx, *list);
 }
 
 cw_status cwi_plan_read_seeds(cw_context *ctx, const cwi_place *place, const json_t *value,
@@ -193,17 +189,16 @@ cw_status cwi_plan_read_seeds(cw_context *ctx, const cwi_place *place, const jso
     int64_t count = 0;
     if (!value) return CW_OK;
     json_t *list = json_array();
-    if (!list) return no_memory(ctx);
     if (!json_is_array(value)) {
         CW_TRY(cwi_plan_read_whole(ctx, place, value, 1, CWI_MAX_SEEDS, &count));
-        for (int64_t s = 0; s < count; s++) CW_TRY(add_seed(ctx, place, s, list));
+        for (int64_t s = 0; s < count; s++) CW_TRY(add_seed(ctx, place, s, &list));
     } else {
         CW_TRY(cwi_plan_check_list(ctx, place, value, false));
         for (size_t s = 0; s < json_array_size(value) && s < CWI_MAX_SEEDS; s++) {
             cwi_place at = cwi_place_index(place, s);
             int64_t seed = 0;
             CW_TRY(cwi_plan_read_whole(ctx, &at, json_array_get(value, s), 0, UINT32_MAX, &seed));
-            CW_TRY(add_seed(ctx, &at, seed, list));
+            CW_TRY(add_seed(ctx, &at, seed, &list));
         }
     }
     json_decref(*out);
@@ -219,7 +214,7 @@ static cw_status check_value(cw_context *ctx, const cwi_place *place, const char
                              const json_t *value, cw_options *probe)
 {
     char text[256];
-    if (!cwi_report_value(value, text, sizeof text))
+    if (!cwi_json_to_text(value, text, sizeof text))
         return cwi_plan_bad(ctx, place, "it must be a number, a text, true or false");
     cw_status status = cwi_options_assign(ctx, probe, name, text);
     if (status != CW_BAD_ARG) return status;
@@ -315,7 +310,7 @@ cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const j
             CW_TRY(check_range(ctx, &at, name, entry, check->probe));
         else
             CW_TRY(check_values(ctx, &at, name, entry, check->probe));
-        if (json_object_set(into, name, entry) != 0) return no_memory(ctx);
+        if (json_object_set(into, name, entry) != 0) return cwi_no_memory(ctx);
     }
 done:
     return status;

@@ -8,23 +8,15 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
+#include "evaluate/metrics.h"
 #include "evaluate/significance.h"
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
 
-/* Jansson takes NULL for "no memory" and passes it on: every int below is 0, or not when something
- * could not be made. */
-
-static int put(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new(object, key, value);
-}
-
-static int copy(const json_t *from, const char *key, json_t *to)
+static void copy(const json_t *from, const char *key, json_t **to)
 {
     json_t *value = json_object_get(from, key);
-    return value ? json_object_set(to, key, value) : 0;
+    if (value) cwi_json_set(to, key, json_incref(value));
 }
 
 /* ---- datasets ------------------------------------------------------------------------- */
@@ -48,17 +40,17 @@ done:
 }
 
 static cw_status report_set(cw_context *ctx, const cwi_experiment *e, const cwi_set *set,
-                            json_t *list)
+                            json_t **list)
 {
     json_t *description;
     cw_status status = describe_set(ctx, e, set, &description);
     if (status != CW_OK) return status;
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:s, s:o}", "dataset", cwi_report_string(set->name), "train_set",
-                  cwi_report_string(set->train_set), "folder", cwi_report_string(set->folder),
+        json_pack("{s:o, s:o, s:o, s:s, s:o}", "dataset", cwi_json_string(set->name), "train_set",
+                  cwi_json_string(set->train_set), "folder", cwi_json_string(set->folder),
                   "xxh3_128", set->hash, "description", description);
-    if (json_array_append_new(list, object) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    cwi_json_add(list, object);
+    return cwi_json_check(ctx, *list);
 }
 
 /* ---- runs ------------------------------------------------------------------------------- */
@@ -71,12 +63,10 @@ static json_t *report_curve(const json_t *record)
     json_array_foreach(json_object_get(record, "epochs"), index, epoch)
     {
         json_t *point = json_object();
-        int bad = copy(epoch, "epoch", point) | copy(epoch, "loss", point);
-        bad |= copy(epoch, "valid", point);
-        if (bad | json_array_append_new(list, point)) {
-            json_decref(list);
-            return NULL;
-        }
+        copy(epoch, "epoch", &point);
+        copy(epoch, "loss", &point);
+        copy(epoch, "valid", &point);
+        cwi_json_add(&list, point);
     }
     return list;
 }
@@ -87,14 +77,11 @@ static json_t *report_time(const json_t *record)
     double eval_s = 0;
     size_t index;
     json_t *epoch, *out = json_object();
-    int bad = 0;
     json_array_foreach(json_object_get(record, "epochs"), index, epoch) eval_s +=
         json_number_value(json_object_get(epoch, "eval_s"));
-    for (size_t k = 0; k < 4; k++) bad |= copy(record, keys[k], out);
-    bad |= put(out, "eval_s", json_real(eval_s));
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+    for (size_t k = 0; k < 4; k++) copy(record, keys[k], &out);
+    cwi_json_set(&out, "eval_s", json_real(eval_s));
+    return out;
 }
 
 static json_t *report_run(const cwi_run *run)
@@ -105,19 +92,16 @@ static json_t *report_run(const cwi_run *run)
     const json_t *record = run->record;
     json_t *out = json_object(), *evaluation = json_object_get(record, "evaluation");
     json_t *epochs = json_object_get(record, "epochs");
-    int bad = 0;
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) bad |= copy(record, keys[k], out);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) copy(record, keys[k], &out);
     if (epochs) {
         size_t n = json_array_size(epochs); /* the first is before training */
-        bad |= put(out, "epochs", json_integer((json_int_t)(n > 0 ? n - 1 : 0)));
-        bad |= put(out, "curve", report_curve(record)) | put(out, "time", report_time(record));
+        cwi_json_set(&out, "epochs", json_integer((json_int_t)(n > 0 ? n - 1 : 0)));
+        cwi_json_set(&out, "curve", report_curve(record));
+        cwi_json_set(&out, "time", report_time(record));
     }
-    if (!run->is_early) bad |= copy(record, "test", out);
-    for (size_t k = 0; k < sizeof found / sizeof found[0]; k++)
-        bad |= copy(evaluation, found[k], out);
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+    if (!run->is_early) copy(record, "test", &out);
+    for (size_t k = 0; k < sizeof found / sizeof found[0]; k++) copy(evaluation, found[k], &out);
+    return out;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -125,11 +109,7 @@ static json_t *report_run(const cwi_run *run)
 static json_t *list_names(cwi_run *const *runs, size_t n)
 {
     json_t *list = json_array();
-    for (size_t k = 0; k < n; k++)
-        if (json_array_append_new(list, json_string(runs[k]->name)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+    for (size_t k = 0; k < n; k++) cwi_json_add(&list, json_string(runs[k]->name));
     return list;
 }
 
@@ -155,30 +135,29 @@ static const json_t *metrics_of(const cwi_search *s)
     return NULL;
 }
 
-static int put_summary(const cwi_search *s, json_t *row)
+static void put_summary(const cwi_search *s, json_t **row)
 {
     const char *metric;
     json_t *unused, *means = json_object(), *sds = json_object();
     double value[CWI_MAX_SEEDS];
-    int bad = 0;
     json_object_foreach((json_t *)metrics_of(s), metric, unused)
     {
         double mean, sd;
         if (strcmp(metric, "users") == 0) continue;
         cwi_mean_sd(value, collect(s, metric, value), &mean, &sd);
-        bad |=
-            put(means, metric, cwi_report_number(mean)) | put(sds, metric, cwi_report_number(sd));
+        cwi_json_set(&means, metric, cwi_json_number(mean));
+        cwi_json_set(&sds, metric, cwi_json_number(sd));
     }
-    return put(row, "mean", means) | put(row, "sd", sds) | bad;
+    cwi_json_set(row, "mean", means);
+    cwi_json_set(row, "sd", sds);
 }
 
 /* Mean over the seeds of the share of recommendations that each group of items gets. */
-static int put_shares(const cwi_search *s, json_t *row)
+static json_t *list_shares(const cwi_search *s)
 {
     double sum[64] = {0};
     size_t n_groups = 0, n = 0;
     json_t *shares = json_array();
-    int bad = 0;
     for (size_t k = 0; k < s->n_current; k++) {
         const json_t *groups =
             json_object_get(json_object_get(s->current[k]->record, "evaluation"), "groups");
@@ -189,33 +168,30 @@ static int put_shares(const cwi_search *s, json_t *row)
             sum[g] +=
                 json_number_value(json_object_get(json_array_get(groups, g), "recommended_share"));
     }
-    for (size_t g = 0; g < n_groups; g++)
-        bad |= json_array_append_new(shares, json_real(sum[g] / (double)n));
-    return put(row, "shares", shares) | bad;
+    for (size_t g = 0; g < n_groups; g++) cwi_json_add(&shares, json_real(sum[g] / (double)n));
+    return shares;
 }
 
 static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
 {
-    const cwi_row *row = s->row;
+    const cwi_plan_row *row = s->row;
     const cwi_set *set = &e->plan->sets[row->set];
     json_t *tuned = json_array_size(row->candidates) > 1 && s->chosen != SIZE_MAX
                         ? json_incref(json_array_get(row->candidates, s->chosen))
                         : json_null();
     json_t *out = json_pack(
-        "{s:o, s:o, s:s, s:s, s:O, s:O, s:o, s:o, s:o}", "dataset", cwi_report_string(set->name),
-        "train_set", cwi_report_string(set->train_set), "method", row->method, "backbone",
+        "{s:o, s:o, s:s, s:s, s:O, s:O, s:o, s:o, s:o}", "dataset", cwi_json_string(set->name),
+        "train_set", cwi_json_string(set->train_set), "method", row->method, "backbone",
         row->backbone, "varied", row->varied, "options", row->options, "tuned", tuned, "tuning",
         list_names(s->tried, s->n_tried), "runs", list_names(s->current, s->n_current));
-    int bad = put_summary(s, out) | put_shares(s, out);
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+    put_summary(s, &out);
+    cwi_json_set(&out, "shares", list_shares(s));
+    return out;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests -------------------------------------------------------------------------------- */
 
-static bool is_ours(const cwi_table *table, const cwi_row *row)
+static bool is_ours(const cwi_plan_table *table, const cwi_plan_row *row)
 {
     size_t index;
     json_t *name;
@@ -228,15 +204,15 @@ static bool is_ours(const cwi_table *table, const cwi_row *row)
 }
 
 /* Rows that stand against each other: the same data, setting and, where it matters, backbone. */
-static bool are_rivals(const cwi_table *table, const cwi_row *a, const cwi_row *b)
+static bool are_rivals(const cwi_plan_table *table, const cwi_plan_row *a, const cwi_plan_row *b)
 {
     return a->set == b->set && json_equal(a->varied, b->varied) &&
            (!table->by_backbone || strcmp(a->backbone, b->backbone) == 0);
 }
 
 /* The rival outside `ours` with the best mean, an index into the table; SIZE_MAX: none. */
-static size_t find_baseline(const cwi_experiment *e, const cwi_table *table, const cwi_row *row,
-                            const char *metric)
+static size_t find_baseline(const cwi_experiment *e, const cwi_plan_table *table,
+                            const cwi_plan_row *row, const char *metric)
 {
     size_t best = SIZE_MAX;
     double best_mean = 0, value[CWI_MAX_SEEDS], mean, sd;
@@ -270,8 +246,8 @@ static int64_t pair_up(const cwi_search *a, const cwi_search *b, const char *met
     return n;
 }
 
-static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
-                          size_t index, const char *metric, json_t *tests)
+static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
+                          size_t index, const char *metric, json_t **tests)
 {
     const cwi_search *ours = &e->searches[table->first_row + index];
     size_t baseline = find_baseline(e, table, ours->row, metric);
@@ -283,73 +259,64 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_ta
     cw_status status = cwi_pairing_test(ctx, x, y, n, &result);
     if (status != CW_OK) return status;
     cwi_mean_sd(y, n, &mean, &sd);
-    json_t *test = json_pack(
-        "{s:i, s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "row", (int)index, "baseline",
-        (int)baseline, "metric", metric, "pairs", (json_int_t)n, "difference",
-        cwi_report_number(result.mean), "relative", cwi_report_number(result.mean / mean), "t",
-        cwi_report_number(result.t), "p", cwi_report_number(result.t_p), "wilcoxon_p",
-        cwi_report_number(result.wilcoxon_p), "effect", cwi_report_number(result.effect));
-    if (json_array_append_new(tests, test) == 0) return CW_OK;
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    json_t *test =
+        json_pack("{s:i, s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "row", (int)index,
+                  "baseline", (int)baseline, "metric", metric, "pairs", (json_int_t)n, "difference",
+                  cwi_json_number(result.mean), "relative", cwi_json_number(result.mean / mean),
+                  "t", cwi_json_number(result.t), "p", cwi_json_number(result.t_p), "wilcoxon_p",
+                  cwi_json_number(result.wilcoxon_p), "effect", cwi_json_number(result.effect));
+    cwi_json_add(tests, test);
+    return cwi_json_check(ctx, *tests);
 }
 
-static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
-                              json_t *tests)
+static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
+                              json_t **tests)
 {
-    static const char *const tested[] = {"recall", "ndcg"};
     cw_status status = CW_OK;
     for (size_t k = 0; k < table->n_rows && status == CW_OK; k++) {
         const cwi_search *s = &e->searches[table->first_row + k];
-        char metric[32];
+        char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
-        for (size_t m = 0; m < 2 && status == CW_OK; m++) {
-            snprintf(metric, sizeof metric, "%s@%d", tested[m],
-                     (int)cwi_record_k(s->current[0]->record));
-            status = test_row(ctx, e, table, k, metric, tests);
-        }
+        for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN && !cwi_metric_table[m].is_low_good)
+                status =
+                    test_row(ctx, e, table, k,
+                             cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
     }
     return status;
 }
 
-static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_table *table,
-                              json_t *list)
+static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
+                              json_t **list)
 {
     json_t *rows = json_array(), *tests = json_array();
-    json_t *object =
-        json_pack("{s:o, s:O, s:b, s:o, s:o}", "title", cwi_report_string(table->title), "ours",
-                  table->ours, "by_backbone", table->by_backbone, "rows", rows, "tests", tests);
-    int bad = json_array_append_new(list, object);
-    for (size_t k = 0; k < table->n_rows && !bad; k++)
-        bad |= json_array_append_new(rows, report_row(e, &e->searches[table->first_row + k]));
-    if (bad) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    return report_tests(ctx, e, table, tests);
+    for (size_t k = 0; k < table->n_rows; k++)
+        cwi_json_add(&rows, report_row(e, &e->searches[table->first_row + k]));
+    cw_status status = report_tests(ctx, e, table, &tests);
+    cwi_json_add(list, json_pack("{s:o, s:O, s:b, s:o, s:o}", "title",
+                                 cwi_json_string(table->title), "ours", table->ours, "by_backbone",
+                                 table->by_backbone, "rows", rows, "tests", tests));
+    return status == CW_OK ? cwi_json_check(ctx, *list) : status;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 cw_status cwi_experiment_report(cw_context *ctx, const cwi_experiment *e, json_t **out)
 {
     cw_status status = CW_OK;
     int64_t failed = 0;
     json_t *sets = json_array(), *tables = json_array(), *runs = json_object();
-    int bad = 0;
 
     for (size_t k = 0; k < e->n_runs; k++) {
         failed += e->runs[k]->state == CWI_RUN_FAILED;
-        bad |= put(runs, e->runs[k]->name, report_run(e->runs[k]));
+        cwi_json_set(&runs, e->runs[k]->name, report_run(e->runs[k]));
     }
+    for (size_t k = 0; k < e->plan->n_sets && status == CW_OK; k++)
+        status = report_set(ctx, e, &e->plan->sets[k], &sets);
+    for (size_t k = 0; k < e->plan->n_tables && status == CW_OK; k++)
+        status = report_table(ctx, e, &e->plan->tables[k], &tables);
     *out = json_pack("{s:s, s:i, s:s, s:O, s:I, s:o, s:o, s:o}", "format", "crosswise-experiment",
                      "version", 1, "crosswise", cw_version(), "plan", e->plan->source, "failed",
                      (json_int_t)failed, "datasets", sets, "tables", tables, "runs", runs);
-    if (bad || !*out) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    for (size_t k = 0; k < e->plan->n_sets && status == CW_OK; k++)
-        status = report_set(ctx, e, &e->plan->sets[k], sets);
-    for (size_t k = 0; k < e->plan->n_tables && status == CW_OK; k++)
-        status = report_table(ctx, e, &e->plan->tables[k], tables);
-    if (status != CW_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    return status;
+    return status == CW_OK ? cwi_json_check(ctx, *out) : status;
 }

@@ -1,5 +1,5 @@
 /* row.c - the runs of a row. */
-#include "core/report.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 #include "registry/registry.h"
@@ -12,7 +12,7 @@ static cw_status assign_all(cw_context *ctx, cw_options *options, const json_t *
     json_object_foreach((json_t *)values, name, value)
     {
         char text[256];
-        if (status == CW_OK && cwi_report_value(value, text, sizeof text))
+        if (status == CW_OK && cwi_json_to_text(value, text, sizeof text))
             status = cwi_options_assign(ctx, options, name, text);
     }
     return status;
@@ -25,7 +25,7 @@ static cw_status assign_whole(cw_context *ctx, cw_options *options, const char *
     return cwi_options_assign(ctx, options, name, text);
 }
 
-cw_status cwi_row_options(cw_context *ctx, const cwi_row *row, const json_t *candidate,
+cw_status cwi_row_options(cw_context *ctx, const cwi_plan_row *row, const json_t *candidate,
                           int64_t seed, int64_t epochs, cw_options **out)
 {
     cw_status status;
@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-static bool has_seed(const cwi_row *row, int64_t seed)
+static bool has_seed(const cwi_plan_row *row, int64_t seed)
 {
     size_t index;
     json_t *other;
@@ -53,7 +53,7 @@ static bool has_seed(const cwi_row *row, int64_t seed)
     return false;
 }
 
-int64_t cwi_row_runs(const cwi_row *row)
+int64_t cwi_row_runs(const cwi_plan_row *row)
 {
     size_t candidates = json_array_size(row->candidates);
     int64_t runs = (int64_t)json_array_size(row->seeds);

@@ -6,31 +6,23 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
 #include "registry/registry.h"
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
+#include "train/train.h"
 
 /* ---- records ------------------------------------------------------------------------ */
 
 static const char *metric_of(const json_t *record)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(record, "options"), "metric"));
-    return text ? text : "";
+    return cwi_json_get_text(json_object_get(record, "options"), "metric");
 }
 
 double cwi_record_valid(const json_t *record)
 {
-    const json_t *value = json_object_get(json_object_get(record, "valid"), metric_of(record));
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return cwi_json_to_number(json_object_get(json_object_get(record, "valid"), metric_of(record)));
 }
 
 int32_t cwi_record_k(const json_t *record)
@@ -59,7 +51,7 @@ static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
 }
 
 /* Same data, same options, same minor version: same result. */
-static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
                             int64_t whole_epochs, cwi_run *run)
 {
     char version[16], key[17], trail[17];
@@ -76,15 +68,14 @@ static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_
     memcpy(run->checkpoint, run->name, sizeof run->checkpoint);
     if (status == CW_OK && row->tuning.n_rungs > 0 && run->seed == row->tuning.seed) {
         /* the same checkpoint along all rungs of this ladder, and on no other */
-        int bad = json_object_set_new(options, "epochs", json_integer(whole_epochs));
+        cwi_json_set(&options, "epochs", json_integer(whole_epochs));
         for (int r = 0; r < row->tuning.n_rungs; r++)
-            bad |= json_array_append_new(rungs, json_integer(row->tuning.rungs[r]));
-        status = bad ? no_memory(ctx)
-                     : print_key(ctx,
-                                 json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
-                                           e->plan->sets[row->set].hash, "options", options,
-                                           "rungs", rungs),
-                                 trail);
+            cwi_json_add(&rungs, json_integer(row->tuning.rungs[r]));
+        status =
+            print_key(ctx,
+                      json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
+                                e->plan->sets[row->set].hash, "options", options, "rungs", rungs),
+                      trail);
         snprintf(run->checkpoint, sizeof run->checkpoint, "%s-%s-%lld-%s", row->method,
                  row->backbone, (long long)run->seed, status == CW_OK ? trail : "");
     }
@@ -128,7 +119,7 @@ static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
     return CW_OK;
 }
 
-static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_row *row,
+static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
                           const json_t *candidate, int64_t epochs, cwi_run *run)
 {
     cw_status status;
@@ -146,7 +137,7 @@ done:
     return status;
 }
 
-cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_row *row,
+cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_plan_row *row,
                              const json_t *candidate, int64_t seed, int64_t epochs, cwi_run **out)
 {
     cw_status status;
@@ -224,7 +215,7 @@ static cw_status train(cw_context *ctx, const cwi_experiment *e, const cwi_run *
     CW_TRY(cwi_json_verify(ctx, "record", text, strlen(text), record));
     if (run->is_early) goto done;
     CW_TRY(evaluate(ctx, set, model, *record, &evaluation));
-    CW_TRY(cwi_report_put(ctx, *record, "evaluation", json_incref(evaluation)));
+    cwi_json_set(record, "evaluation", json_incref(evaluation));
     if (e->keeps_models) {
         model_path = cwi_runstore_path(ctx, &e->store, "runs/%s.safetensors", run->name);
         status = model_path ? cw_model_save(ctx, model, model_path) : CW_NO_MEMORY;
@@ -248,22 +239,18 @@ static json_t *record_failure(cw_context *ctx, const cwi_run *run)
     return json_pack(
         "{s:s, s:s, s:o, s:I, s:o}", "method", cwi_options_text(run->options, "method"), "backbone",
         cwi_options_text(run->options, "backbone"), "options", cwi_train_record(run->options),
-        "seed", (json_int_t)run->seed, "error", cwi_report_string(ctx->error));
+        "seed", (json_int_t)run->seed, "error", cwi_json_string(ctx->error));
 }
 
 /* Store the record; what is handed out is what was stored. */
 static cw_status store(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
                        json_t **record)
 {
-    cw_status status;
-    CW_TRY(
-        cwi_report_put(ctx, *record, "dataset", cwi_report_string(e->plan->sets[run->set].name)));
-    CW_TRY(cwi_report_put(ctx, *record, "train_set",
-                          cwi_report_string(e->plan->sets[run->set].train_set)));
+    const cwi_set *set = &e->plan->sets[run->set];
     json_t *made = *record;
-    CW_TRY(cwi_runstore_keep(ctx, &e->store, "runs", run->name, made, record));
-done:
-    return status;
+    cwi_json_set(&made, "dataset", cwi_json_string(set->name));
+    cwi_json_set(&made, "train_set", cwi_json_string(set->train_set));
+    return cwi_runstore_keep(ctx, &e->store, "runs", run->name, made, record);
 }
 
 cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
@@ -280,7 +267,7 @@ cw_status cwi_run_execute(cw_context *ctx, const cwi_experiment *e, const cwi_ru
         json_decref(*record);
         *record = record_failure(ctx, run);
         cwi_begin(ctx);
-        status = *record ? CW_OK : no_memory(ctx);
+        status = CW_OK;
     }
     if (status == CW_OK) status = store(ctx, e, run, record);
     if (status == CW_OK && (has_failed || !run->is_early)) (void)unlink(path);

@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "core/work.h"
 
@@ -141,23 +140,12 @@ cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const ch
     char *text = NULL, file[160];
     *out = NULL;
     snprintf(file, sizeof file, "%s/%s.json", kind, name);
-    CW_TRY(cwi_report_put(ctx, record, own_name, json_string(name)));
-    CW_TRY(cwi_json_sign(ctx, json_incref(record), &text));
+    cwi_json_set(&record, own_name, json_string(name));
+    CW_TRY(cwi_json_sign(ctx, record, &text));
     CW_TRY(cwi_runstore_write(ctx, store, file, text));
     CW_TRY(cwi_json_verify(ctx, file, text, strlen(text), out));
 done:
-    json_decref(record);
     cwi_free(text);
-    return status;
-}
-
-cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,
-                              cwi_writer **out)
-{
-    char *path = cwi_runstore_path(ctx, store, "%s", file);
-    *out = NULL;
-    cw_status status = path ? cwi_writer_open(ctx, path, out) : CW_NO_MEMORY;
-    cwi_free(path);
     return status;
 }
 
@@ -165,7 +153,7 @@ cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const c
                              const char *text)
 {
     cwi_writer *writer;
-    cw_status status = cwi_runstore_create(ctx, store, file, &writer);
+    cw_status status = cwi_writer_open_in(ctx, store->folder, file, &writer);
     if (status == CW_OK) cwi_writer_text(writer, text);
     return cwi_writer_end(ctx, writer, status);
 }

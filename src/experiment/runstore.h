@@ -39,11 +39,7 @@ cw_status cwi_runstore_read(cw_context *ctx, const cwi_runstore *store, const ch
 cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const char *kind,
                             const char *name, json_t *record, json_t **out);
 
-/* A new file of the folder; cwi_writer_end puts it in place. */
-cw_status cwi_runstore_create(cw_context *ctx, const cwi_runstore *store, const char *file,
-                              cwi_writer **out);
-
-/* The whole of it at once. */
+/* Write a file of the folder. */
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
                              const char *text);
 

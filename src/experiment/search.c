@@ -19,7 +19,7 @@ static int last_phase(const cwi_search *s)
 /* Ask for the runs of the phase: one per candidate in the race, or one per seed. */
 static cw_status ask(cw_context *ctx, cwi_experiment *e, cwi_search *s)
 {
-    const cwi_row *row = s->row;
+    const cwi_plan_row *row = s->row;
     bool is_last = s->phase == last_phase(s);
     size_t n = is_last ? json_array_size(row->seeds) : s->n_alive;
     int64_t epochs = s->phase < row->tuning.n_rungs ? row->tuning.rungs[s->phase] : 0;
@@ -124,7 +124,7 @@ done:
 }
 
 cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *search,
-                           const cwi_row *row)
+                           const cwi_plan_row *row)
 {
     size_t n = json_array_size(row->candidates);
     *search = (cwi_search){.row = row, .n_alive = n, .chosen = SIZE_MAX};

@@ -8,19 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "registry/registry.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
 
 cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *format, ...)
 {
@@ -30,8 +18,8 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cwi_log(ctx, CW_LOG_WARNING, "%s", text);
-    return json_array_append_new(contest->warnings, cwi_report_string(text)) == 0 ? CW_OK
-                                                                                  : no_memory(ctx);
+    cwi_json_add(&contest->warnings, cwi_json_string(text));
+    return cwi_json_check(ctx, contest->warnings);
 }
 
 /* ---- records -------------------------------------------------------------------------- */
@@ -77,24 +65,27 @@ static cw_status check_metrics(cw_context *ctx, const char *path, const char *pa
     return CW_OK;
 }
 
-/* Put into the record what it is known by beside the seed, so that those of earlier versions, which
- * list more options, are the same. */
-static cw_status add_settings(cw_context *ctx, json_t *record)
+/* Put into the record the options that it has now ("taken") and what it is known by beside the seed
+ * ("settings"), so that those of earlier versions, which list more options, are the same. */
+static cw_status add_settings(cw_context *ctx, json_t **record)
 {
-    const cwi_method *method = cwi_find_method(text_of(record, "method"));
-    const cwi_backbone *backbone = cwi_find_backbone(text_of(record, "backbone"));
-    const json_t *recorded = json_object_get(record, "options");
+    const cwi_method *method = cwi_find_method(cwi_json_get_text(*record, "method"));
+    const cwi_backbone *backbone = cwi_find_backbone(cwi_json_get_text(*record, "backbone"));
+    const json_t *recorded = json_object_get(*record, "options");
     cw_options *options = NULL;
     cw_status status = CW_OK;
     if (method && backbone) status = cwi_train_reread(ctx, method, backbone, recorded, &options);
     if (status != CW_OK) return status;
-    json_t *settings = options ? cwi_train_identity(options) : cwi_report_copy(recorded);
+    json_t *settings = options ? cwi_train_identity(options) : cwi_json_copy(recorded);
     (void)json_object_del(settings, "seed");
+    cwi_json_set(record, "taken", options ? cwi_train_record(options) : cwi_json_copy(recorded));
+    cwi_json_set(record, "settings", settings);
     cw_options_free(options);
-    return cwi_report_put(ctx, record, "settings", settings);
+    return cwi_json_check(ctx, *record);
 }
 
-static cw_status read_record(cw_context *ctx, const char *path, const char *part, cwi_entry *entry)
+static cw_status read_record(cw_context *ctx, const char *path, const char *part,
+                             cwi_contest_entry *entry)
 {
     cw_status status;
     entry->path = path;
@@ -103,40 +94,42 @@ static cw_status read_record(cw_context *ctx, const char *path, const char *part
     CW_TRY(cwi_json_load(ctx, path, &entry->record));
     if (json_object_get(entry->record, "error"))
         return cwi_fail(ctx, CW_BAD_DATA, "%s: this run failed: %s", path,
-                        text_of(entry->record, "error"));
+                        cwi_json_get_text(entry->record, "error"));
     CW_TRY(check_keys(ctx, path, entry->record));
     CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
-    CW_TRY(add_settings(ctx, entry->record));
+    CW_TRY(add_settings(ctx, &entry->record));
 done:
     return status;
 }
 
 /* ---- sides ----------------------------------------------------------------------------- */
 
-static const char *checksum_of(const cwi_entry *entry)
+static const char *checksum_of(const cwi_contest_entry *entry)
 {
-    return text_of(json_object_get(entry->record, "data"), "xxh3_128");
+    return cwi_json_get_text(json_object_get(entry->record, "data"), "xxh3_128");
 }
 
 /* Everything the same but the seed. */
-static bool are_alike(const cwi_entry *a, const cwi_entry *b)
+static bool are_alike(const cwi_contest_entry *a, const cwi_contest_entry *b)
 {
-    return strcmp(text_of(a->record, "method"), text_of(b->record, "method")) == 0 &&
-           strcmp(text_of(a->record, "backbone"), text_of(b->record, "backbone")) == 0 &&
+    return strcmp(cwi_json_get_text(a->record, "method"), cwi_json_get_text(b->record, "method")) ==
+               0 &&
+           strcmp(cwi_json_get_text(a->record, "backbone"),
+                  cwi_json_get_text(b->record, "backbone")) == 0 &&
            strcmp(checksum_of(a), checksum_of(b)) == 0 &&
            json_equal(json_object_get(a->record, "settings"),
                       json_object_get(b->record, "settings"));
 }
 
-const cwi_entry *cwi_contest_first(const cwi_contest *contest, size_t side)
+const cwi_contest_entry *cwi_contest_first(const cwi_contest *contest, size_t side)
 {
-    const cwi_entry *entry = contest->entries;
+    const cwi_contest_entry *entry = contest->entries;
     while (entry->side != side) entry++;
     return entry;
 }
 
-const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed)
+const cwi_contest_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed)
 {
     for (size_t k = 0; k < contest->n; k++)
         if (contest->entries[k].side == side && contest->entries[k].seed == seed)
@@ -144,14 +137,15 @@ const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64
     return NULL;
 }
 
-double cwi_contest_value(const cwi_contest *contest, const cwi_entry *entry, const char *metric)
+double cwi_contest_value(const cwi_contest *contest, const cwi_contest_entry *entry,
+                         const char *metric)
 {
-    const json_t *value = json_object_get(json_object_get(entry->record, contest->part), metric);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return cwi_json_to_number(
+        json_object_get(json_object_get(entry->record, contest->part), metric));
 }
 
 /* The side of a new entry, which is not among contest->n yet. */
-static size_t find_side(const cwi_contest *contest, const cwi_entry *entry)
+static size_t find_side(const cwi_contest *contest, const cwi_contest_entry *entry)
 {
     for (size_t side = 0; side < contest->n_sides; side++)
         if (are_alike(cwi_contest_first(contest, side), entry)) return side;
@@ -161,11 +155,13 @@ static size_t find_side(const cwi_contest *contest, const cwi_entry *entry)
 /* Records that should not be set side by side are, but not silently. */
 static cw_status check_alike(cw_context *ctx, cwi_contest *contest, size_t side)
 {
-    const cwi_entry *first = &contest->entries[0], *other = cwi_contest_first(contest, side);
+    const cwi_contest_entry *first = &contest->entries[0],
+                            *other = cwi_contest_first(contest, side);
     const json_t *ours = json_object_get(first->record, "data");
     const json_t *theirs = json_object_get(other->record, "data");
-    const char *metric = text_of(json_object_get(first->record, "options"), "metric");
-    const char *other_metric = text_of(json_object_get(other->record, "options"), "metric");
+    const char *metric = cwi_json_get_text(json_object_get(first->record, "options"), "metric");
+    const char *other_metric =
+        cwi_json_get_text(json_object_get(other->record, "options"), "metric");
     const char *k = strchr(metric, '@'), *other_k = strchr(other_metric, '@');
     cw_status status = CW_OK;
     bool same_size = json_equal(json_object_get(ours, "users"), json_object_get(theirs, "users")) &&
@@ -192,9 +188,8 @@ cw_status cwi_contest_read(cw_context *ctx, const char *const *paths, size_t n, 
     *out = (cwi_contest){.part = part, .warnings = json_array()};
     out->entries = cwi_alloc_zero(ctx, n, sizeof *out->entries);
     if (!out->entries) return CW_NO_MEMORY;
-    if (!out->warnings) return no_memory(ctx);
     for (size_t k = 0; k < n && status == CW_OK; k++) {
-        cwi_entry *entry = &out->entries[out->n];
+        cwi_contest_entry *entry = &out->entries[out->n];
         status = read_record(ctx, paths[k], part, entry);
         if (status != CW_OK) {
             json_decref(entry->record);

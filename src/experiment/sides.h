@@ -6,16 +6,16 @@
 
 #include "core/context.h"
 
-typedef struct cwi_entry {
+typedef struct cwi_contest_entry {
     const char *path; /* borrowed */
-    json_t *record;   /* with "settings", what it is known by: cwi_train_identity */
+    json_t *record;   /* with "taken" and "settings", which sides.c adds */
     int64_t seed;
     size_t side;
-} cwi_entry;
+} cwi_contest_entry;
 
 /* What is compared. */
 typedef struct cwi_contest {
-    cwi_entry *entries; /* [n] in the order given */
+    cwi_contest_entry *entries; /* [n] in the order given */
     size_t n;
     size_t n_sides;
     const char *part; /* "test" or "valid" */
@@ -32,10 +32,11 @@ cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *fo
     CWI_PRINTF(3, 4);
 
 /* The first entry of a side; never NULL. */
-const cwi_entry *cwi_contest_first(const cwi_contest *contest, size_t side);
+const cwi_contest_entry *cwi_contest_first(const cwi_contest *contest, size_t side);
 /* The entry of a side with a seed; NULL when there is none. */
-const cwi_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed);
+const cwi_contest_entry *cwi_contest_find(const cwi_contest *contest, size_t side, int64_t seed);
 /* A metric of an entry, NaN when it has none. */
-double cwi_contest_value(const cwi_contest *contest, const cwi_entry *entry, const char *metric);
+double cwi_contest_value(const cwi_contest *contest, const cwi_contest_entry *entry,
+                         const char *metric);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/text.h"
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
@@ -20,15 +19,9 @@ typedef struct view {
     bool shows[N_FEATURES];
 } view;
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool is_shown(const view *v, const json_t *row)
 {
-    return strcmp(text_of(row, "dataset"), v->dataset) == 0;
+    return strcmp(cwi_json_get_text(row, "dataset"), v->dataset) == 0;
 }
 
 /* A feature that is the same everywhere says nothing. */
@@ -50,31 +43,29 @@ static void choose_features(view *v)
     }
 }
 
-static int add_features(const view *v, const json_t *row, json_t *cells)
+static void add_features(const view *v, const json_t *row, json_t **cells)
 {
     char text[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
-    int bad = 0;
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(row, features[f]);
         if (!v->shows[f]) continue;
         const char *plain =
             json_is_string(value) ? json_string_value(value) : cwi_cell_settings(value, text);
-        bad |= cwi_cell_add(cells, cwi_cell_marked(plain, out));
+        cwi_cell_add(cells, cwi_cell_marked(plain, out));
     }
-    return bad;
 }
 
-static int add_titles(const view *v, json_t *cells)
+static json_t *list_titles(const view *v)
 {
-    int bad = 0;
+    json_t *cells = json_array();
     for (int f = 0; f < N_FEATURES; f++)
-        if (v->shows[f]) bad |= cwi_cell_add(cells, titles[f]);
-    return bad;
+        if (v->shows[f]) cwi_cell_add(&cells, titles[f]);
+    return cells;
 }
 
-static cw_status finish(const view *v, json_t *rows, int bad)
+static cw_status finish(const view *v, json_t *rows)
 {
-    cw_status status = bad ? cwi_fail(v->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    cw_status status = cwi_json_check(v->ctx, rows);
     if (status == CW_OK) status = cwi_cells_markdown(v->ctx, v->out, rows);
     json_decref(rows);
     return status;
@@ -82,57 +73,24 @@ static cw_status finish(const view *v, json_t *rows, int bad)
 
 /* ---- the metrics -------------------------------------------------------------------- */
 
-/* Metric keys of the table, such as recall@20, from the first row that has them. */
-static const char *key_of(const view *v, const char *metric, char key[32])
+static void add_metric(const view *v, size_t index, const json_t *row, int metric, json_t **cells)
 {
-    size_t index;
-    json_t *row, *value;
-    const char *name;
-    key[0] = '\0';
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        json_object_foreach(json_object_get(row, "mean"), name, value)
-        {
-            size_t length = strlen(metric);
-            if (strncmp(name, metric, length) != 0 || name[length] != '@') continue;
-            cwi_copy_text(key, 32, name);
-            return key;
-        }
-    }
-    return key;
-}
-
-/* A star for rows that are better than the best baseline by more than chance. */
-static bool has_star(const view *v, size_t row, const char *metric)
-{
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(v->table, "tests"), index, test)
-    {
-        const json_t *p = json_object_get(test, "p");
-        if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
-            strcmp(text_of(test, "metric"), metric) == 0 && json_is_number(p))
-            return json_number_value(p) < 0.05 &&
-                   json_number_value(json_object_get(test, "difference")) > 0;
-    }
-    return false;
-}
-
-static int add_metric(const view *v, size_t index, const json_t *row, const char *metric,
-                      int digits, json_t *cells)
-{
-    char key[32], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES];
-    const json_t *value = json_object_get(json_object_get(row, "mean"), key_of(v, metric, key));
+    char key[32], title[48], mean[CWI_CELL_BYTES], sd[CWI_CELL_BYTES], text[CWI_CELL_BYTES] = "-";
+    int digits = cwi_metric_table[metric].digits;
+    cwi_cell_metric(v->table, metric, key, title);
+    const json_t *value = json_object_get(json_object_get(row, "mean"), key);
     const json_t *spread = json_object_get(json_object_get(row, "sd"), key);
-    if (!json_is_number(value)) return cwi_cell_add(cells, "-");
-    cwi_cell_fixed(json_number_value(value), digits, mean);
-    cwi_cell_fixed(json_number_value(spread), digits, sd);
-    snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
-             json_is_number(spread) ? sd : "", has_star(v, index, key) ? "*" : "");
-    return cwi_cell_add(cells, text);
+    if (json_is_number(value)) {
+        cwi_cell_fixed(json_number_value(value), digits, mean);
+        cwi_cell_fixed(json_number_value(spread), digits, sd);
+        snprintf(text, sizeof text, "%.100s%s%.100s%s", mean, json_is_number(spread) ? " ± " : "",
+                 json_is_number(spread) ? sd : "",
+                 cwi_cell_p(v->table, index, key) < 0.05 ? "*" : "");
+    }
+    cwi_cell_add(cells, text);
 }
 
-static int add_seeds(const view *v, const json_t *row, json_t *cells)
+static void add_seeds(const view *v, const json_t *row, json_t **cells)
 {
     size_t done = 0, index, n;
     json_t *name;
@@ -145,35 +103,31 @@ static int add_seeds(const view *v, const json_t *row, json_t *cells)
     }
     n = json_array_size(json_object_get(row, "runs"));
     snprintf(text, sizeof text, done == n && n > 0 ? "%zu" : "%zu of %zu", done, n);
-    return cwi_cell_add(cells, n > 0 ? text : "failed");
+    cwi_cell_add(cells, n > 0 ? text : "failed");
 }
 
 static cw_status put_metrics(const view *v)
 {
-    static const struct {
-        const char *name, *label;
-        int digits;
-    } shown[] = {{"recall", "Recall", 4}, {"ndcg", "NDCG", 4}, {"arp", "ARP", 1}};
     size_t index;
-    json_t *row, *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
-    for (size_t m = 0; m < 3; m++) {
-        char key[32], label[64];
-        const char *at = strchr(key_of(v, shown[m].name, key), '@');
-        snprintf(label, sizeof label, "%s%s", shown[m].label, at ? at : "");
-        bad |= cwi_cell_add(head, label);
+    json_t *row, *rows = json_array(), *head = list_titles(v);
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        char key[32], title[48];
+        cwi_cell_metric(v->table, m, key, title);
+        if (cwi_metric_table[m].place == CW_METRIC_MAIN) cwi_cell_add(&head, title);
     }
-    bad |= cwi_cell_add(head, "seeds") | json_array_append_new(rows, head);
+    cwi_cell_add(&head, "seeds");
+    cwi_json_add(&rows, head);
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
     {
         if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
-        bad |= add_features(v, row, cells);
-        for (size_t m = 0; m < 3; m++)
-            bad |= add_metric(v, index, row, shown[m].name, shown[m].digits, cells);
-        bad |= add_seeds(v, row, cells) | json_array_append_new(rows, cells);
+        add_features(v, row, &cells);
+        for (int m = 0; m < CWI_N_METRICS; m++)
+            if (cwi_metric_table[m].place == CW_METRIC_MAIN) add_metric(v, index, row, m, &cells);
+        add_seeds(v, row, &cells);
+        cwi_json_add(&rows, cells);
     }
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
 /* ---- significance --------------------------------------------------------------------- */
@@ -183,10 +137,10 @@ static void print_row_name(const view *v, const json_t *row, char out[CWI_CELL_B
 {
     char text[CWI_CELL_BYTES];
     const char *varied = cwi_cell_settings(json_object_get(row, "varied"), text);
-    snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", text_of(row, "method"),
-             v->shows[2] ? " on " : "", v->shows[2] ? text_of(row, "backbone") : "",
+    snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", cwi_json_get_text(row, "method"),
+             v->shows[2] ? " on " : "", v->shows[2] ? cwi_json_get_text(row, "backbone") : "",
              v->shows[3] ? ", " : "", v->shows[3] ? varied : "", v->shows[0] ? ", " : "",
-             v->shows[0] ? text_of(row, "train_set") : "");
+             v->shows[0] ? cwi_json_get_text(row, "train_set") : "");
 }
 
 /* "= 0.0123" or "< 0.0001". */
@@ -213,7 +167,7 @@ static void put_test(const view *v, const json_t *test)
     print_row_name(v, baseline, other);
     cwi_cell_fixed(100 * relative, 2, gain);
     snprintf(line, sizeof line, "%s: %.200s against %.200s, the best baseline: %s%.40s %%",
-             text_of(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
+             cwi_json_get_text(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
     cwi_writer_text(v->out, "- ");
     cwi_cells_text(v->out, line, " ");
     if (json_is_number(p)) {
@@ -237,60 +191,55 @@ static void put_tests(const view *v)
 /* ---- groups ------------------------------------------------------------------------------ */
 
 /* A line of the shares that train or test rows themselves have. */
-static int add_reference(const view *v, const json_t *row, const char *key, const char *what,
-                         json_t *rows)
+static void add_reference(const view *v, const json_t *row, const char *key, const char *what,
+                          json_t **rows)
 {
     const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), 0));
     const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
     const json_t *groups = json_object_get(run, "groups");
     json_t *cells = json_array();
     char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
-    int bad = 0, written = 0;
-    snprintf(label, sizeof label, "%.100s%s(%s rows)", v->shows[0] ? text_of(row, "train_set") : "",
-             v->shows[0] ? " " : "", what);
+    int written = 0;
+    snprintf(label, sizeof label, "%.100s%s(%s rows)",
+             v->shows[0] ? cwi_json_get_text(row, "train_set") : "", v->shows[0] ? " " : "", what);
     for (int f = 0; f < N_FEATURES; f++)
-        if (v->shows[f])
-            bad |= cwi_cell_add(cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
+        if (v->shows[f]) cwi_cell_add(&cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
-        bad |= cwi_cell_add(
-            cells,
-            cwi_cell_fixed(json_number_value(json_object_get(json_array_get(groups, g), key)), 4,
-                           text));
-    return bad | json_array_append_new(rows, cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(
+                                 json_number_value(json_object_get(json_array_get(groups, g), key)),
+                                 4, text));
+    cwi_json_add(rows, cells);
 }
 
 /* Train and test rows by the groups of every training set. */
-static int add_references(const view *v, const json_t *all, json_t *rows)
+static void add_references(const view *v, const json_t *all, json_t **rows)
 {
     const char *before = "";
     size_t index;
     json_t *row;
-    int bad = 0;
     json_array_foreach(all, index, row)
     {
-        const char *train_set = text_of(row, "train_set");
+        const char *train_set = cwi_json_get_text(row, "train_set");
         if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0 ||
             strcmp(before, train_set) == 0)
             continue;
         before = train_set; /* rows of a training set stand together */
-        bad |= add_reference(v, row, "train_share", "train", rows);
-        bad |= add_reference(v, row, "held_share", "test", rows);
+        add_reference(v, row, "train_share", "train", rows);
+        add_reference(v, row, "held_share", "test", rows);
     }
-    return bad;
 }
 
 /* A row with its shares; nothing for one that has none. */
-static int add_share_row(const view *v, const json_t *row, json_t *rows)
+static void add_share_row(const view *v, const json_t *row, json_t **rows)
 {
     const json_t *shares = json_object_get(row, "shares");
     char text[CWI_CELL_BYTES];
-    if (!is_shown(v, row) || json_array_size(shares) == 0) return 0;
+    if (!is_shown(v, row) || json_array_size(shares) == 0) return;
     json_t *cells = json_array();
-    int bad = add_features(v, row, cells);
+    add_features(v, row, &cells);
     for (size_t g = 0; g < json_array_size(shares); g++)
-        bad |= cwi_cell_add(cells,
-                            cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
-    return bad | json_array_append_new(rows, cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
+    cwi_json_add(rows, cells);
 }
 
 /* The first row that has shares; NULL when none has. */
@@ -309,21 +258,20 @@ static cw_status put_shares(const view *v)
 {
     const json_t *first = find_shares(v), *all = json_object_get(v->table, "rows");
     if (!first) return CW_OK;
-    json_t *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
+    json_t *rows = json_array(), *head = list_titles(v);
     for (size_t g = 0; g < json_array_size(json_object_get(first, "shares")); g++) {
         char title[32];
         snprintf(title, sizeof title, "group %zu", g + 1);
-        bad |= cwi_cell_add(head, title);
+        cwi_cell_add(&head, title);
     }
-    bad |= json_array_append_new(rows, head);
+    cwi_json_add(&rows, head);
     for (size_t r = 0; r < json_array_size(all); r++)
-        bad |= add_share_row(v, json_array_get(all, r), rows);
-    bad |= add_references(v, all, rows);
+        add_share_row(v, json_array_get(all, r), &rows);
+    add_references(v, all, &rows);
     cwi_writer_text(v->out,
                     "\nShare of the recommendations by popularity of the items, group 1 the "
                     "least popular:\n\n");
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
 /* ---- times ---------------------------------------------------------------------------------- */
@@ -361,35 +309,30 @@ static cw_status put_times(const view *v)
 {
     static const char *const columns[] = {"best epoch", "epochs", "s an epoch", "training s"};
     size_t index;
-    json_t *row, *rows = json_array(), *head = json_array();
-    int bad = add_titles(v, head);
-    for (size_t c = 0; c < 4; c++) bad |= cwi_cell_add(head, columns[c]);
-    bad |= json_array_append_new(rows, head);
+    json_t *row, *rows = json_array(), *head = list_titles(v);
+    for (size_t c = 0; c < 4; c++) cwi_cell_add(&head, columns[c]);
+    cwi_json_add(&rows, head);
     json_array_foreach(json_object_get(v->table, "rows"), index, row)
     {
         char text[CWI_CELL_BYTES];
+        if (!is_shown(v, row)) continue;
         json_t *cells = json_array();
-        if (!is_shown(v, row)) {
-            json_decref(cells);
-            continue;
-        }
-        bad |= add_features(v, row, cells);
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
-        bad |= cwi_cell_add(cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
-        bad |= json_array_append_new(rows, cells);
+        add_features(v, row, &cells);
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
+        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
+        cwi_json_add(&rows, cells);
     }
-    return finish(v, rows, bad);
+    return finish(v, rows);
 }
 
-/* ---- the files ---------------------------------------------------------------------------------
- */
+/* ---- the files ---------------------------------------------------------------------------- */
 
 static void put_heading(const view *v, const char *what)
 {
     cwi_writer_text(v->out, "\n## ");
-    cwi_cells_text(v->out, text_of(v->table, "title"), " ");
+    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
     cwi_writer_text(v->out, what);
     cwi_writer_text(v->out, ": ");
     cwi_cells_text(v->out, v->dataset, " ");
@@ -416,8 +359,8 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
                             const char *file, cw_status (*put)(const view *v))
 {
     cwi_writer *out;
-    cw_status status = cwi_runstore_create(ctx, &e->store, file, &out);
-    const char *title = text_of(json_object_get(results, "plan"), "title");
+    cw_status status = cwi_writer_open_in(ctx, e->store.folder, file, &out);
+    const char *title = cwi_json_get_text(json_object_get(results, "plan"), "title");
     size_t t, d;
     json_t *table, *dataset;
     if (status == CW_OK) {
@@ -430,7 +373,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
         const char *before = "";
         json_array_foreach(json_object_get(results, "datasets"), d, dataset)
         {
-            view v = {ctx, out, results, table, text_of(dataset, "dataset"), {0}};
+            view v = {ctx, out, results, table, cwi_json_get_text(dataset, "dataset"), {0}};
             if (status != CW_OK || strcmp(before, v.dataset) == 0) continue;
             before = v.dataset;
             choose_features(&v);

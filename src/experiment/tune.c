@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/elementary.h"
+#include "core/json.h"
 #include "core/rng.h"
 #include "core/text.h"
 #include "experiment/plan.h"
@@ -11,11 +12,6 @@ size_t cwi_survivors(size_t n, int64_t keep)
 {
     size_t every = keep > 0 ? (size_t)keep : 1;
     return n == 0 ? 0 : (n - 1) / every + 1;
-}
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
 }
 
 /* Number of combinations, anything above CWI_MAX_CANDIDATES for more; ranges have no end. */
@@ -41,20 +37,18 @@ static json_t *combination(const json_t *grid, size_t index, size_t count)
     json_object_foreach((json_t *)grid, key, values)
     {
         count /= json_array_size(values);
-        if (json_object_set(out, key, json_array_get(values, index / count)) != 0) {
-            json_decref(out);
-            return NULL;
-        }
+        cwi_json_set(&out, key, json_incref(json_array_get(values, index / count)));
         index %= count;
     }
     return out;
 }
 
-static cw_status list_all(cw_context *ctx, const json_t *grid, size_t count, json_t *out)
+static json_t *list_all(const json_t *grid, size_t count)
 {
+    json_t *out = json_array();
     for (size_t index = 0; index < count; index++)
-        if (json_array_append_new(out, combination(grid, index, count)) != 0) return no_memory(ctx);
-    return CW_OK;
+        cwi_json_add(&out, combination(grid, index, count));
+    return out;
 }
 
 /* A number from {"from", "to", "scale"}, of three digits so that people can read it. */
@@ -83,10 +77,7 @@ static json_t *draw_setting(const json_t *grid, cwi_rng *rng)
                 json_array_get(values, (size_t)cwi_rng_below(rng, json_array_size(values))));
         else
             value = draw_number(values, rng);
-        if (json_object_set_new(out, key, value) != 0) {
-            json_decref(out);
-            return NULL;
-        }
+        cwi_json_set(&out, key, value);
     }
     return out;
 }
@@ -100,21 +91,21 @@ static bool contains(const json_t *list, const json_t *setting)
 }
 
 /* Different settings, draw number i from the stream (seed, i). */
-static cw_status draw_some(cw_context *ctx, const json_t *grid, const cwi_tuning *tuning,
-                           json_t *out)
+static json_t *draw_some(const json_t *grid, const cwi_tuning *tuning)
 {
     enum { PATIENCE = 50 }; /* draws per setting until the grid is taken to be used up */
-    for (int64_t i = 0; i < tuning->draws * PATIENCE; i++) {
+    json_t *out = json_array();
+    for (int64_t i = 0; i < tuning->draws * PATIENCE && out; i++) {
         cwi_rng rng;
         if ((int64_t)json_array_size(out) == tuning->draws) break;
         cwi_rng_init(&rng, (uint64_t)tuning->seed, CWI_RNG_TUNE, (uint64_t)i);
         json_t *setting = draw_setting(grid, &rng);
-        if (!setting) return no_memory(ctx);
-        int bad = contains(out, setting) ? 0 : json_array_append(out, setting);
-        json_decref(setting);
-        if (bad) return no_memory(ctx);
+        if (contains(out, setting))
+            json_decref(setting);
+        else
+            cwi_json_add(&out, setting);
     }
-    return CW_OK;
+    return out;
 }
 
 cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *tuning,
@@ -127,14 +118,7 @@ cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *
                         "the grid has ranges or more than %d settings; tune with \"kind\": "
                         "\"random\" and \"draws\"",
                         CWI_MAX_CANDIDATES);
-    *out = json_array();
-    if (!*out) return no_memory(ctx);
     bool takes_all = tuning->draws == 0 || count <= (size_t)tuning->draws;
-    cw_status status =
-        takes_all ? list_all(ctx, grid, count, *out) : draw_some(ctx, grid, tuning, *out);
-    if (status != CW_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    return status;
+    *out = takes_all ? list_all(grid, count) : draw_some(grid, tuning);
+    return cwi_json_check(ctx, *out);
 }

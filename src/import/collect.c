@@ -49,7 +49,7 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
     return CW_OK;
 }
 
-static cw_status make_room(cwi_import *import)
+static cw_status grow_rows(cwi_import *import)
 {
     cw_interactions *rows = import->rows;
     size_t need = (size_t)rows->count + 1;
@@ -123,7 +123,7 @@ static cw_status add_user(cwi_import *import, cwi_text id, int32_t *out)
 static cw_status keep(cwi_import *import, cwi_text user, cwi_text item, double time)
 {
     cw_interactions *rows = import->rows;
-    cw_status status = make_room(import);
+    cw_status status = grow_rows(import);
     if (status != CW_OK) return status;
     int64_t r = rows->count;
     status = add_user(import, user, &rows->user[r]);

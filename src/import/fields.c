@@ -229,7 +229,7 @@ cw_status cwi_records_next(cw_context *ctx, cwi_records *records, cwi_source *so
     return CW_OK;
 }
 
-cw_status cwi_records_header(cw_context *ctx, cwi_records *records, cwi_source *source,
+static cw_status read_header(cw_context *ctx, cwi_records *records, cwi_source *source,
                              const char *header)
 {
     size_t count;
@@ -247,4 +247,29 @@ cw_status cwi_records_header(cw_context *ctx, cwi_records *records, cwi_source *
     }
     if (same && !wrong && *at == '\0') return CW_OK;
     return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected the header %s", header);
+}
+
+cw_status cwi_records_pairs(cw_context *ctx, cwi_source *source, const char *header,
+                            const char *expected, cwi_pair_fn take, void *user)
+{
+    static const cwi_layout layout = {
+        .delimiter = CWI_DELIMITER_COMMA, .has_quotes = true, .n_columns = 2};
+    cw_status status;
+    size_t count;
+    const char *wrong;
+    cwi_records records = {0};
+
+    CW_TRY(cwi_records_init(ctx, &layout, &records));
+    CW_TRY(read_header(ctx, &records, source, header));
+    for (;;) {
+        CW_TRY(cwi_records_next(ctx, &records, source, &count, &wrong));
+        if (count == 0) break;
+        if (wrong || count != 2)
+            CW_TRY(wrong ? cwi_source_fail(ctx, source, CW_BAD_DATA, "%s", wrong)
+                         : cwi_source_fail(ctx, source, CW_BAD_DATA, "expected %s", expected));
+        CW_TRY(take(user, ctx, source, records.field[0], records.field[1]));
+    }
+done:
+    cwi_records_clear(&records);
+    return status;
 }

@@ -32,9 +32,14 @@ void cwi_records_clear(cwi_records *records);
 cw_status cwi_records_next(cw_context *ctx, cwi_records *records, cwi_source *source, size_t *count,
                            const char **wrong);
 
-/* Read the first record, which must be the names of `header`, such as "id,idx". */
-cw_status cwi_records_header(cw_context *ctx, cwi_records *records, cwi_source *source,
-                             const char *header);
+/* Takes one record of two fields. */
+typedef cw_status (*cwi_pair_fn)(void *user, cw_context *ctx, const cwi_source *source,
+                                 cwi_text first, cwi_text second);
+
+/* Give `take` all records of a file of two columns with this header, such as "user,item".  A
+ * message says what was expected of a record. */
+cw_status cwi_records_pairs(cw_context *ctx, cwi_source *source, const char *header,
+                            const char *expected, cwi_pair_fn take, void *user);
 
 cwi_text cwi_trim(cwi_text text); /* without blanks at both ends */
 

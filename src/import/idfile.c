@@ -8,17 +8,29 @@
 #include "import/fields.h"
 
 static const char header[] = "id,idx";
+static const char expected[] = "id,idx with idx from 0 on";
 
-static cw_status add_record(cw_context *ctx, const cwi_source *source, cwi_text id, cwi_text idx,
-                            cwi_idmap *map, int64_t *index)
+/* All records, ids in the order of the file. */
+typedef struct reading {
+    cwi_idmap ids;
+    int64_t *index; /* [ids.count] */
+    size_t capacity;
+} reading;
+
+static cw_status add_record(void *arg, cw_context *ctx, const cwi_source *source, cwi_text id,
+                            cwi_text idx)
 {
-    int32_t number, before = map->count;
-    if (id.length == 0 || !cwi_parse_int(idx.at, idx.length, index) || *index < 0)
-        return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected id,idx with idx from 0 on");
+    reading *r = arg;
+    int32_t number, before = r->ids.count;
+    cw_status status = cwi_grow(ctx, &r->index, &r->capacity, (size_t)before + 1, sizeof *r->index);
+    if (status != CW_OK) return status;
+    if (id.length == 0 || !cwi_parse_int(idx.at, idx.length, &r->index[before]) ||
+        r->index[before] < 0)
+        return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected %s", expected);
     if (id.length > CWI_MAX_ID_BYTES)
         return cwi_source_fail(ctx, source, CW_BAD_DATA, "the id has %zu bytes; 1 to %d may be",
                                id.length, CWI_MAX_ID_BYTES);
-    cw_status status = cwi_idmap_add(ctx, map, id.at, id.length, &number);
+    status = cwi_idmap_add(ctx, &r->ids, id.at, id.length, &number);
     if (status == CW_OK && number != before)
         status = cwi_source_fail(ctx, source, CW_BAD_DATA, "this id occurs twice");
     return status;
@@ -47,59 +59,17 @@ static cw_status put_in_order(cw_context *ctx, const cwi_source *source, const c
     return status;
 }
 
-/* All records, ids in the order of the file. */
-static cw_status read_records(cw_context *ctx, cwi_source *source, cwi_records *records,
-                              cwi_idmap *read, int64_t **index)
-{
-    cw_status status;
-    size_t room = 0, count;
-    const char *wrong;
-
-    CW_TRY(cwi_records_header(ctx, records, source, header));
-    for (;;) {
-        CW_TRY(cwi_records_next(ctx, records, source, &count, &wrong));
-        if (count == 0) break;
-        if (wrong || count != 2)
-            return cwi_source_fail(ctx, source, CW_BAD_DATA, "%s",
-                                   wrong ? wrong : "expected id,idx with idx from 0 on");
-        CW_TRY(cwi_grow(ctx, index, &room, (size_t)read->count + 1, sizeof **index));
-        CW_TRY(add_record(ctx, source, records->field[0], records->field[1], read,
-                          &(*index)[read->count]));
-    }
-done:
-    return status;
-}
-
 cw_status cwi_idfile_read(cw_context *ctx, cwi_source *source, cwi_idmap *out)
 {
-    static const cwi_layout layout = {
-        .delimiter = CWI_DELIMITER_COMMA, .has_quotes = true, .n_columns = 2};
-    cw_status status;
-    cwi_idmap read;
-    cwi_records records = {0};
-    int64_t *index = NULL;
+    reading r = {0};
 
     cwi_idmap_init(out);
-    cwi_idmap_init(&read);
-    CW_TRY(cwi_records_init(ctx, &layout, &records));
-    CW_TRY(read_records(ctx, source, &records, &read, &index));
-    CW_TRY(put_in_order(ctx, source, &read, index, out));
-done:
-    cwi_records_clear(&records);
-    cwi_idmap_clear(&read);
-    cwi_free(index);
+    cwi_idmap_init(&r.ids);
+    cw_status status = cwi_records_pairs(ctx, source, header, expected, add_record, &r);
+    if (status == CW_OK) status = put_in_order(ctx, source, &r.ids, r.index, out);
+    cwi_idmap_clear(&r.ids);
+    cwi_free(r.index);
     return status;
-}
-
-static void write_id(cwi_writer *writer, const char *id)
-{
-    if (!strpbrk(id, ",\"\r\n")) {
-        cwi_writer_text(writer, id);
-        return;
-    }
-    cwi_writer_put(writer, "\"", 1);
-    for (; *id; id++) cwi_writer_put(writer, *id == '"' ? "\"\"" : id, *id == '"' ? 2 : 1);
-    cwi_writer_put(writer, "\"", 1);
 }
 
 cw_status cwi_idfile_write(cw_context *ctx, const char *path, const cwi_idmap *map,
@@ -111,7 +81,7 @@ cw_status cwi_idfile_write(cw_context *ctx, const char *path, const cwi_idmap *m
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
     for (int32_t k = 0; k < map->count; k++) {
-        write_id(writer, cwi_idmap_text(map, k));
+        cwi_writer_field(writer, "", cwi_idmap_text(map, k));
         cwi_writer_put(writer, ",", 1);
         cwi_writer_int(writer, k);
         cwi_writer_put(writer, "\n", 1);

@@ -87,7 +87,7 @@ static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t
 /* Bytes of text from the codec; *got is 0 at the end. */
 static cw_status read_packed(cw_context *ctx, cwi_source *source, cwi_span out, size_t *got)
 {
-    size_t room = out.left;
+    size_t bytes = out.left;
     cw_status status;
 
     *got = 0;
@@ -107,7 +107,7 @@ static cw_status read_packed(cw_context *ctx, cwi_source *source, cwi_span out, 
             return cwi_fail(ctx, CW_NO_MEMORY, "out of memory for decompression");
         if (wrong) return cwi_fail(ctx, CW_BAD_DATA, "%s: %s", source->name, wrong);
         source->has_pending = out.left == 0;
-        *got = room - out.left;
+        *got = bytes - out.left;
     }
     return CW_OK;
 }
@@ -123,8 +123,8 @@ static cw_status read_text(cw_context *ctx, cwi_source *source, cwi_span out, si
     return CW_OK;
 }
 
-/* Make room behind the window's text: first by forgetting what lies before start. */
-static cw_status make_room(cw_context *ctx, cwi_source *source)
+/* Make space behind the window's text: first by forgetting what lies before start. */
+static cw_status make_space(cw_context *ctx, cwi_source *source)
 {
     if (source->end < source->window_bytes) return CW_OK;
     if (source->start > 0) {
@@ -151,7 +151,7 @@ static cw_status fill(cw_context *ctx, cwi_source *source)
         if (status != CW_OK) return status;
         source->until_progress = PROGRESS_BYTES;
     }
-    status = make_room(ctx, source);
+    status = make_space(ctx, source);
     if (status != CW_OK) return status;
     cwi_span out = {(unsigned char *)source->window + source->end,
                     source->window_bytes - source->end};

@@ -1,17 +1,20 @@
 /* bpr.c - Bayesian personalised ranking: the liked item above the other (Rendle et al., 2009). */
-#include "loss/loss.h"
+#include "loss/formula.h"
 
 /* Slots: the positive, then the negative. */
-static double margin(const float *s, int32_t slots)
+CWI_FORMULA double bpr_margin(const float *s, int32_t width)
 {
-    (void)slots;
+    (void)width;
     return (double)s[0] - (double)s[1];
 }
 
-static double dmargin(int32_t slots, int32_t slot)
+CWI_FORMULA double bpr_row(const double *setting, const float *s, int32_t width, float mark,
+                           float scale, float *slope)
 {
-    (void)slots;
-    return slot == 0 ? 1 : -1;
+    (void)setting;
+    (void)mark;
+    return cwi_margin_row(bpr_margin(s, width), 1, width, scale, slope);
 }
 
-CWI_DEFINE_MARGIN_LOSS(bpr, margin, dmargin);
+CWI_DEFINE_MARGINS(bpr)
+CWI_DEFINE_LOSS(bpr, .name = "bpr", .margin = bpr_margins, .by_difference = true);

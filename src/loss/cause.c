@@ -1,22 +1,19 @@
 /* cause.c - log loss of one item at a time, by the table whose set the row is from (Bonner and
  * Vasile, 2018). */
-#include "loss/loss.h"
+#include "loss/formula.h"
 #include "sample/sampler.h"
 
 /* Slots: the item in the control table, then in the treatment table. */
-static double loss_rows(const double *setting, const cwi_rows *rows, float scale, float *slope)
+CWI_FORMULA double cause_row(const double *setting, const float *s, int32_t width, float mark,
+                             float scale, float *slope)
 {
-    double sum = 0;
+    int side = mark >= (float)CWI_CAUSE_TREATED;
+    double label = (double)mark - side * CWI_CAUSE_TREATED, score = (double)s[side];
     (void)setting;
-    for (int64_t r = 0; r < rows->count; r++, slope += 2) {
-        int side = rows->mark[r] >= (float)CWI_CAUSE_TREATED;
-        double label = (double)rows->mark[r] - side * CWI_CAUSE_TREATED;
-        double s = (double)rows->score[2 * r + side];
-        sum += cwi_softplus(s) - label * s;
-        slope[side] = (float)((double)scale * (cwi_sigmoid(s) - label));
-        slope[1 - side] = 0;
-    }
-    return sum;
+    (void)width;
+    slope[side] = (float)((double)scale * (cwi_sigmoid(score) - label));
+    slope[1 - side] = 0;
+    return cwi_softplus(score) - label * score;
 }
 
-const cwi_loss cwi_loss_cause = {.name = "cause", .rows = loss_rows, .by_group = true};
+CWI_DEFINE_LOSS(cause, .name = "cause", .by_group = true);

@@ -5,20 +5,23 @@
  * scores s(u_j, i_{j+1}).  Terms of the user alone and of the item alone cancel in the difference,
  * so no propensity has to be estimated.
  */
-#include "loss/loss.h"
+#include "loss/formula.h"
 
-static double margin(const float *s, int32_t slots)
+CWI_FORMULA double cpr_margin(const float *s, int32_t width)
 {
-    int32_t k = slots / 2;
+    int32_t k = width / 2;
     double sum = 0;
     for (int32_t j = 0; j < k; j++) sum += (double)s[j] - (double)s[k + j];
     return sum / k;
 }
 
-static double dmargin(int32_t slots, int32_t slot)
+CWI_FORMULA double cpr_row(const double *setting, const float *s, int32_t width, float mark,
+                           float scale, float *slope)
 {
-    int32_t k = slots / 2;
-    return (slot < k ? 1.0 : -1.0) / k;
+    (void)setting;
+    (void)mark;
+    return cwi_margin_row(cpr_margin(s, width), 2.0 / width, width, scale, slope);
 }
 
-CWI_DEFINE_MARGIN_LOSS(cpr, margin, dmargin);
+CWI_DEFINE_MARGINS(cpr)
+CWI_DEFINE_LOSS(cpr, .name = "cpr", .margin = cpr_margins, .by_difference = true);

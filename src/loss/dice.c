@@ -5,52 +5,42 @@
  * when the negative is the more popular: then interest must explain the choice and conformity
  * speaks against it; else conformity explains it.  The sum of both always ranks the positive first.
  */
-#include "loss/loss.h"
-
-#include "core/elementary.h"
 #include "core/option_rows.h"
+#include "loss/formula.h"
 
-static const cw_option_info options_of_dice[] = {
+enum { DICE_INTEREST, DICE_CONFORMITY }; /* weights of the two */
+
+CWI_FORMULA double dice_row(const double *setting, const float *s, int32_t width, float mark,
+                            float scale, float *slope)
+{
+    double interest = (double)s[0] - (double)s[2], conformity = (double)s[1] - (double)s[3];
+    double turn = 1 - 2 * (double)mark; /* which way conformity must rank the two */
+    double total = -cwi_sigmoid(-(interest + conformity));
+    double weight[2] = {setting[DICE_INTEREST] * (double)mark, setting[DICE_CONFORMITY]};
+    double d[2] = {total - weight[0] * cwi_sigmoid(-interest),
+                   total - weight[1] * turn * cwi_sigmoid(-turn * conformity)};
+    (void)width;
+    for (int h = 0; h < 2; h++) {
+        slope[h] = (float)(d[h] * (double)scale);
+        slope[2 + h] = -slope[h];
+    }
+    return weight[0] * cwi_softplus(-interest) + weight[1] * cwi_softplus(-turn * conformity) +
+           cwi_softplus(-(interest + conformity));
+}
+
+#if !defined(__cplusplus)
+static const cw_option_info dice_options[] = {
     REAL("int-weight", "9", 0, 1e6, "weight of the loss of interest"),
     REAL("pop-weight", "9", 0, 1e6, "weight of the loss of conformity"),
     REAL("loss-decay", "0.9", 0, 1, "both weights are multiplied by this after every epoch"),
     {0}};
 
-enum { INT_WEIGHT, POP_WEIGHT };
-
-static void set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
+static void dice_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
     double left = cwi_pow(cwi_options_real(options, "loss-decay"), (double)epoch);
-    setting[INT_WEIGHT] = left * cwi_options_real(options, "int-weight");
-    setting[POP_WEIGHT] = left * cwi_options_real(options, "pop-weight");
+    setting[DICE_INTEREST] = left * cwi_options_real(options, "int-weight");
+    setting[DICE_CONFORMITY] = left * cwi_options_real(options, "pop-weight");
 }
+#endif
 
-/* The loss of one row of scores and its slopes in the margins of interest and conformity. */
-static double row_loss(const double *setting, const float *s, double mark, double slope[2])
-{
-    double interest = (double)s[0] - (double)s[2], conformity = (double)s[1] - (double)s[3];
-    double turn = 1 - 2 * mark; /* which way conformity must rank the two */
-    double total = -cwi_sigmoid(-(interest + conformity));
-    slope[0] = total - setting[INT_WEIGHT] * mark * cwi_sigmoid(-interest);
-    slope[1] = total - setting[POP_WEIGHT] * turn * cwi_sigmoid(-turn * conformity);
-    return setting[INT_WEIGHT] * mark * cwi_softplus(-interest) +
-           setting[POP_WEIGHT] * cwi_softplus(-turn * conformity) +
-           cwi_softplus(-(interest + conformity));
-}
-
-static double sum_rows(const double *setting, const cwi_rows *rows, float scale, float *slope)
-{
-    double sum = 0;
-    for (int64_t r = 0; r < rows->count; r++, slope += 4) {
-        double d[2];
-        sum += row_loss(setting, rows->score + 4 * r, (double)rows->mark[r], d);
-        for (int h = 0; h < 2; h++) {
-            slope[h] = (float)(d[h] * (double)scale);
-            slope[2 + h] = -slope[h];
-        }
-    }
-    return sum;
-}
-
-const cwi_loss cwi_loss_dice = {
-    .name = "dice", .set = set, .rows = sum_rows, .options = options_of_dice};
+CWI_DEFINE_LOSS(dice, .name = "dice", .set = dice_set, .options = dice_options);

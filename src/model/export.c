@@ -5,7 +5,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "model/modelfile.h"
 #include "prepare/npy.h"
@@ -19,10 +18,7 @@ static json_t *describe_tensors(const cwi_params *params)
         const cwi_tensor *tensor = &params->tensor[t];
         json_t *entry = json_pack("{s:s, s:[I,I]}", "name", tensor->name, "shape",
                                   (json_int_t)tensor->rows, (json_int_t)tensor->columns);
-        if (json_array_append_new(list, entry) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        cwi_json_add(&list, entry);
     }
     return list;
 }
@@ -41,7 +37,7 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
                   model->backbone, "users", model->n_users, "items", model->n_items, "train_rows",
                   (json_int_t)model->seen.start[model->n_users], "parameters", parameters,
                   "tensors", describe_tensors(&model->params), "about", about);
-    return cwi_report_text(ctx, root, out);
+    return cwi_json_text(ctx, root, out);
 }
 
 cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json)
@@ -94,40 +90,31 @@ static cw_status write_ids(cw_context *ctx, const char *folder, const char *name
                            const cwi_idmap *map)
 {
     cwi_writer *writer;
-    char *path = cwi_path_join(ctx, folder, name);
-    if (!path) return CW_NO_MEMORY;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-    cwi_free(path);
-    if (status != CW_OK) return status;
-    for (int32_t k = 0; k < map->count; k++) {
+    cw_status status = cwi_writer_open_in(ctx, folder, name, &writer);
+    for (int32_t k = 0; k < map->count && status == CW_OK; k++) {
         const char *id = cwi_idmap_text(map, k);
-        if (strpbrk(id, "\r\n")) {
-            cwi_writer_abandon(writer);
-            return cwi_fail(ctx, CW_BAD_DATA,
-                            "id %d of %s has a line break; it cannot be a line of a text file", k,
-                            name);
-        }
+        if (strpbrk(id, "\r\n"))
+            status = cwi_fail(ctx, CW_BAD_DATA,
+                              "id %d of %s has a line break; it cannot be a line of a text file", k,
+                              name);
         cwi_writer_text(writer, id);
         cwi_writer_put(writer, "\n", 1);
     }
-    return cwi_writer_close(ctx, writer, NULL);
+    return cwi_writer_end(ctx, writer, status);
 }
 
 static cw_status write_info(cw_context *ctx, const char *folder, const cw_model *model)
 {
-    cwi_writer *writer;
+    cw_status status;
+    cwi_writer *writer = NULL;
     char *json = NULL;
-    char *path = cwi_path_join(ctx, folder, "model.json");
-    cw_status status = path ? describe(ctx, model, &json) : CW_NO_MEMORY;
-    if (status == CW_OK) status = cwi_writer_open(ctx, path, &writer);
-    if (status == CW_OK) {
-        cwi_writer_text(writer, json);
-        cwi_writer_put(writer, "\n", 1);
-        status = cwi_writer_close(ctx, writer, NULL);
-    }
+    CW_TRY(describe(ctx, model, &json));
+    CW_TRY(cwi_writer_open_in(ctx, folder, "model.json", &writer));
+    cwi_writer_text(writer, json);
+    cwi_writer_put(writer, "\n", 1);
+done:
     cwi_free(json);
-    cwi_free(path);
-    return status;
+    return cwi_writer_end(ctx, writer, status);
 }
 
 static bool owns(const char *path)
@@ -158,11 +145,7 @@ cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *fo
     CW_TRY(write_ids(ctx, path, "users.txt", &model->users));
     CW_TRY(write_ids(ctx, path, "items.txt", &model->items));
     CW_TRY(write_info(ctx, path, model));
-    cwi_folder *finished = work;
-    work = NULL; /* freed by the next call */
-    CW_TRY(cwi_folder_commit(ctx, finished));
 done:
-    cwi_folder_abort(ctx, work);
     cwi_ranker_close(&ranker);
-    return status;
+    return cwi_folder_end(ctx, work, status);
 }

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #include "core/json.h"
 #include "core/mem.h"
@@ -12,14 +13,21 @@ cw_status cwi_model_create(cw_context *ctx, cw_model **out)
 {
     *out = cwi_alloc_zero(ctx, 1, sizeof **out);
     if (!*out) return CW_NO_MEMORY;
+    atomic_init(&(*out)->holders, 1);
     cwi_idmap_init(&(*out)->users);
     cwi_idmap_init(&(*out)->items);
     return CW_OK;
 }
 
+cw_model *cwi_model_hold(cw_model *model)
+{
+    atomic_fetch_add(&model->holders, 1);
+    return model;
+}
+
 void cw_model_free(cw_model *model)
 {
-    if (!model) return;
+    if (!model || atomic_fetch_sub(&model->holders, 1) > 1) return;
     cwi_params_clear(&model->params);
     cwi_csr_clear(&model->seen);
     cwi_free(model->degree);
@@ -37,6 +45,26 @@ int32_t cw_model_users(const cw_model *model)
 int32_t cw_model_items(const cw_model *model)
 {
     return model->n_items;
+}
+
+const char *cw_model_user_id(const cw_model *model, int32_t user)
+{
+    return user >= 0 && user < model->n_users ? cwi_idmap_text(&model->users, user) : NULL;
+}
+
+const char *cw_model_item_id(const cw_model *model, int32_t item)
+{
+    return item >= 0 && item < model->n_items ? cwi_idmap_text(&model->items, item) : NULL;
+}
+
+int32_t cw_model_find_user(const cw_model *model, const char *id)
+{
+    return cwi_idmap_find(&model->users, id, strlen(id));
+}
+
+int32_t cw_model_find_item(const cw_model *model, const char *id)
+{
+    return cwi_idmap_find(&model->items, id, strlen(id));
 }
 
 cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out)

@@ -2,12 +2,15 @@
 #ifndef CWI_MODEL_MODEL_H
 #define CWI_MODEL_MODEL_H
 
+#include <stdatomic.h>
+
 #include "import/idmap.h"
 #include "prepare/csr.h"
 #include "score/params.h"
 #include "score/ranker.h"
 
 struct cw_model {
+    atomic_int holders; /* who made it and whoever holds it; the last one frees it */
     int32_t n_users, n_items;
     char method[32], backbone[32];
     cwi_params params;
@@ -19,6 +22,9 @@ struct cw_model {
 };
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out);
+
+/* The same model once more, to be freed by cw_model_free once more. */
+cw_model *cwi_model_hold(cw_model *model);
 
 /* The ranker of a model, which must outlive it.  The backbone is found by its name and gets no
  * options: it ranks by its parameters alone, whose shapes it checks. */

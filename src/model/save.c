@@ -4,7 +4,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "model/modelfile.h"
 
 /* Text that only a record has near its beginning. */
@@ -25,12 +24,11 @@ static cw_status put_record(cw_context *ctx, const char *run, const char *hash, 
     char *text = NULL;
     json_t *record = NULL;
     CW_TRY(cwi_json_verify(ctx, "the record of the run", run, strlen(run), &record));
-    CW_TRY(cwi_report_put(ctx, record, "model", json_pack("{s:s}", "xxh3_128", hash)));
-    CW_TRY(cwi_json_sign(ctx, json_incref(record), &text));
+    cwi_json_set(&record, "model", json_pack("{s:s}", "xxh3_128", hash));
+    CW_TRY(cwi_json_sign(ctx, record, &text));
     cwi_writer_text(writer, text);
 done:
     cwi_free(text);
-    json_decref(record);
     return status;
 }
 
@@ -51,9 +49,7 @@ cw_status cw_model_save_run(cw_context *ctx, const cw_model *model, const char *
         CW_TRY(cwi_writer_open(ctx, record, &second));
         CW_TRY(put_record(ctx, run, hash, second));
     }
-    status =
-        second ? cwi_writer_close_pair(ctx, writer, second) : cwi_writer_close(ctx, writer, NULL);
-    return status;
+    return cwi_writer_close_pair(ctx, writer, second);
 done:
     cwi_writer_abandon(second);
     cwi_writer_abandon(writer);

@@ -8,17 +8,7 @@
 #ifndef CWI_MODEL_TENSORFILE_H
 #define CWI_MODEL_TENSORFILE_H
 
-#include "core/file.h"
-
-typedef enum cwi_dtype {
-    CWI_F32 = 0,
-    CWI_F64 = 1,
-    CWI_I32 = 2,
-    CWI_I64 = 3,
-    CWI_U8 = 4,
-    CWI_U64 = 5,
-    CWI_I16 = 6
-} cwi_dtype;
+#include "core/numbers.h"
 
 enum { CWI_ARRAY_MAX_RANK = 2, CWI_TENSORFILE_MAX_ARRAYS = 4096 };
 

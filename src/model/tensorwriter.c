@@ -7,17 +7,12 @@
 #include <xxhash.h>
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/numbers.h"
-#include "core/report.h"
 #include "model/tensorfile.h"
 
 enum { ALIGNMENT = 64 };
-
-static cw_status no_memory(cw_context *ctx)
-{
-    return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-}
 
 static size_t bytes_of(const cwi_array *array)
 {
@@ -49,23 +44,15 @@ static json_t *describe_notes(const cwi_tensorfile *file)
     snprintf(version, sizeof version, "%d", file->version);
     json_t *notes = json_pack("{s:s, s:s, s:s, s:s}", "checksum", blank, "format", file->format,
                               "format_version", version, "crosswise", cw_version());
-    for (size_t n = 0; notes && n < file->n_notes; n++)
-        if (json_object_set_new(notes, file->notes[n].key,
-                                cwi_report_string(file->notes[n].value)) != 0) {
-            json_decref(notes);
-            notes = NULL;
-        }
+    for (size_t n = 0; n < file->n_notes; n++)
+        cwi_json_set(&notes, file->notes[n].key, cwi_json_string(file->notes[n].value));
     return notes;
 }
 
 static json_t *describe_array(const cwi_array *array, size_t start)
 {
     json_t *shape = json_array();
-    for (int d = 0; d < array->rank; d++)
-        if (json_array_append_new(shape, json_integer(array->shape[d])) != 0) {
-            json_decref(shape);
-            return NULL;
-        }
+    for (int d = 0; d < array->rank; d++) cwi_json_add(&shape, json_integer(array->shape[d]));
     return json_pack("{s:s, s:o, s:[I,I]}", "dtype", cwi_dtype_names[array->dtype], "shape", shape,
                      "data_offsets", (json_int_t)start, (json_int_t)(start + bytes_of(array)));
 }
@@ -73,24 +60,19 @@ static json_t *describe_array(const cwi_array *array, size_t start)
 static json_t *describe(const cwi_tensorfile *file, const cwi_array *const *order)
 {
     size_t start = 0;
-    json_t *root = json_object();
-    if (json_object_set_new(root, "__metadata__", describe_notes(file)) != 0) goto failed;
+    json_t *root = json_pack("{s:o}", "__metadata__", describe_notes(file));
     for (size_t a = 0; a < file->n_arrays; a++) {
-        if (json_object_set_new(root, order[a]->name, describe_array(order[a], start)) != 0)
-            goto failed;
+        cwi_json_set(&root, order[a]->name, describe_array(order[a], start));
         start += bytes_of(order[a]);
     }
     return root;
-failed:
-    json_decref(root);
-    return NULL;
 }
 
 /* The length, then the header, padded so that the numbers begin at a multiple of 64 bytes. */
 static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t *length)
 {
     size_t text = root ? json_dumpb(root, NULL, 0, JSON_COMPACT) : 0;
-    if (text == 0) return no_memory(ctx);
+    if (text == 0) return cwi_no_memory(ctx);
     *length = (CWI_TENSORFILE_PREFIX + text + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *out = cwi_alloc(ctx, *length, 1);
     if (!*out) return CW_NO_MEMORY;
@@ -99,7 +81,7 @@ static cw_status print_header(cw_context *ctx, json_t *root, char **out, size_t 
     memcpy(*out, &header_bytes, sizeof header_bytes);
     cwi_numbers_turn(*out, 1, sizeof header_bytes);
     if (json_dumpb(root, *out + CWI_TENSORFILE_PREFIX, text, JSON_COMPACT) != text)
-        return no_memory(ctx);
+        return cwi_no_memory(ctx);
     return CW_OK;
 }
 
@@ -115,7 +97,7 @@ static cw_status sign(cw_context *ctx, const cwi_tensorfile *file, const cwi_arr
     const size_t after = CWI_CHECKSUM_AT + CWI_CHECKSUM_DIGITS;
     char digits[CWI_CHECKSUM_DIGITS + 1];
     XXH3_state_t *state = XXH3_createState();
-    if (!state) return no_memory(ctx);
+    if (!state) return cwi_no_memory(ctx);
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, header + after, length - after);
     for (size_t a = 0; a < file->n_arrays; a++)

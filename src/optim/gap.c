@@ -9,8 +9,6 @@
  */
 #include "optim/gap.h"
 
-#include <math.h>
-
 #include "core/elementary.h"
 #include "core/mem.h"
 
@@ -18,18 +16,6 @@ enum {
     FIRST_PIECE = 8,
     HORIZON = 160 /* beyond so many steps nothing is left of m */
 };
-
-double cwi_adam_rate(const cwi_adam_clock *clock, int64_t step)
-{
-    return clock->lr * sqrt(1 - cwi_pow(clock->beta2, (double)step)) /
-           (1 - cwi_pow(clock->beta1, (double)step));
-}
-
-double cwi_adam_epsilon(const cwi_adam_clock *clock, int64_t step)
-{
-    return clock->torch_epsilon ? clock->epsilon * sqrt(1 - cwi_pow(clock->beta2, (double)step))
-                                : clock->epsilon;
-}
 
 /* v is taken when half of what m moves is moved, in the first piece; later on in the middle. */
 static cwi_gap_shape make_shape(const cwi_adam_clock *clock, int64_t g)
@@ -60,7 +46,8 @@ void cwi_gaps_clear(cwi_gaps *gaps)
 cw_status cwi_gaps_step(cw_context *ctx, cwi_gaps *gaps)
 {
     int64_t t = gaps->step + 1;
-    cw_status status = cwi_grow(ctx, &gaps->time, &gaps->room, (size_t)t + 1, sizeof *gaps->time);
+    cw_status status =
+        cwi_grow(ctx, &gaps->time, &gaps->capacity, (size_t)t + 1, sizeof *gaps->time);
     if (status != CW_OK) return status;
     double rate = t > 0 ? cwi_adam_rate(&gaps->clock, t) : 0;
     gaps->time[t] = (cwi_gap_time){.rate_sum = rate + (t > 0 ? gaps->time[t - 1].rate_sum : 0),

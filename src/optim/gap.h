@@ -2,17 +2,7 @@
 #ifndef CWI_OPTIM_GAP_H
 #define CWI_OPTIM_GAP_H
 
-#include "backend/backend.h"
-#include "core/context.h"
-
-/* Constants of Adam at a step. */
-typedef struct cwi_adam_clock {
-    double lr, beta1, beta2, epsilon;
-    bool torch_epsilon; /* epsilon is added after bias correction */
-} cwi_adam_clock;
-
-double cwi_adam_rate(const cwi_adam_clock *clock, int64_t step);
-double cwi_adam_epsilon(const cwi_adam_clock *clock, int64_t step);
+#include "optim/adam.h"
 
 enum {
     CWI_GAP_SHAPES = 513, /* lengths that are looked up */
@@ -38,7 +28,7 @@ typedef struct cwi_gaps {
     cwi_adam_clock clock;
     int64_t step;       /* the last one */
     cwi_gap_time *time; /* [step + 1] */
-    size_t room;
+    size_t capacity;
     cwi_gap_shape shape[CWI_GAP_SHAPES];
     cwi_adam_pause pause[CWI_GAP_SHAPES]; /* by length, up to the last step */
 } cwi_gaps;

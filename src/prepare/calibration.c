@@ -140,7 +140,7 @@ static cw_status solve_offset(cw_context *ctx, calibration *cal)
     return status;
 }
 
-/* Interactions expected of each user, were his propensity 1. */
+/* Interactions expected of each user, were their propensity 1. */
 static cw_status expect_user(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     calibration *cal = arg;
@@ -181,7 +181,7 @@ static const double usual_share = 0.6;
 
 static cw_status solve_scale(cw_context *ctx, calibration *cal)
 {
-    const cwi_plan *plan = &cal->sim->plan;
+    const cwi_simulation_plan *plan = &cal->sim->plan;
     float *activity = cal->sim->truth->user_propensity;
     float least = activity[0];
 

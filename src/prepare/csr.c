@@ -37,29 +37,6 @@ void cwi_csr_sort(cwi_csr *csr)
               sizeof *csr->value, by_value);
 }
 
-/* Short rows are read through: their lines come from memory together, those of a search one after
- * the other. */
-static bool scan_has(const int32_t *values, int64_t n, int32_t value)
-{
-    int32_t found = 0;
-    for (int64_t k = 0; k < n; k++) found |= values[k] == value;
-    return found;
-}
-
-bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value)
-{
-    enum { SHORT = 256 };
-    int64_t low = csr->start[row], high = csr->start[row + 1];
-    while (high - low > SHORT) {
-        int64_t middle = low + (high - low) / 2;
-        if (csr->value[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return scan_has(csr->value + low, high - low, value);
-}
-
 void cwi_csr_clear(cwi_csr *csr)
 {
     cwi_free(csr->start);

@@ -3,6 +3,7 @@
 #define CWI_PREPARE_CSR_H
 
 #include "core/context.h"
+#include "core/formula.h"
 
 /* Entries of row r are value[start[r]] .. value[start[r + 1] - 1]. */
 typedef struct cwi_csr {
@@ -18,8 +19,23 @@ cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *val
 /* Sort the values of every row ascending, so that cwi_csr_has works. */
 void cwi_csr_sort(cwi_csr *csr);
 
-/* Is value in row r?  Rows must be sorted. */
-bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value);
+/* Is value in the row?  Rows must be sorted.  Short ones are read through: their lines come from
+ * memory together, those of a search one after the other. */
+CWI_FORMULA bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value)
+{
+    enum { SHORT = 256 };
+    int64_t low = csr->start[row], high = csr->start[row + 1];
+    int32_t found = 0;
+    while (high - low > SHORT) {
+        int64_t middle = low + (high - low) / 2;
+        if (csr->value[middle] <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (int64_t k = low; k < high; k++) found |= csr->value[k] == value;
+    return found != 0;
+}
 
 void cwi_csr_clear(cwi_csr *csr); /* frees; a cleared or zeroed one is fine */
 

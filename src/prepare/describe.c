@@ -4,56 +4,55 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "prepare/stats.h"
 
 static const double usual_power = 0.5; /* of propensities, in the literature */
 
 static const char *const part_name[CWI_PARTS] = {"train", "valid", "test"};
 
-static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t *root)
+static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
-    cw_status status;
+    cw_status status = CW_OK;
     int64_t rows = 0;
     json_t *parts = json_object(), *part;
 
-    CW_TRY(cwi_report_put(ctx, root, "parts", parts));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         rows += dataset->part[p].count;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &part));
-        CW_TRY(cwi_report_put(ctx, parts, part_name[p], part));
+        cwi_json_set(&parts, part_name[p], part);
     }
-    CW_TRY(cwi_report_put(ctx, root, "interactions", json_integer(rows)));
+    cwi_json_set(root, "parts", json_incref(parts));
+    cwi_json_set(root, "interactions", json_integer(rows));
     double pairs = (double)dataset->n_users * (double)dataset->n_items;
-    CW_TRY(cwi_report_put(ctx, root, "density", json_real(pairs > 0 ? (double)rows / pairs : 0)));
+    cwi_json_set(root, "density", json_real(pairs > 0 ? (double)rows / pairs : 0));
     if (dataset->truth && dataset->truth->uniform.count > 0)
-        CW_TRY(cwi_report_put(ctx, root, "uniform_test_rows",
-                              json_integer(dataset->truth->uniform.count)));
+        cwi_json_set(root, "uniform_test_rows", json_integer(dataset->truth->uniform.count));
 done:
+    json_decref(parts);
     return status;
 }
 
-static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t *root)
+static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
     cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *stats;
 
     CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &stats));
-    CW_TRY(cwi_report_put(ctx, root, "user_degrees", stats));
+    cwi_json_set(root, "user_degrees", stats);
     CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &stats));
-    CW_TRY(cwi_report_put(ctx, root, "item_degrees", stats));
+    cwi_json_set(root, "item_degrees", stats);
     CW_TRY(cwi_propensity_stats(ctx, train->item, train->count, dataset->n_items, usual_power,
                                 &stats));
-    CW_TRY(cwi_report_put(ctx, root, "propensities", stats));
+    cwi_json_set(root, "propensities", stats);
 done:
     return status;
 }
 
 /* Held-out rows whose user or item has no train row cannot be learnt. */
 static cw_status add_cold_rows(cw_context *ctx, const cw_dataset *dataset, const cwi_csr *train,
-                               json_t *root)
+                               json_t **root)
 {
     uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)dataset->n_items, 1);
     int64_t cold = 0;
@@ -67,29 +66,30 @@ static cw_status add_cold_rows(cw_context *ctx, const cw_dataset *dataset, const
             cold += train->start[u] == train->start[u + 1] || !has_item[dataset->part[p].item[k]];
         }
     cwi_free(has_item);
-    return cwi_report_put(ctx, root, "cold_rows", json_integer(cold));
+    cwi_json_set(root, "cold_rows", json_integer(cold));
+    return CW_OK;
 }
 
 static cw_status add_acceptance(cw_context *ctx, const cw_dataset *dataset, const cwi_csr *train,
-                                json_t *root)
+                                json_t **root)
 {
     cw_status status;
     double rate, error;
     json_t *rates = json_object();
 
-    CW_TRY(cwi_report_put(ctx, root, "cpr_acceptance", rates));
     for (int k = 2; k <= 4; k++) {
         const char name[] = {'k', (char)('0' + k), '\0'};
         CW_TRY(cwi_acceptance(ctx, &dataset->part[CW_PART_TRAIN], train, k, &rate, &error));
-        CW_TRY(cwi_report_put(ctx, rates, name,
-                              json_pack("{s:f, s:f}", "rate", rate, "error", error)));
+        cwi_json_set(&rates, name, json_pack("{s:f, s:f}", "rate", rate, "error", error));
     }
+    cwi_json_set(root, "cpr_acceptance", json_incref(rates));
 done:
+    json_decref(rates);
     return status;
 }
 
 /* What needs the train part. */
-static cw_status add_train(cw_context *ctx, const cw_dataset *dataset, json_t *root)
+static cw_status add_train(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
     cw_status status;
     const cwi_pairs *pairs = &dataset->part[CW_PART_TRAIN];
@@ -112,18 +112,16 @@ cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char *
 
     cwi_begin(ctx);
     *json = NULL;
-    CW_TRY(cwi_report_put(ctx, root, "users", json_integer(dataset->n_users)));
-    CW_TRY(cwi_report_put(ctx, root, "items", json_integer(dataset->n_items)));
-    CW_TRY(add_parts(ctx, dataset, root));
-    CW_TRY(cwi_report_put(ctx, root, "simulated", json_boolean(dataset->truth != NULL)));
-    if (dataset->part[CW_PART_TRAIN].count > 0) CW_TRY(add_train(ctx, dataset, root));
+    cwi_json_set(&root, "users", json_integer(dataset->n_users));
+    cwi_json_set(&root, "items", json_integer(dataset->n_items));
+    CW_TRY(add_parts(ctx, dataset, &root));
+    cwi_json_set(&root, "simulated", json_boolean(dataset->truth != NULL));
+    if (dataset->part[CW_PART_TRAIN].count > 0) CW_TRY(add_train(ctx, dataset, &root));
     if (dataset->origin) {
         CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        CW_TRY(cwi_report_put(ctx, root, "origin", origin));
+        cwi_json_set(&root, "origin", origin);
     }
-    json_t *whole = root;
-    root = NULL; /* consumed by the next call */
-    CW_TRY(cwi_report_text(ctx, whole, json));
+    return cwi_json_text(ctx, root, json);
 done:
     json_decref(root);
     return status;

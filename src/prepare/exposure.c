@@ -7,7 +7,7 @@
  * of the true probability to that bound (Miller and Hagberg, WAW 2011).  The result has exactly
  * the distribution of the n_users * n_items draws; the time is that of the exposures.
  *
- * A user's stream of random numbers is his alone, so it can be drawn twice: once to count, once
+ * A user's stream of random numbers is theirs alone, so it can be drawn twice: once to count, once
  * to fill an array of the right size.
  */
 #include <math.h>

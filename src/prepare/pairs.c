@@ -54,7 +54,7 @@ cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
 {
     cw_status status;
     const char *line;
-    size_t length, user_room = 0, item_room = 0;
+    size_t length, user_capacity = 0, item_capacity = 0;
     int32_t pair[2] = {0, 0};
 
     *out = (cwi_pairs){0};
@@ -65,8 +65,8 @@ cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
         if (length == 0) continue;
         CW_TRY(read_pair(ctx, source, bounds, line, length, pair));
         size_t need = (size_t)out->count + 1;
-        CW_TRY(cwi_grow(ctx, &out->user, &user_room, need, sizeof *out->user));
-        CW_TRY(cwi_grow(ctx, &out->item, &item_room, need, sizeof *out->item));
+        CW_TRY(cwi_grow(ctx, &out->user, &user_capacity, need, sizeof *out->user));
+        CW_TRY(cwi_grow(ctx, &out->item, &item_capacity, need, sizeof *out->item));
         out->user[out->count] = pair[0];
         out->item[out->count++] = pair[1];
     }

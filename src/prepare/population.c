@@ -1,11 +1,11 @@
 /* population.c - the users and items of a simulation. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
+#include "core/smallest.h"
 #include "prepare/simulation.h"
 
 /* What differs between users comes first in a stream, so that it does not depend on dim. */
@@ -29,7 +29,7 @@ static cw_status draw_users(void *arg, int64_t chunk, int64_t begin, int64_t end
 /* The scales of the model are baked into the items.  `popularity` receives what ranks them. */
 static void draw_items(const cwi_simulation *sim, double *popularity)
 {
-    const cwi_plan *plan = &sim->plan;
+    const cwi_simulation_plan *plan = &sim->plan;
     cwi_truth *truth = sim->truth;
     double common = plan->sharpness * sqrt(plan->quality);
     double personal = plan->sharpness * sqrt((1.0 - plan->quality) / plan->dim);
@@ -45,19 +45,6 @@ static void draw_items(const cwi_simulation *sim, double *popularity)
         for (int32_t d = 0; d < truth->dim; d++)
             factor[d] = (float)(personal * cwi_rng_normal(&rng));
     }
-}
-
-typedef struct ranking {
-    double popularity;
-    int32_t item;
-} ranking;
-
-/* Falling popularity, then rising item. */
-static int compare(const void *left, const void *right)
-{
-    const ranking *a = left, *b = right;
-    if (a->popularity != b->popularity) return a->popularity > b->popularity ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
 }
 
 /* The x that a standard normal number exceeds with probability tail in (0, 1), by halving. */
@@ -83,17 +70,16 @@ static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *
 {
     int32_t n_items = sim->plan.n_items;
     double most = normal_quantile(0.5 / (double)n_items);
-    ranking *order = cwi_alloc(ctx, (size_t)n_items, sizeof *order);
+    cwi_ordered *order = cwi_alloc(ctx, (size_t)n_items, sizeof *order);
 
     if (!order) return CW_NO_MEMORY;
-    for (int32_t i = 0; i < n_items; i++)
-        order[i] = (ranking){.popularity = popularity[i], .item = i};
-    qsort(order, (size_t)n_items, sizeof *order, compare);
+    for (int32_t i = 0; i < n_items; i++) order[i] = (cwi_ordered){-popularity[i], i};
+    cwi_order(order, (size_t)n_items);
     for (int32_t k = 0; k < n_items; k++) {
         double below = most - normal_quantile((k + 0.5) / (double)n_items);
         float propensity = (float)cwi_exp(-sim->plan.popularity * below);
-        sim->ranked[k] = order[k].item;
-        sim->truth->item_propensity[order[k].item] = propensity;
+        sim->ranked[k] = (int32_t)order[k].id;
+        sim->truth->item_propensity[order[k].id] = propensity;
         sim->log_chance[k] = cwi_ln((double)propensity);
     }
     cwi_free(order);
@@ -102,7 +88,7 @@ static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *
 
 cw_status cwi_simulation_populate(cw_context *ctx, cwi_simulation *sim)
 {
-    const cwi_plan *plan = &sim->plan;
+    const cwi_simulation_plan *plan = &sim->plan;
     double *popularity = NULL;
     cw_status status;
 

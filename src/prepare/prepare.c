@@ -5,7 +5,6 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
-#include "core/report.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "prepare/rows.h"
@@ -167,8 +166,8 @@ static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
     if (status != CW_OK) return status;
     if (!source) source = json_object();
     json_t *origin = json_pack("{s:o, s:o, s:o}", "source", source, "options",
-                               cwi_report_options(options), "steps", describe_steps(past, split));
-    return cwi_report_text(ctx, origin, &dataset->origin);
+                               cwi_json_options(options), "steps", describe_steps(past, split));
+    return cwi_json_text(ctx, origin, &dataset->origin);
 }
 
 /* Say what a user may not expect of a split. */

@@ -2,9 +2,9 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "import/interactions.h"
 #include "prepare/simulation.h"
@@ -38,9 +38,9 @@ const cw_option_info cwi_simulate_options[] = {
     SEED("same seed, same data, on any number of threads"),
     {0}};
 
-static cwi_plan read_plan(const cw_options *options)
+static cwi_simulation_plan read_plan(const cw_options *options)
 {
-    return (cwi_plan){
+    return (cwi_simulation_plan){
         .n_users = (int32_t)cwi_options_integer(options, "users"),
         .n_items = (int32_t)cwi_options_integer(options, "items"),
         .dim = (int32_t)cwi_options_integer(options, "dim"),
@@ -98,13 +98,13 @@ done:
 static cw_status describe(cw_context *ctx, const cwi_simulation *sim, const cw_options *options,
                           cw_interactions *rows)
 {
-    const cwi_plan *plan = &sim->plan;
+    const cwi_simulation_plan *plan = &sim->plan;
     json_t *root = json_pack(
-        "{s:{s:o, s:f, s:f, s:I, s:i, s:i}}", "simulation", "options", cwi_report_options(options),
+        "{s:{s:o, s:f, s:f, s:I, s:i, s:i}}", "simulation", "options", cwi_json_options(options),
         "offset", sim->truth->offset, "activity_scale", sim->activity_scale, "interactions",
         (json_int_t)rows->count, "users_without_interactions", plan->n_users - rows->users.count,
         "items_without_interactions", plan->n_items - rows->items.count);
-    return cwi_report_text(ctx, root, &rows->source);
+    return cwi_json_text(ctx, root, &rows->source);
 }
 
 static cw_status make_rows(cw_context *ctx, const cwi_simulation *sim, const cw_options *options,

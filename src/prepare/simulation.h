@@ -5,17 +5,17 @@
 #include "prepare/truth.h"
 
 /* The options of the simulator as numbers. */
-typedef struct cwi_plan {
+typedef struct cwi_simulation_plan {
     int32_t n_users, n_items, dim;
     int64_t interactions; /* expected number; 0 leaves it to the calibration */
     int32_t n_shown;      /* items of the uniform test shown to every user */
     double alpha, popularity, activity, quality, quality_popularity, violation, sharpness, relevant;
     uint64_t seed;
-} cwi_plan;
+} cwi_simulation_plan;
 
 /* Everything that was drawn, in the simulator's own ids. */
 typedef struct cwi_simulation {
-    cwi_plan plan;
+    cwi_simulation_plan plan;
     cwi_truth *truth;
     int32_t *ranked;       /* [n_items] items by falling propensity */
     double *log_chance;    /* [n_items] log of the propensity of ranked[k] */
@@ -50,7 +50,7 @@ double cwi_simulation_uptake(const cwi_simulation *sim, double relevance);
 cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim);
 
 /*
- * Show every kept user plan.n_shown kept items that he has not interacted with, drawn uniformly
+ * Show every kept user plan.n_shown kept items that they have not interacted with, drawn uniformly
  * without replacement (all of them when there are fewer), and keep the relevant ones.
  *   users  [n_users] the simulator's id of every kept user; items the same
  *   out    pairs of positions in these lists, ordered by user

@@ -8,12 +8,12 @@
 #include "prepare/split.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/mem.h"
 #include "core/mt19937.h"
 #include "core/rng.h"
+#include "core/smallest.h"
 #include "core/text.h"
 #include "prepare/dataset.h"
 #include "prepare/draw.h"
@@ -210,21 +210,9 @@ done:
 
 /* ---- by time -------------------------------------------------------------- */
 
-typedef struct moment {
-    double time;
-    int64_t row;
-} moment;
-
-static int earlier(const void *a, const void *b)
-{
-    const moment *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
 /* All rows from the earliest to the latest; equal times keep file order. */
 static cw_status sort_by_time(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
-                              moment **out)
+                              cwi_ordered **out)
 {
     if (!rows->time) {
         *out = NULL;
@@ -234,8 +222,8 @@ static cw_status sort_by_time(cw_context *ctx, const cwi_rows *rows, const cw_op
     }
     *out = cwi_alloc(ctx, (size_t)rows->count, sizeof **out);
     if (!*out) return CW_NO_MEMORY;
-    for (int64_t r = 0; r < rows->count; r++) (*out)[r] = (moment){rows->time[r], r};
-    qsort(*out, (size_t)rows->count, sizeof **out, earlier);
+    for (int64_t r = 0; r < rows->count; r++) (*out)[r] = (cwi_ordered){rows->time[r], r};
+    cwi_order(*out, (size_t)rows->count);
     return CW_OK;
 }
 
@@ -244,14 +232,14 @@ static cw_status split_by_time(cw_context *ctx, const cwi_rows *rows, const cw_o
                                cwi_split *split)
 {
     cw_status status;
-    moment *sorted = NULL;
+    cwi_ordered *sorted = NULL;
     int64_t n_held = held_share(rows, options);
 
     CW_TRY(sort_by_time(ctx, rows, options, &sorted));
     split->n_held = n_held;
     int64_t n_test = test_share(split, options);
     for (int64_t k = 0; k < n_held; k++)
-        split->part[sorted[rows->count - 1 - k].row] = k < n_test ? CW_PART_TEST : CW_PART_VALID;
+        split->part[sorted[rows->count - 1 - k].id] = k < n_test ? CW_PART_TEST : CW_PART_VALID;
     list_held(rows, split);
     CW_TRY(settle_unseen(ctx, rows, options, false, split));
 done:
@@ -259,13 +247,13 @@ done:
     return status;
 }
 
-/* The last row of every user is his test, the one before his validation; users with fewer than
+/* The last row of every user is their test, the one before their validation; users with fewer than
  * three rows stay in train. */
 static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                   cwi_split *split)
 {
     cw_status status;
-    moment *sorted = NULL;
+    cwi_ordered *sorted = NULL;
     int64_t *degree = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *degree);
     uint8_t *taken = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
 
@@ -276,7 +264,7 @@ static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const c
     if (status != CW_OK) goto done;
     cwi_degrees(rows->user, rows->count, rows->n_users, degree);
     for (int64_t k = rows->count - 1; k >= 0; k--) {
-        int64_t r = sorted[k].row;
+        int64_t r = sorted[k].id;
         int32_t u = rows->user[r];
         if (degree[u] < 3 || taken[u] == 2) continue;
         split->part[r] = taken[u]++ == 0 ? CW_PART_TEST : CW_PART_VALID;

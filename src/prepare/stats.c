@@ -4,8 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "prepare/propensity.h"
+
+static int ascending_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cwi_sort_counts(int64_t *counts, int64_t n)
+{
+    qsort(counts, (size_t)n, sizeof *counts, ascending_order);
+}
 
 double cwi_gini(const int64_t *ascending, int64_t count)
 {
@@ -36,12 +48,6 @@ int64_t cwi_quantile(const int64_t *ascending, int64_t count, double q)
     return count == 0 ? 0 : ascending[rank < 0 ? 0 : rank];
 }
 
-static int ascending_order(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static const struct {
     const char *name;
     double q;
@@ -53,18 +59,14 @@ enum { N_QUANTILES = sizeof quantiles / sizeof quantiles[0] };
 static json_t *report_degrees(const int64_t *sorted, int32_t n, int64_t rows)
 {
     json_t *out = json_object();
-    int bad = 0;
-
     for (size_t k = 0; k < N_QUANTILES; k++)
-        bad |= json_object_set_new(out, quantiles[k].name,
-                                   json_integer(cwi_quantile(sorted, n, quantiles[k].q)));
-    bad |= json_object_set_new(out, "mean", json_real(n > 0 ? (double)rows / n : 0));
-    bad |= json_object_set_new(out, "gini", json_real(cwi_gini(sorted, n)));
-    bad |= json_object_set_new(out, "top_1_percent", json_real(cwi_top_share(sorted, n, 0.01)));
-    bad |= json_object_set_new(out, "top_10_percent", json_real(cwi_top_share(sorted, n, 0.1)));
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+        cwi_json_set(&out, quantiles[k].name,
+                     json_integer(cwi_quantile(sorted, n, quantiles[k].q)));
+    cwi_json_set(&out, "mean", json_real(n > 0 ? (double)rows / n : 0));
+    cwi_json_set(&out, "gini", json_real(cwi_gini(sorted, n)));
+    cwi_json_set(&out, "top_1_percent", json_real(cwi_top_share(sorted, n, 0.01)));
+    cwi_json_set(&out, "top_10_percent", json_real(cwi_top_share(sorted, n, 0.1)));
+    return out;
 }
 
 /* Propensities grow with degrees, so their quantiles are those of the degrees. */
@@ -72,18 +74,14 @@ static json_t *report_propensities(const int64_t *sorted, int32_t n, double powe
 {
     json_t *out = json_pack("{s:f}", "power", power);
     double sum = 0;
-    int bad = 0;
-
     for (size_t k = 0; k < N_QUANTILES; k++) {
         int64_t degree = cwi_quantile(sorted, n, quantiles[k].q);
-        bad |= json_object_set_new(out, quantiles[k].name,
-                                   json_real(cwi_propensity(degree, sorted[n - 1], power)));
+        cwi_json_set(&out, quantiles[k].name,
+                     json_real(cwi_propensity(degree, sorted[n - 1], power)));
     }
     for (int32_t i = 0; i < n; i++) sum += cwi_propensity(sorted[i], sorted[n - 1], power);
-    bad |= json_object_set_new(out, "mean", json_real(sum / n));
-    if (!bad) return out;
-    json_decref(out);
-    return NULL;
+    cwi_json_set(&out, "mean", json_real(sum / n));
+    return out;
 }
 
 /* Degrees of n ids in count rows, ascending; NULL: no memory. */
@@ -92,7 +90,7 @@ static int64_t *sort_degrees(cw_context *ctx, const int32_t *ids, int64_t count,
     int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
     if (!degree) return NULL;
     cwi_degrees(ids, count, n, degree);
-    qsort(degree, (size_t)n, sizeof *degree, ascending_order);
+    cwi_sort_counts(degree, n);
     return degree;
 }
 
@@ -102,7 +100,7 @@ cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, i
     int64_t *degree = sort_degrees(ctx, ids, count, n);
     *out = degree ? report_degrees(degree, n, count) : NULL;
     cwi_free(degree);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_json_check(ctx, *out);
 }
 
 cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
@@ -111,7 +109,7 @@ cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t co
     int64_t *degree = sort_degrees(ctx, items, count, n);
     *out = degree ? report_propensities(degree, n, power) : NULL;
     cwi_free(degree);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_json_check(ctx, *out);
 }
 
 /* How many of n ids occur. */
@@ -140,5 +138,5 @@ cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part par
     if (status != CW_OK) return status;
     *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
                      (json_int_t)users, "items", (json_int_t)items);
-    return *out ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    return cwi_json_check(ctx, *out);
 }

@@ -7,6 +7,9 @@
 #include "prepare/csr.h"
 #include "prepare/dataset.h"
 
+/* Sort counts in ascending order, as the next ones want them. */
+void cwi_sort_counts(int64_t *counts, int64_t n);
+
 /* Gini coefficient of values in ascending order: 0 all equal, towards 1 all in one. */
 double cwi_gini(const int64_t *ascending, int64_t count);
 

@@ -5,7 +5,6 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "core/text.h"
 #include "import/idfile.h"
 #include "import/import.h"
@@ -189,7 +188,7 @@ static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dat
     CW_TRY(check_hashes(ctx, folder, about));
     dataset->keeps_repeats = json_is_true(json_object_get(about, "keeps_repeats"));
     json_t *origin = json_object_get(about, "origin");
-    if (origin) CW_TRY(cwi_report_text(ctx, json_incref(origin), &dataset->origin));
+    if (origin) CW_TRY(cwi_json_text(ctx, json_incref(origin), &dataset->origin));
 done:
     json_decref(about);
     cwi_free(path);
@@ -278,91 +277,66 @@ cw_status cw_dataset_load(cw_context *ctx, const char *folder, cw_dataset **out)
 
 /* ---- save ----------------------------------------------------------------- */
 
-/* Note the checksum of a file that was written. */
-static cw_status note_file(cw_context *ctx, json_t *files, const char *name, const char *hash)
-{
-    return cwi_report_put(ctx, files, name, json_pack("{s:s}", "xxh3_128", hash));
-}
-
-static cw_status note_truth(cw_context *ctx, const char *folder, json_t *files)
-{
-    cw_status status = CW_OK;
-    for (const char *const *name = cwi_truth_files; *name && status == CW_OK; name++) {
-        char hash[CWI_HASH_BYTES];
-        char *path = cwi_path_join(ctx, folder, *name);
-        status = path ? cwi_file_hash(ctx, path, hash) : CW_NO_MEMORY;
-        if (status == CW_OK) status = note_file(ctx, files, *name, hash);
-        cwi_free(path);
-    }
-    return status;
-}
-
-static cw_status save_pairs(cw_context *ctx, const char *folder, const char *name,
-                            const cwi_pairs *pairs, json_t *files)
+/* Write pairs or ids, whichever is not NULL, and note the checksum; without any the file is there.
+ */
+static cw_status save_file(cw_context *ctx, const char *folder, const char *name,
+                           const cwi_pairs *pairs, const cwi_idmap *ids, json_t **files)
 {
     char hash[CWI_HASH_BYTES];
     char *path = cwi_path_join(ctx, folder, name);
     if (!path) return CW_NO_MEMORY;
-    cw_status status = cwi_pairs_write(ctx, path, pairs, hash);
-    if (status == CW_OK) status = note_file(ctx, files, name, hash);
-    cwi_free(path);
-    return status;
-}
-
-static cw_status save_ids(cw_context *ctx, const char *folder, const char *name,
-                          const cwi_idmap *map, json_t *files)
-{
-    char hash[CWI_HASH_BYTES];
-    char *path = cwi_path_join(ctx, folder, name);
-    if (!path) return CW_NO_MEMORY;
-    cw_status status = cwi_idfile_write(ctx, path, map, hash);
-    if (status == CW_OK) status = note_file(ctx, files, name, hash);
+    cw_status status = pairs ? cwi_pairs_write(ctx, path, pairs, hash)
+                       : ids ? cwi_idfile_write(ctx, path, ids, hash)
+                             : cwi_file_hash(ctx, path, hash);
+    if (status == CW_OK) cwi_json_set(files, name, json_pack("{s:s}", "xxh3_128", hash));
     cwi_free(path);
     return status;
 }
 
 static cw_status save_files(cw_context *ctx, const char *folder, const cw_dataset *dataset,
-                            json_t *files)
+                            json_t **files)
 {
     cw_status status;
     for (int p = 0; p < CWI_PARTS; p++) {
         CW_TRY(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
         if (dataset->has_part[p])
-            CW_TRY(save_pairs(ctx, folder, part_file[p], &dataset->part[p], files));
+            CW_TRY(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
     }
-    CW_TRY(save_ids(ctx, folder, user_file, &dataset->users, files));
-    CW_TRY(save_ids(ctx, folder, item_file, &dataset->items, files));
+    CW_TRY(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
+    CW_TRY(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
     if (dataset->truth) {
         CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
-        CW_TRY(note_truth(ctx, folder, files));
+        for (const char *const *name = cwi_truth_files; *name; name++)
+            CW_TRY(save_file(ctx, folder, *name, NULL, NULL, files));
         if (dataset->truth->uniform.count > 0)
-            CW_TRY(save_pairs(ctx, folder, uniform_file, &dataset->truth->uniform, files));
+            CW_TRY(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
     }
 done:
     return status;
 }
 
 /* Counts and degrees of the parts, so that the folder explains itself. */
-static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t *about)
+static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t **about)
 {
     cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *parts = json_object(), *made;
 
-    CW_TRY(cwi_report_put(ctx, about, "parts", parts));
-    CW_TRY(cwi_report_put(ctx, about, "users", json_integer(dataset->n_users)));
-    CW_TRY(cwi_report_put(ctx, about, "items", json_integer(dataset->n_items)));
-    if (dataset->keeps_repeats) CW_TRY(cwi_report_put(ctx, about, "keeps_repeats", json_true()));
     for (int p = 0; p < CWI_PARTS; p++) {
         if (!dataset->has_part[p]) continue;
         CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
-        CW_TRY(cwi_report_put(ctx, parts, part_file[p], made));
+        cwi_json_set(&parts, part_file[p], made);
     }
+    cwi_json_set(about, "parts", json_incref(parts));
+    cwi_json_set(about, "users", json_integer(dataset->n_users));
+    cwi_json_set(about, "items", json_integer(dataset->n_items));
+    if (dataset->keeps_repeats) cwi_json_set(about, "keeps_repeats", json_true());
     CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
-    CW_TRY(cwi_report_put(ctx, about, "user_degrees", made));
+    cwi_json_set(about, "user_degrees", made);
     CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
-    CW_TRY(cwi_report_put(ctx, about, "item_degrees", made));
+    cwi_json_set(about, "item_degrees", made);
 done:
+    json_decref(parts);
     return status;
 }
 
@@ -370,19 +344,15 @@ static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
 {
     cw_status status;
     char *text = NULL;
-    cwi_writer *writer;
-    char *path = cwi_path_join(ctx, folder, about_file);
+    cwi_writer *writer = NULL;
 
-    if (!path) return CW_NO_MEMORY;
     CW_TRY(cwi_json_sign(ctx, json_incref(about), &text));
-    CW_TRY(cwi_writer_open(ctx, path, &writer));
+    CW_TRY(cwi_writer_open_in(ctx, folder, about_file, &writer));
     cwi_writer_text(writer, text);
     cwi_writer_text(writer, "\n");
-    CW_TRY(cwi_writer_close(ctx, writer, NULL));
 done:
     cwi_free(text);
-    cwi_free(path);
-    return status;
+    return cwi_writer_end(ctx, writer, status);
 }
 
 /* Everything into a folder that is not in its place yet. */
@@ -390,18 +360,19 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
 {
     cw_status status;
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
-    json_t *files = json_object(), *origin = NULL;
+    json_t *files = json_object(), *origin;
 
-    CW_TRY(cwi_report_put(ctx, about, "files", files));
-    CW_TRY(save_files(ctx, folder, dataset, files));
-    CW_TRY(add_counts(ctx, dataset, about));
+    CW_TRY(save_files(ctx, folder, dataset, &files));
+    cwi_json_set(&about, "files", json_incref(files));
+    CW_TRY(add_counts(ctx, dataset, &about));
     if (dataset->origin) {
         CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        CW_TRY(cwi_report_put(ctx, about, "origin", origin));
+        cwi_json_set(&about, "origin", origin);
     }
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:
+    json_decref(files);
     json_decref(about);
     return status;
 }
@@ -437,8 +408,5 @@ cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char
     cwi_begin(ctx);
     cw_status status = cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder);
     if (status != CW_OK) return status;
-    status = fill_folder(ctx, cwi_folder_path(folder), dataset);
-    if (status == CW_OK) return cwi_folder_commit(ctx, folder);
-    cwi_folder_abort(ctx, folder);
-    return status;
+    return cwi_folder_end(ctx, folder, fill_folder(ctx, cwi_folder_path(folder), dataset));
 }

@@ -149,24 +149,19 @@ const char *const cwi_truth_files[] = {"truth/truth.json",          "truth/user_
 static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const char *folder)
 {
     char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES];
-    cwi_writer *writer = NULL;
-    char *path = cwi_path_join(ctx, folder, "truth.json");
-    cw_status status = path ? cwi_writer_open(ctx, path, &writer) : CW_NO_MEMORY;
-
-    if (status == CW_OK) {
-        cwi_print_real(truth->offset, offset);
-        cwi_print_real(truth->alpha, alpha);
-        cwi_writer_text(writer, "{\"dim\": ");
-        cwi_writer_int(writer, truth->dim);
-        cwi_writer_text(writer, ", \"offset\": ");
-        cwi_writer_text(writer, offset);
-        cwi_writer_text(writer, ", \"alpha\": ");
-        cwi_writer_text(writer, alpha);
-        cwi_writer_text(writer, "}\n");
-        status = cwi_writer_close(ctx, writer, NULL);
-    }
-    cwi_free(path);
-    return status;
+    cwi_writer *writer;
+    cw_status status = cwi_writer_open_in(ctx, folder, "truth.json", &writer);
+    if (status != CW_OK) return status;
+    cwi_print_real(truth->offset, offset);
+    cwi_print_real(truth->alpha, alpha);
+    cwi_writer_text(writer, "{\"dim\": ");
+    cwi_writer_int(writer, truth->dim);
+    cwi_writer_text(writer, ", \"offset\": ");
+    cwi_writer_text(writer, offset);
+    cwi_writer_text(writer, ", \"alpha\": ");
+    cwi_writer_text(writer, alpha);
+    cwi_writer_text(writer, "}\n");
+    return cwi_writer_close(ctx, writer, NULL);
 }
 
 static cw_status save_array(cw_context *ctx, const array *a, const char *folder)
@@ -208,23 +203,16 @@ bool cwi_truth_owns(const char *file)
     return found;
 }
 
-/* A finite number of a JSON object; NaN when it is not there. */
-static double number_of(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static cw_status load_numbers(cw_context *ctx, const char *folder, cwi_truth *truth)
 {
     json_t *root;
     char *path = cwi_path_join(ctx, folder, "truth.json");
     if (!path) return CW_NO_MEMORY;
     cw_status status = cwi_json_load(ctx, path, &root);
-    double dim = number_of(root, "dim");
+    double dim = cwi_json_to_number(json_object_get(root, "dim"));
 
-    truth->offset = number_of(root, "offset");
-    truth->alpha = number_of(root, "alpha");
+    truth->offset = cwi_json_to_number(json_object_get(root, "offset"));
+    truth->alpha = cwi_json_to_number(json_object_get(root, "alpha"));
     if (status != CW_OK)
         ; /* said already */
     else if (!(dim >= 1 && dim <= INT32_MAX && dim == floor(dim)))

@@ -1,7 +1,7 @@
 /*
  * uniform.c - the uniformly exposed test set of a simulation.
  *
- * A user's candidates are the kept items that he has not interacted with, in the simulator's
+ * A user's candidates are the kept items that they have not interacted with, in the simulator's
  * order.  Floyd's algorithm draws positions among them; as in exposure.c everything is drawn
  * twice, once to count and once to fill.
  */
@@ -88,7 +88,7 @@ static void step_over(const showing *s, int32_t user, int32_t *position, int32_t
 /* Number of relevant pairs of kept user u; their items go to out unless it is NULL. */
 static int64_t show_user(const showing *s, int64_t u, int32_t *shown, int32_t *out)
 {
-    const cwi_plan *plan = &s->sim->plan;
+    const cwi_simulation_plan *plan = &s->sim->plan;
     int32_t user = s->users[u], candidates = s->n_items - count_kept(s, user);
     int32_t count = plan->n_shown < candidates ? plan->n_shown : candidates;
     int64_t relevant = 0;

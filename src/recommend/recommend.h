@@ -3,54 +3,52 @@
 #define CWI_RECOMMEND_RECOMMEND_H
 
 #include "core/options.h"
-#include "evaluate/topk.h"
 #include "model/model.h"
 
 extern const cw_option_info cwi_recommend_options[];
 
-/* What the options ask for, made ready. */
-typedef struct cwi_request {
-    const cw_model *model;
+struct cw_recommender {
+    cw_model *model; /* held */
     cwi_ranker ranker;
-    int32_t k;          /* at most the number of items */
-    bool leaves_seen;   /* items that a user has seen are left out */
-    bool skips_unknown; /* unknown ids are left out, not refused */
-    double *bonus;      /* [n_items] popularity * ln(1 + degree); NULL when popularity is 0 */
-    int32_t *excluded;  /* [n_excluded] ascending: items that nobody gets */
-    int32_t n_excluded;
-    const char **ids; /* [k] of the list being given */
-    float *scores;    /* [k] */
-    cw_recommendation_fn give;
-    void *user;
-} cwi_request;
+    double *log_degree; /* [n_items] ln(1 + train rows) */
+};
 
-/* options may be NULL.  Needs cwi_request_close also after a failure. */
-cw_status cwi_request_open(cw_context *ctx, const cw_model *model, const cw_options *options,
-                           cw_recommendation_fn give, void *user, cwi_request *out);
-void cwi_request_close(cwi_request *request);
+enum { CWI_MAX_DIAL = 1000000 };
 
-/*
- * The best of the scores, to which the bonus is added in place.  Many threads may do so at once.
- *   seen     [n_seen] ascending: left out, too
- *   scratch  [n_items], needed when something is excluded for everybody
- *   out      [k]
- * Returns how many there are, or -1 when a score is not a number.
- */
-int32_t cwi_request_pick(const cwi_request *request, float *score, const int32_t *seen,
-                         int64_t n_seen, int32_t *scratch, cwi_ranked *out);
+/* What the lists of one call are made of, and where they go. */
+typedef struct cwi_listing cwi_listing;
+struct cwi_listing {
+    const cw_recommender *rec;
+    const cw_lists *out;
+    /* out[k * n_scores + i] is the score of i in the list for who[k]; on any thread */
+    void (*score)(const cwi_listing *listing, const int32_t *who, int32_t n, float *out);
+    const int32_t *who;    /* whom or what the lists are for; checked */
+    int32_t n_scores;      /* for a list: as many as there are items, or users */
+    const float *newcomer; /* [n_items] scores for somebody new; otherwise NULL */
+    const cwi_csr *skip;   /* what is left out, ascending, by who; NULL: each leaves out itself */
+    bool with_skipped;     /* it is not left out after all */
+    double dial;
+    int32_t *barred; /* [n_barred] ascending: left out of all lists */
+    int32_t n_barred;
+};
 
-/* Hand a list to the caller; CW_CANCELLED when he has enough. */
-cw_status cwi_request_give(cw_context *ctx, cwi_request *request, const char *user,
-                           const cwi_ranked *list, int32_t count);
+/* Check the rules, which may be NULL, and the arrays of the caller.  Needs cwi_listing_clear also
+ * after a failure. */
+cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
+                           const cw_lists *out, cwi_listing *listing);
+void cwi_listing_clear(cwi_listing *listing);
 
-/* One list from one array of scores: pick and give. */
-cw_status cwi_request_give_one(cw_context *ctx, cwi_request *request, const char *user,
-                               float *score, const int32_t *seen, int64_t n_seen);
+/* Fill the lists of n rows: score and pick, block by block. */
+cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n);
 
-/* Sort items and keep each once; returns how many there are. */
-int32_t cwi_sort_distinct(int32_t *item, int32_t n);
+/* CW_BAD_ARG that says which of the numbers is not below limit, or that there are none. */
+cw_status cwi_check_numbers(cw_context *ctx, const char *name, const int32_t *number, size_t n,
+                            int32_t limit);
+
+/* CW_BAD_ARG when an argument is missing. */
+cw_status cwi_check_given(cw_context *ctx, const char *name, const void *argument);
 
 /* Why a list could not be made. */
-cw_status cwi_request_fail_nan(cw_context *ctx);
+cw_status cwi_fail_nan(cw_context *ctx);
 
 #endif

@@ -10,6 +10,10 @@ static const cwi_backbone *const backbones[] = {&cwi_backbone_mf,   &cwi_backbon
                                                 &cwi_backbone_ngcf, &cwi_backbone_neumf,
                                                 &cwi_backbone_vae,  &cwi_backbone_pop};
 
+static const cwi_optimizer *const optimizers[] = {&cwi_optimizer_adam, &cwi_optimizer_adam_deferred,
+                                                  &cwi_optimizer_adam_lazy, &cwi_optimizer_sgd,
+                                                  &cwi_optimizer_adagrad};
+
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {
     {"lightgcn", "lr", "1e-3"},    {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
@@ -131,7 +135,8 @@ static const cwi_method methods[] = {
      .backbones = "mf|lightgcn|ngcf|neumf",
      .defaults = wmf_defaults},
     {.name = "mult-vae",
-     .help = "variational autoencoder with a multinomial likelihood: a user's items from his items",
+     .help =
+         "variational autoencoder with a multinomial likelihood: a user's items from their items",
      .backbones = "vae",
      .defaults = mult_vae_defaults},
     {.name = "dice",
@@ -152,7 +157,8 @@ static const cwi_method methods[] = {
 
 enum {
     N_BACKBONES = sizeof backbones / sizeof backbones[0],
-    N_METHODS = sizeof methods / sizeof methods[0]
+    N_METHODS = sizeof methods / sizeof methods[0],
+    N_OPTIMIZERS = sizeof optimizers / sizeof optimizers[0]
 };
 
 const cwi_method *cwi_find_method(const char *name)
@@ -166,6 +172,13 @@ const cwi_backbone *cwi_find_backbone(const char *name)
 {
     for (size_t b = 0; b < N_BACKBONES; b++)
         if (strcmp(backbones[b]->name, name) == 0) return backbones[b];
+    return NULL;
+}
+
+const cwi_optimizer *cwi_find_optimizer(const char *name)
+{
+    for (size_t k = 0; k < N_OPTIMIZERS; k++)
+        if (strcmp(optimizers[k]->name, name) == 0) return optimizers[k];
     return NULL;
 }
 
@@ -197,6 +210,17 @@ const char *cw_backbone_name(size_t index)
 const char *cw_backbone_help(const char *backbone)
 {
     const cwi_backbone *found = cwi_find_backbone(backbone);
+    return found ? found->help : NULL;
+}
+
+const char *cw_optimizer_name(size_t index)
+{
+    return index < N_OPTIMIZERS ? optimizers[index]->name : NULL;
+}
+
+const char *cw_optimizer_help(const char *optimizer)
+{
+    const cwi_optimizer *found = cwi_find_optimizer(optimizer);
     return found ? found->help : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "loss/loss.h"
+#include "optim/optimizer.h"
 #include "sample/sampler.h"
 #include "score/score.h"
 
@@ -33,6 +34,7 @@ typedef struct cwi_method {
 /* NULL when there is none of that name. */
 const cwi_method *cwi_find_method(const char *name);
 const cwi_backbone *cwi_find_backbone(const char *name);
+const cwi_optimizer *cwi_find_optimizer(const char *name);
 
 /* What the backbone of a method sees of the data. */
 cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,
@@ -45,16 +47,16 @@ cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_b
 
 enum { CWI_TRAIN_TABLES = 64 };
 
-/* The tables of stage "train", ending with NULL: those that every training has, and those of the
- * parts of a method and of a backbone; of all of them where it is NULL. */
-void cwi_train_tables(const cwi_method *method, const cwi_backbone *backbone,
+/* The tables of stage "train", ending with NULL: that of every training, and those of an optimizer,
+ * of a backbone and of the parts of a method by name; of all of a kind where it is NULL. */
+void cwi_train_tables(const char *method, const char *backbone, const char *optimizer,
                       const cw_option_info *out[CWI_TRAIN_TABLES]);
 
-/* The options of all methods and backbones at their defaults. */
+/* The options of all of them at their defaults. */
 cw_status cwi_train_options(cw_context *ctx, cw_options **out);
 
 /* The given options of stage "train" with the defaults of their method filled in.  There are none
- * but those that the method and the backbone take: others that were given are refused. */
+ * but those that its parts take: others that were given are refused. */
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
                            const cwi_method **method, const cwi_backbone **backbone);
 
@@ -64,10 +66,9 @@ json_t *cwi_train_record(const cw_options *settled);
 /* The same without those that have the value of their table, so that an option that is new changes
  * no name of a run and no checkpoint. */
 json_t *cwi_train_identity(const cw_options *settled);
-/* An option of such an object, also under the name that it had; NULL when it is not there. */
-json_t *cwi_train_recorded(const json_t *options, const cw_option_info *info);
-/* The options of a method on a backbone from such an object, maybe of an earlier version: what it
- * lacks has its default, what the two do not take is left out.  CW_BAD_DATA for a bad value. */
+/* The options of a method on a backbone from such an object, maybe of an earlier version with its
+ * names: what it lacks has its default, what the two do not take is left out.  CW_BAD_DATA for a
+ * bad value. */
 cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
                            const json_t *recorded, cw_options **out);
 

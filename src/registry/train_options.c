@@ -3,21 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/option_rows.h"
-#include "core/report.h"
 #include "core/text.h"
-#include "optim/adam.h"
 #include "registry/registry.h"
 
-/* Every training has these and those of the optimizer. */
-static const cw_option_info model_options[] = {
+/* Every training has these. */
+static const cw_option_info common_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
     TEXT("backbone", "",
          "what turns a user and an item into a score; the method's first when not "
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
-    {0}};
-static const cw_option_info run_options[] = {
+    REAL("lr", "", 1e-12, 1000, "learning rate; tuned per method, for Adam, when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
@@ -38,6 +36,20 @@ static const cw_option_info run_options[] = {
          "hit_rate, mrr or map, @ a list length"),
     SEED("same seed, same model, bit for bit, on any number of "
          "threads"),
+    {.name = "optimizer",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "adam",
+     .choices = "adam|adam-deferred|adam-lazy|sgd|adagrad",
+     .help = "what applies gradients; adam-deferred makes up for the steps of rows outside the "
+             "batch when they are next read (close to adam with far less memory traffic), "
+             "adam-lazy leaves them alone (another optimizer)",
+     .former = "adam",
+     .former_note = "--adam is --optimizer now: adam, adam-deferred or adam-lazy",
+     .former_choices = "dense|deferred|lazy"},
+    WORD(
+        "engine", "cpu", "cpu|ref",
+        "what computes: all threads, or the plain engine that others are checked against, which is "
+        "slow"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
          "U(-1/sqrt(dim), 1/sqrt(dim))"),
@@ -52,6 +64,12 @@ static const cw_option_info run_options[] = {
     {0}};
 
 /* ---- owners ---------------------------------------------------------------------- */
+
+/* Parts of a training that have options of their own, in the order in which they are told. */
+typedef enum kind { METHOD, BACKBONE, OPTIMIZER, N_KINDS } kind;
+
+static const char *(*const name_at[N_KINDS])(size_t index) = {cw_method_name, cw_backbone_name,
+                                                              cw_optimizer_name};
 
 /* Parts may be shared by methods: a table is listed once. */
 static void add_table(const cw_option_info *table, const cw_option_info **out)
@@ -70,25 +88,31 @@ static void add_method(const cwi_method *method, const cw_option_info **out)
     add_table(method->options, out);
 }
 
-void cwi_train_tables(const cwi_method *method, const cwi_backbone *backbone,
+static void add_part(kind of, const char *name, const cw_option_info **out)
+{
+    switch (of) {
+    case METHOD: add_method(cwi_find_method(name), out); break;
+    case BACKBONE: add_table(cwi_find_backbone(name)->options, out); break;
+    default: add_table(cwi_find_optimizer(name)->options, out);
+    }
+}
+
+void cwi_train_tables(const char *method, const char *backbone, const char *optimizer,
                       const cw_option_info *out[CWI_TRAIN_TABLES])
 {
+    const char *const chosen[N_KINDS] = {method, backbone, optimizer};
+    const char *name;
     out[0] = NULL;
-    add_table(model_options, out);
-    add_table(cwi_adam_options, out);
-    add_table(run_options, out);
-    for (size_t b = 0; !backbone && cw_backbone_name(b); b++)
-        add_table(cwi_find_backbone(cw_backbone_name(b))->options, out);
-    for (size_t m = 0; !method && cw_method_name(m); m++)
-        add_method(cwi_find_method(cw_method_name(m)), out);
-    if (backbone) add_table(backbone->options, out);
-    if (method) add_method(method, out);
+    add_table(common_options, out);
+    for (kind k = N_KINDS; k-- > 0;)
+        for (size_t n = 0; (name = name_at[k](n)) != NULL; n++)
+            if (!chosen[k] || strcmp(chosen[k], name) == 0) add_part(k, name, out);
 }
 
 cw_status cwi_train_options(cw_context *ctx, cw_options **out)
 {
     const cw_option_info *tables[CWI_TRAIN_TABLES];
-    cwi_train_tables(NULL, NULL, tables);
+    cwi_train_tables(NULL, NULL, NULL, tables);
     return cwi_options_join(ctx, "train", tables, out);
 }
 
@@ -98,34 +122,27 @@ static bool have(const cw_option_info *const *tables, const char *option)
     return *tables != NULL;
 }
 
-static bool is_of_method(const char *name, const char *option)
-{
-    const cw_option_info *tables[CWI_TRAIN_TABLES] = {NULL};
-    const cwi_method *method = cwi_find_method(name);
-    if (method) add_method(method, tables);
-    return have(tables, option);
-}
-
-static bool is_of_backbone(const char *name, const char *option)
-{
-    const cwi_backbone *backbone = cwi_find_backbone(name);
-    return backbone && cwi_table_find(backbone->options, option);
-}
-
 const char *cw_train_option_owner(const char *option, size_t index)
 {
     const char *name;
-    for (size_t m = 0; (name = cw_method_name(m)) != NULL; m++)
-        if (is_of_method(name, option) && index-- == 0) return name;
-    for (size_t b = 0; (name = cw_backbone_name(b)) != NULL; b++)
-        if (is_of_backbone(name, option) && index-- == 0) return name;
+    for (kind k = METHOD; k < N_KINDS; k++)
+        for (size_t n = 0; (name = name_at[k](n)) != NULL; n++) {
+            const cw_option_info *tables[CWI_TRAIN_TABLES] = {NULL};
+            add_part(k, name, tables);
+            if (have(tables, option) && index-- == 0) return name;
+        }
     return NULL;
 }
 
 bool cw_method_takes(const char *method, const char *backbone, const char *option)
 {
-    return !cw_train_option_owner(option, 0) || is_of_method(method, option) ||
-           is_of_backbone(backbone, option);
+    const char *owner = cw_train_option_owner(option, 0);
+    bool is_common = !owner || cwi_find_optimizer(owner); /* any method may have any optimizer */
+    for (size_t n = 1; owner && !is_common; n++) {
+        if (strcmp(owner, method) == 0 || strcmp(owner, backbone) == 0) return true;
+        owner = cw_train_option_owner(option, n);
+    }
+    return is_common;
 }
 
 /* ---- settling -------------------------------------------------------------------- */
@@ -153,11 +170,18 @@ static cw_status find_backbone(cw_context *ctx, const cwi_method *method, const 
     return CW_OK;
 }
 
+/* The parts of a training. */
+typedef struct parts {
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    const cwi_optimizer *optimizer;
+} parts;
+
 /* Better refused than ignored. */
 static cw_status refuse_foreign(cw_context *ctx, const cw_options *given, const char *option,
-                                const cwi_method *method, const cwi_backbone *backbone)
+                                const parts *p)
 {
-    char owners[256] = "", shown[48];
+    char owners[256] = "", whose[96], shown[48];
     const char *name, *value = cwi_options_text(given, option);
     size_t n = 0;
     for (; (name = cw_train_option_owner(option, n)) != NULL; n++) {
@@ -166,38 +190,40 @@ static cw_status refuse_foreign(cw_context *ctx, const cw_options *given, const 
         snprintf(owners + used, sizeof owners - used, "%s%s",
                  n == 0 ? "" : (is_last ? " and " : ", "), name);
     }
-    return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; method %s on %s does not take it, %s %s",
-                    option, cwi_excerpt(value, strlen(value), shown), method->name, backbone->name,
-                    owners, n == 1 ? "does" : "do");
+    if (cw_method_takes(p->method->name, p->backbone->name, option))
+        snprintf(whose, sizeof whose, "optimizer %s", p->optimizer->name);
+    else
+        snprintf(whose, sizeof whose, "method %s on %s", p->method->name, p->backbone->name);
+    return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; %s does not take it, %s %s", option,
+                    cwi_excerpt(value, strlen(value), shown), whose, owners,
+                    n == 1 ? "does" : "do");
 }
 
-/* The given options among those that the method and the backbone take. */
-static cw_status copy_given(cw_context *ctx, const cw_options *given, const cwi_method *method,
-                            const cwi_backbone *backbone, cw_options **out)
+/* The given options among those that the parts take. */
+static cw_status copy_given(cw_context *ctx, const cw_options *given, const parts *p,
+                            cw_options **out)
 {
     const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
-    cwi_train_tables(method, backbone, tables);
+    cwi_train_tables(p->method->name, p->backbone->name, p->optimizer->name, tables);
     cw_status status = cwi_options_join(ctx, "train", tables, out);
     for (size_t row = 0; given && (info = cwi_options_row(given, row)); row++) {
         if (status != CW_OK) break;
         if (!cwi_options_is_given(given, info->name)) continue;
-        status =
-            have(tables, info->name)
-                ? cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name))
-                : refuse_foreign(ctx, given, info->name, method, backbone);
+        status = have(tables, info->name) ? cwi_options_assign(ctx, *out, info->name,
+                                                               cwi_options_text(given, info->name))
+                                          : refuse_foreign(ctx, given, info->name, p);
     }
     if (status != CW_OK) return status;
-    return cwi_options_assign(ctx, *out, "backbone", backbone->name);
+    return cwi_options_assign(ctx, *out, "backbone", p->backbone->name);
 }
 
 /* Fill in what was not given: the method's value, or one that suits any. */
-static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
-                         cw_options *options)
+static cw_status fill_in(cw_context *ctx, const parts *p, cw_options *options)
 {
     const cw_option_info *info;
     cw_status status = CW_OK;
     for (size_t row = 0; (info = cwi_options_row(options, row)) && status == CW_OK; row++) {
-        const char *value = cwi_find_default(method, backbone->name, info->name);
+        const char *value = cwi_find_default(p->method, p->backbone->name, info->name);
         if (!value || cwi_options_is_given(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
@@ -209,23 +235,26 @@ static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_ba
 }
 
 /* A step that does not go by slots takes some common options at one value alone. */
-static cw_status check_whole_step(cw_context *ctx, const cwi_method *method,
-                                  const cw_options *options)
+static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_options *options)
 {
     static const char *const rule[][3] = {
         /* option, the one value it may have, why */
         {"reg-kind", "table", "has no vectors of a batch to regularise"},
-        {"adam", "dense", "needs dense: a step reads all parameters"},
         {"init", "joint", "has no table of vectors: its weights are Xavier"},
     };
     if (cwi_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,
-                "--dim does nothing: method %s takes its sizes from --vae-sizes", method->name);
+                "--dim does nothing: method %s takes its sizes from --vae-sizes", p->method->name);
+    if (p->optimizer->schedule != CWI_STEP_ALL)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--optimizer is '%s'; method %s reads all parameters at every step and "
+                        "needs one that steps them all, such as adam",
+                        p->optimizer->name, p->method->name);
     for (size_t k = 0; k < sizeof rule / sizeof rule[0]; k++) {
         const char *text = cwi_options_text(options, rule[k][0]);
         if (cwi_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)
             return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; method %s %s", rule[k][0], text,
-                            method->name, rule[k][2]);
+                            p->method->name, rule[k][2]);
     }
     return CW_OK;
 }
@@ -245,15 +274,20 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
                            const cwi_method **method, const cwi_backbone **backbone)
 {
     cw_status status;
+    parts p = {.optimizer = &cwi_optimizer_adam};
     *out = NULL;
     CW_TRY(cwi_options_check(ctx, given, "train"));
-    CW_TRY(find_method(ctx, given ? cwi_options_text(given, "method") : "cpr", method));
-    CW_TRY(find_backbone(ctx, *method, given ? cwi_options_text(given, "backbone") : "", backbone));
-    CW_TRY(copy_given(ctx, given, *method, *backbone, out));
-    CW_TRY(fill_in(ctx, *method, *backbone, *out));
-    if ((*backbone)->learn) CW_TRY(check_whole_step(ctx, *method, *out));
-    if ((*method)->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, *method, *out));
+    if (given) p.optimizer = cwi_find_optimizer(cwi_options_text(given, "optimizer"));
+    CW_TRY(find_method(ctx, given ? cwi_options_text(given, "method") : "cpr", &p.method));
+    CW_TRY(find_backbone(ctx, p.method, given ? cwi_options_text(given, "backbone") : "",
+                         &p.backbone));
+    CW_TRY(copy_given(ctx, given, &p, out));
+    CW_TRY(fill_in(ctx, &p, *out));
+    if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
+    if (p.method->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, p.method, *out));
 done:
+    *method = p.method;
+    *backbone = p.backbone;
     if (status != CW_OK) {
         cw_options_free(*out);
         *out = NULL;
@@ -265,11 +299,11 @@ done:
 
 json_t *cwi_train_record(const cw_options *settled)
 {
-    json_t *out = cwi_report_options(settled);
-    json_object_del(out, "checkpoint");
-    json_object_del(out, "checkpoint-every");
-    json_object_del(out, "checkpoint-end");
-    json_object_del(out, "resume");
+    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
+                                          "resume"};
+    json_t *out = cwi_json_options(settled);
+    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
+        json_object_del(out, passing[k]);
     return out;
 }
 
@@ -282,21 +316,30 @@ json_t *cwi_train_identity(const cw_options *settled)
     return out;
 }
 
-json_t *cwi_train_recorded(const json_t *options, const cw_option_info *info)
+/* The text of an option that is recorded, maybe under the name and the words that it had. */
+static bool find_recorded(const json_t *recorded, const cw_option_info *info, char *out,
+                          size_t bytes)
 {
-    json_t *value = json_object_get(options, info->name);
-    return value || !info->former ? value : json_object_get(options, info->former);
+    bool is_former = info->former && !json_object_get(recorded, info->name);
+    if (!cwi_json_to_text(json_object_get(recorded, is_former ? info->former : info->name), out,
+                          bytes))
+        return false;
+    int word = is_former && info->former_choices ? cwi_word_index(info->former_choices, out) : -1;
+    const char *now = info->choices;
+    for (int k = 0; k < word; k++) now = strchr(now, '|') + 1;
+    if (word >= 0) snprintf(out, bytes, "%.*s", (int)strcspn(now, "|"), now);
+    return true;
 }
 
 cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
                            const json_t *recorded, cw_options **out)
 {
     const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
-    cwi_train_tables(method, backbone, tables);
+    cwi_train_tables(method->name, backbone->name, NULL, tables);
     cw_status status = cwi_options_join(ctx, "train", tables, out);
     for (size_t row = 0; status == CW_OK && (info = cwi_options_row(*out, row)); row++) {
         char text[4096];
-        if (cwi_report_value(cwi_train_recorded(recorded, info), text, sizeof text))
+        if (find_recorded(recorded, info, text, sizeof text))
             status = cwi_options_assign(ctx, *out, info->name, text);
     }
     if (status == CW_OK) return CW_OK;

@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/markup.h"
 #include "report/page.h"
 #include "report/plain.h"
@@ -31,7 +31,7 @@ static cw_status check_place(cw_context *ctx, const char *folder, const char *pa
 static cw_status load(cw_context *ctx, const char *path, json_t **out)
 {
     cw_status status = cwi_json_load(ctx, path, out);
-    return status == CW_OK ? cwi_findings_check(ctx, *out, path) : status;
+    return status == CW_OK ? cwi_draft_check(ctx, *out, path) : status;
 }
 
 /* results.json of an experiment's folder; to be released also after a failure. */
@@ -68,12 +68,10 @@ static cw_status write_form(cw_context *ctx, const char *folder, const char *nam
 {
     static const char *const endings[] = {".md", ".tex", ".csv", ".svg"};
     char file[CWI_SECTION_BYTES + 8];
-    cwi_writer *writer = NULL;
+    cwi_writer *writer;
     snprintf(file, sizeof file, "%s%s", name, endings[as]);
-    char *path = cwi_path_join(ctx, folder, file);
-    cw_status status = path ? cwi_writer_open(ctx, path, &writer) : CW_NO_MEMORY;
+    cw_status status = cwi_writer_open_in(ctx, folder, file, &writer);
     if (status == CW_OK) status = put_form(ctx, writer, as, what, title);
-    cwi_free(path);
     return cwi_writer_end(ctx, writer, status);
 }
 
@@ -81,15 +79,15 @@ static cw_status write_section(cw_context *ctx, const char *folder, const json_t
 {
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
-    const char *name = cwi_markup_get(section, "name");
+    const char *name = cwi_json_get_text(section, "name");
     json_t *numbers = NULL;
     cw_status status = CW_OK;
     if (table) CW_TRY(write_form(ctx, folder, name, CSV, table, ""));
     if (!chart) goto done;
     numbers = cwi_chart_table(chart);
-    if (!numbers) CW_TRY(cwi_fail(ctx, CW_NO_MEMORY, "out of memory"));
+    if (!numbers) CW_TRY(cwi_no_memory(ctx));
     CW_TRY(write_form(ctx, folder, name, CSV, numbers, ""));
-    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_markup_get(section, "subheading")));
+    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_json_get_text(section, "subheading")));
 done:
     json_decref(numbers);
     return status;
@@ -120,7 +118,7 @@ static cw_status paint_all(cw_context *ctx, const char *folder, const json_t *se
     {
         if (status != CW_OK || !painter) break;
         if (json_object_get(section, "chart"))
-            status = paint_section(ctx, painter, folder, cwi_markup_get(section, "name"));
+            status = paint_section(ctx, painter, folder, cwi_json_get_text(section, "name"));
     }
     cwi_painter_close(painter);
     return status;
@@ -169,16 +167,12 @@ cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const ch
 
     cwi_begin(ctx);
     CW_TRY(read_results(ctx, experiment, &results));
-    CW_TRY(cwi_findings_page(ctx, results, &page));
+    CW_TRY(cwi_draft_page(ctx, results, &page));
     CW_TRY(cwi_page_check(ctx, page));
     CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_report_kind, &work));
     CW_TRY(write_all(ctx, cwi_folder_path(work), page));
-    cwi_folder *finished = work;
-    work = NULL; /* freed by the next call */
-    CW_TRY(cwi_folder_commit(ctx, finished));
 done:
-    cwi_folder_abort(ctx, work);
     json_decref(page);
     json_decref(results);
-    return status;
+    return cwi_folder_end(ctx, work, status);
 }

@@ -34,7 +34,7 @@ static size_t last_epoch(const cwi_panel *p)
         for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
             size_t index;
             json_t *point;
-            run = cwi_findings_run(p->f, row, k);
+            run = cwi_draft_run(p->draft, row, k);
             json_array_foreach(json_object_get(run, "curve"), index, point)
             {
                 if (epoch_of(point) > last) last = epoch_of(point);
@@ -50,7 +50,7 @@ static int collect(const cwi_panel *p, const json_t *row, const char *key, curve
     memset(c->sum, 0, c->epochs * sizeof *c->sum);
     memset(c->n, 0, c->epochs * sizeof *c->n);
     for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_findings_run(p->f, row, k);
+        const json_t *run = cwi_draft_run(p->draft, row, k);
         size_t index;
         json_t *point;
         n_runs += run != NULL;
@@ -88,18 +88,17 @@ static bool is_constant(const curve *c, int n_runs)
     return !isnan(curve_value(c, 0, n_runs));
 }
 
-static int add_curve(const cwi_panel *p, const json_t *row, const char *key, curve *c,
-                     json_t *series)
+static void add_curve(const cwi_panel *p, const json_t *row, const char *key, curve *c,
+                      json_t **series)
 {
     char name[CWI_NAME_BYTES];
     json_t *values = json_array();
-    int n_runs = collect(p, row, key, c), bad = 0;
+    int n_runs = collect(p, row, key, c);
     bool is_flat = is_constant(c, n_runs);
     for (size_t e = 0; e < c->epochs; e++)
         if (c->known[e])
-            bad |= json_array_append_new(values,
-                                         cwi_panel_number(curve_value(c, is_flat ? 0 : e, n_runs)));
-    return cwi_panel_series(series, cwi_panel_name(p, row, name), values, is_flat) | bad;
+            cwi_json_add(&values, cwi_json_number(curve_value(c, is_flat ? 0 : e, n_runs)));
+    cwi_panel_series(series, cwi_panel_name(p, row, name), values, is_flat);
 }
 
 static cw_status draw_curves(const cwi_panel *p, curve *c)
@@ -107,19 +106,16 @@ static cw_status draw_curves(const cwi_panel *p, curve *c)
     char key[32], label[48], y_title[96];
     const json_t *row;
     json_t *x = json_array(), *series = json_array();
-    int bad = 0;
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     mark_known(p, key, c);
     for (size_t e = 0; e < c->epochs; e++)
-        if (c->known[e]) bad |= json_array_append_new(x, json_integer((json_int_t)e));
-    for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-        bad |= add_curve(p, row, key, c, series);
+        if (c->known[e]) cwi_json_add(&x, json_integer((json_int_t)e));
+    for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) add_curve(p, row, key, c, &series);
     snprintf(y_title, sizeof y_title, "%s, validation", label);
     return cwi_panel_figure(
         p, "recall-by-epoch", "Recall by epoch", "Mean over the seeds, as far as all of them went.",
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "kind", "line", "x_scale", "linear", "x_title",
-                  "epoch", "y_title", y_title, "x", x, "series", series),
-        bad);
+                  "epoch", "y_title", y_title, "x", x, "series", series));
 }
 
 static cw_status add_curves(const cwi_panel *p)
@@ -127,9 +123,9 @@ static cw_status add_curves(const cwi_panel *p)
     curve c = {.epochs = last_epoch(p) + 1};
     cw_status status = CW_NO_MEMORY;
     if (c.epochs < 2) return CW_OK; /* nothing was trained */
-    c.sum = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.sum);
-    c.n = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.n);
-    c.known = cwi_alloc_zero(p->f->ctx, c.epochs, sizeof *c.known);
+    c.sum = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.sum);
+    c.n = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.n);
+    c.known = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.known);
     if (c.sum && c.n && c.known) status = draw_curves(p, &c);
     cwi_free(c.sum);
     cwi_free(c.n);
@@ -145,7 +141,7 @@ static double mean_time(const cwi_panel *p, const json_t *row, const char *key)
     double sum = 0;
     int n = 0;
     for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_findings_run(p->f, row, k);
+        const json_t *run = cwi_draft_run(p->draft, row, k);
         const json_t *value = json_object_get(json_object_get(run, "time"), key);
         if (!json_is_number(value)) continue;
         sum += json_number_value(value);
@@ -161,62 +157,57 @@ static cw_status add_times(const cwi_panel *p)
     const json_t *row;
     char name[CWI_NAME_BYTES];
     json_t *x = json_array(), *series = json_array();
-    int bad = 0;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-        bad |= cwi_cell_add(x, cwi_panel_name(p, row, name));
+        cwi_cell_add(&x, cwi_panel_name(p, row, name));
     for (size_t k = 0; k < 2; k++) {
         json_t *values = json_array();
         for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-            bad |= json_array_append_new(values, cwi_panel_number(mean_time(p, row, keys[k])));
-        bad |= cwi_panel_series(series, names[k], values, false);
+            cwi_json_add(&values, cwi_json_number(mean_time(p, row, keys[k])));
+        cwi_panel_series(&series, names[k], values, false);
     }
     return cwi_panel_figure(
         p, "time", "Training time",
         "Mean over the seeds, to the stop, on a logarithmic axis. Times of runs that "
         "shared a machine are no benchmark.",
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "kind", "bar", "x_title", "method", "y_title",
-                  "seconds", "y_scale", "log", "x", x, "series", series),
-        bad);
+                  "seconds", "y_scale", "log", "x", x, "series", series));
 }
 
-/* ---- shares of the popularity groups ----------------------------------------------------------
- */
+/* ---- shares of the popularity groups ------------------------------------------------------ */
 
 static const json_t *groups_of(const cwi_panel *p)
 {
     const json_t *row;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
         for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-            const json_t *run = cwi_findings_run(p->f, row, k);
+            const json_t *run = cwi_draft_run(p->draft, row, k);
             if (json_array_size(json_object_get(run, "groups")) > 0)
                 return json_object_get(run, "groups");
         }
     return NULL;
 }
 
-static int add_group_reference(const json_t *groups, const char *key, const char *name,
-                               json_t *series)
+static void add_group_reference(const json_t *groups, const char *key, const char *name,
+                                json_t **series)
 {
     json_t *values = json_array();
-    int bad = 0;
     for (size_t g = 0; g < json_array_size(groups); g++)
-        bad |= json_array_append_new(
-            values, json_real(json_number_value(json_object_get(json_array_get(groups, g), key))));
-    return cwi_panel_series(series, name, values, true) | bad;
+        cwi_json_add(&values,
+                     json_real(json_number_value(json_object_get(json_array_get(groups, g), key))));
+    cwi_panel_series(series, name, values, true);
 }
 
-static int add_shares_of(const cwi_panel *p, const json_t *row, size_t n_groups, json_t *series)
+static void add_shares_of(const cwi_panel *p, const json_t *row, size_t n_groups, json_t **series)
 {
     char name[CWI_NAME_BYTES];
     const json_t *shares = json_object_get(row, "shares");
     json_t *values = json_array();
-    int bad = 0;
     for (size_t g = 0; g < n_groups; g++) {
         const json_t *share = json_array_get(shares, g);
-        bad |= json_array_append_new(
-            values, json_is_number(share) ? json_real(json_number_value(share)) : json_null());
+        cwi_json_add(&values,
+                     json_is_number(share) ? json_real(json_number_value(share)) : json_null());
     }
-    return cwi_panel_series(series, cwi_panel_name(p, row, name), values, false) | bad;
+    cwi_panel_series(series, cwi_panel_name(p, row, name), values, false);
 }
 
 static cw_status add_shares(const cwi_panel *p)
@@ -225,40 +216,35 @@ static cw_status add_shares(const cwi_panel *p)
     size_t n = json_array_size(groups);
     if (n == 0) return CW_OK;
     json_t *x = json_array(), *series = json_array();
-    int bad = 0;
     for (size_t g = 0; g < n; g++) {
         char label[64];
         snprintf(label, sizeof label, "%zu%s", g + 1,
                  g == 0       ? " (least popular)"
                  : g + 1 == n ? " (most popular)"
                               : "");
-        bad |= cwi_cell_add(x, label);
+        cwi_cell_add(&x, label);
     }
-    for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-        bad |= add_shares_of(p, row, n, series);
-    bad |= add_group_reference(groups, "train_share", "train rows", series);
-    bad |= add_group_reference(groups, "held_share", "test rows", series);
+    for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) add_shares_of(p, row, n, &series);
+    add_group_reference(groups, "train_share", "train rows", &series);
+    add_group_reference(groups, "held_share", "test rows", &series);
     return cwi_panel_figure(
         p, "shares", "Who gets recommended",
         "Share of the recommendations by groups of items that have about equally many train rows. "
         "The nearer a method is to the test rows, the less it repeats popularity.",
         json_pack("{s:s, s:s, s:s, s:o, s:o}", "kind", "line", "x_title", "group of items",
-                  "y_title", "share of the lists", "x", x, "series", series),
-        bad);
+                  "y_title", "share of the lists", "x", x, "series", series));
 }
 
-/* ---- accuracy against popularity
- * ------------------------------------------------------------------ */
+/* ---- accuracy against popularity ---------------------------------------------------------- */
 
-static int add_point(const cwi_panel *p, const json_t *row, size_t index, size_t n, double y,
-                     json_t *series)
+static void add_point(const cwi_panel *p, const json_t *row, size_t index, size_t n, double y,
+                      json_t **series)
 {
     char name[CWI_NAME_BYTES];
     json_t *values = json_array();
-    int bad = 0;
     for (size_t k = 0; k < n; k++)
-        bad |= json_array_append_new(values, k == index ? cwi_panel_number(y) : json_null());
-    return cwi_panel_series(series, cwi_panel_name(p, row, name), values, false) | bad;
+        cwi_json_add(&values, k == index ? cwi_json_number(y) : json_null());
+    cwi_panel_series(series, cwi_panel_name(p, row, name), values, false);
 }
 
 static cw_status add_scatter(const cwi_panel *p)
@@ -267,28 +253,25 @@ static cw_status add_scatter(const cwi_panel *p)
     const json_t *row;
     size_t n = 0, at = 0;
     json_t *x = json_array(), *series = json_array();
-    int bad = 0;
-    cwi_findings_metric(p->table, "recall", recall, y_title);
-    cwi_findings_metric(p->table, "arp", arp, x_title);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, recall, y_title);
+    cwi_cell_metric(p->table, CWI_METRIC_arp, arp, x_title);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!isfinite(cwi_panel_mean(row, arp))) continue;
-        bad |= json_array_append_new(x, json_real(cwi_panel_mean(row, arp)));
+        cwi_json_add(&x, json_real(cwi_panel_mean(row, arp)));
         n++;
     }
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
         if (isfinite(cwi_panel_mean(row, arp)))
-            bad |= add_point(p, row, at++, n, cwi_panel_mean(row, recall), series);
+            add_point(p, row, at++, n, cwi_panel_mean(row, recall), &series);
     snprintf(title, sizeof title, "%s, mean popularity of what is recommended", x_title);
     return cwi_panel_figure(p, "accuracy-popularity", "Accuracy against popularity",
                             "Up is more accurate, left is less popular.",
                             json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "kind", "scatter",
                                       "x_title", title, "y_title", y_title, "y_scale", "fit", "x",
-                                      x, "series", series),
-                            bad);
+                                      x, "series", series));
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------------ */
+/* ---- the whole ---------------------------------------------------------------------------- */
 
 static bool has_settings(const cwi_panel *p)
 {
@@ -310,7 +293,7 @@ done:
     return status;
 }
 
-cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
+cw_status cwi_figures_table(const cwi_draft *d, const json_t *table)
 {
     const json_t *rows = json_object_get(table, "rows"), *first = json_array_get(rows, 0);
     bool has_train_sets = false;
@@ -320,8 +303,8 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
         !json_equal(json_object_get(row, "train_set"), json_object_get(first, "train_set"));
     json_array_foreach(rows, index, row)
     {
-        cwi_panel p = {f, table, cwi_markup_get(row, "dataset"), cwi_markup_get(row, "train_set"),
-                       has_train_sets};
+        cwi_panel p = {d, table, cwi_json_get_text(row, "dataset"),
+                       cwi_json_get_text(row, "train_set"), has_train_sets};
         if (cwi_panel_row(&p, 0) != row) continue; /* had its turn */
         cw_status status = add_panel(&p);
         if (status != CW_OK) return status;
@@ -329,42 +312,39 @@ cw_status cwi_figures_table(const cwi_findings *f, const json_t *table)
     return CW_OK;
 }
 
-/* ---- the data
- * --------------------------------------------------------------------------------------------- */
+/* ---- the data ----------------------------------------------------------------------------- */
 
-static int add_quantiles(const json_t *set, json_t *series)
+static void add_quantiles(const json_t *set, json_t **series)
 {
     static const char *const keys[] = {"min", "p1",  "p10", "p25", "median",
                                        "p75", "p90", "p99", "max"};
     const json_t *degrees = json_object_get(json_object_get(set, "description"), "item_degrees");
     json_t *values = json_array();
-    int bad = 0;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         double value = json_number_value(json_object_get(degrees, keys[k]));
-        bad |= json_array_append_new(values, value > 0 ? json_real(value) : json_null());
+        cwi_json_add(&values, value > 0 ? json_real(value) : json_null());
     }
-    return cwi_panel_series(series, cwi_markup_get(set, "train_set"), values, false) | bad;
+    cwi_panel_series(series, cwi_json_get_text(set, "train_set"), values, false);
 }
 
-cw_status cwi_figures_data(const cwi_findings *f)
+cw_status cwi_figures_data(const cwi_draft *d)
 {
-    const json_t *sets = json_object_get(f->results, "datasets");
+    const json_t *sets = json_object_get(d->results, "datasets");
     for (size_t k = 0; k < json_array_size(sets); k++) {
-        const char *dataset = cwi_markup_get(json_array_get(sets, k), "dataset");
+        const char *dataset = cwi_json_get_text(json_array_get(sets, k), "dataset");
         json_t *series = json_array();
-        int bad = 0;
         size_t first = k;
         for (size_t j = 0; j < json_array_size(sets); j++) {
             const json_t *set = json_array_get(sets, j);
-            if (strcmp(cwi_markup_get(set, "dataset"), dataset) != 0) continue;
+            if (strcmp(cwi_json_get_text(set, "dataset"), dataset) != 0) continue;
             if (j < first) first = j;
-            bad |= add_quantiles(set, series);
+            add_quantiles(set, &series);
         }
         if (first < k) {
             json_decref(series);
             continue;
         }
-        cwi_panel p = {.f = f, .dataset = dataset, .train_set = ""};
+        cwi_panel p = {.draft = d, .dataset = dataset, .train_set = ""};
         cw_status status = cwi_panel_figure(
             &p, "popularity", "Popularity of the items",
             "Items by their number of train rows, on a logarithmic axis: a straight rise to the "
@@ -373,8 +353,7 @@ cw_status cwi_figures_data(const cwi_findings *f)
             json_pack("{s:s, s:s, s:s, s:s, s:s, s:[i, i, i, i, i, i, i, i, i], s:o}", "kind",
                       "line", "x_scale", "linear", "x_title", "items in %, rarest first", "y_title",
                       "train rows of an item", "y_scale", "log", "x", 0, 1, 10, 25, 50, 75, 90, 99,
-                      100, "series", series),
-            bad);
+                      100, "series", series));
         if (status != CW_OK) return status;
     }
     return CW_OK;

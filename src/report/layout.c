@@ -4,25 +4,18 @@
 #include <string.h>
 
 #include "core/elementary.h"
+#include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "experiment/cells.h"
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/markup.h"
 #include "report/published.h"
-
-static const struct {
-    const char *name;
-    int digits;
-    bool is_low_good; /* the less the better; then there is no gain in percent either */
-} metrics[] = {{"recall", 4, false}, {"ndcg", 4, false}, {"arp", 1, true}};
 
 /* What sets the rows of a table apart, in the order of their columns. */
 static const char *const features[] = {"train_set", "backbone", "varied", "method"};
 static const char *const feature_titles[] = {"train set", "backbone", "setting", "method"};
 
 enum {
-    N_METRICS = sizeof metrics / sizeof metrics[0],
     N_FEATURES = sizeof features / sizeof features[0],
     TRAIN_SET = 0,
     BACKBONE = 1,
@@ -38,11 +31,11 @@ typedef struct line {
 
 typedef struct across {
     const char *dataset, *paper; /* paper: its name there, NULL when it is none of the paper's */
-    bool has_paper[N_METRICS];
+    bool has_paper[CWI_N_METRICS];
 } across;
 
 typedef struct layout {
-    const cwi_findings *f;
+    const cwi_draft *draft;
     const json_t *table, *rows;
     line *lines;
     size_t n_lines, n_blocks;
@@ -116,15 +109,15 @@ static void find_blocks(layout *l)
 }
 
 /* The paper's name of a dataset, from the counts of any of its training sets. */
-static const char *find_paper(const cwi_findings *f, const char *dataset)
+static const char *find_paper(const cwi_draft *d, const char *dataset)
 {
     size_t index;
     json_t *set;
-    json_array_foreach(json_object_get(f->results, "datasets"), index, set)
+    json_array_foreach(json_object_get(d->results, "datasets"), index, set)
     {
         const json_t *description = json_object_get(set, "description");
-        if (strcmp(cwi_markup_get(set, "dataset"), dataset) == 0)
-            return cwi_published_dataset(f->published,
+        if (strcmp(cwi_json_get_text(set, "dataset"), dataset) == 0)
+            return cwi_published_dataset(d->published,
                                          json_integer_value(json_object_get(description, "users")),
                                          json_integer_value(json_object_get(description, "items")));
     }
@@ -137,14 +130,14 @@ static void find_sets(layout *l)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        const char *dataset = cwi_markup_get(row, "dataset");
+        const char *dataset = cwi_json_get_text(row, "dataset");
         size_t k = 0;
         while (k < l->n_sets && strcmp(l->sets[k].dataset, dataset) != 0) k++;
         if (k == l->n_sets)
-            l->sets[l->n_sets++] = (across){dataset, find_paper(l->f, dataset), {false}};
-        for (int m = 0; m < N_METRICS; m++)
-            l->sets[k].has_paper[m] |= !isnan(
-                cwi_published_value(l->f->published, l->sets[k].paper, row, metrics[m].name));
+            l->sets[l->n_sets++] = (across){dataset, find_paper(l->draft, dataset), {false}};
+        for (int m = 0; m < CWI_N_METRICS; m++)
+            l->sets[k].has_paper[m] |= !isnan(cwi_published_value(
+                l->draft->published, l->sets[k].paper, row, cwi_metric_table[m].name));
     }
 }
 
@@ -179,7 +172,8 @@ static size_t find_row(const layout *l, const line *at, const across *set)
     json_t *row;
     json_array_foreach(l->rows, index, row)
     {
-        if (is_same_line(row, at->row) && strcmp(cwi_markup_get(row, "dataset"), set->dataset) == 0)
+        if (is_same_line(row, at->row) &&
+            strcmp(cwi_json_get_text(row, "dataset"), set->dataset) == 0)
             return index;
     }
     return SIZE_MAX;
@@ -188,17 +182,17 @@ static size_t find_row(const layout *l, const line *at, const across *set)
 /* As it will be shown, so that what looks equal is equal; NAN where there is nothing. */
 static double shown_value(const layout *l, const line *at, const across *set, int m)
 {
-    char key[32], label[48];
+    char key[32], title[48];
     const json_t *row = json_array_get(l->rows, find_row(l, at, set));
-    cwi_findings_metric(l->table, metrics[m].name, key, label);
+    cwi_cell_metric(l->table, m, key, title);
     const json_t *value = json_object_get(json_object_get(row, "mean"), key);
-    double scale = cwi_pow(10, metrics[m].digits);
+    double scale = cwi_pow(10, cwi_metric_table[m].digits);
     return json_is_number(value) ? round(json_number_value(value) * scale) / scale : NAN;
 }
 
 static double paper_value(const layout *l, const line *at, const across *set, int m)
 {
-    return cwi_published_value(l->f->published, set->paper, at->row, metrics[m].name);
+    return cwi_published_value(l->draft->published, set->paper, at->row, cwi_metric_table[m].name);
 }
 
 typedef double (*value_fn)(const layout *l, const line *at, const across *set, int m);
@@ -214,7 +208,7 @@ static double best_of(const layout *l, size_t block, side which, const across *s
         if (at->block != block || (which != ALL && (which == OURS) != is_ours(l, at))) continue;
         double value = value_at(l, at, set, m);
         if (isnan(value)) continue;
-        bool is_better = metrics[m].is_low_good ? value < best : value > best;
+        bool is_better = cwi_metric_table[m].is_low_good ? value < best : value > best;
         if (isnan(best) || is_better) best = value;
         ++*count;
     }
@@ -224,107 +218,95 @@ static double best_of(const layout *l, size_t block, side which, const across *s
 /* Stars for a row that is better than the best baseline by more than chance. */
 static const char *stars_of(const layout *l, size_t row, const char *key)
 {
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(l->table, "tests"), index, test)
-    {
-        const json_t *p_value = json_object_get(test, "p");
-        double p = json_number_value(p_value);
-        if (json_integer_value(json_object_get(test, "row")) != (json_int_t)row ||
-            strcmp(cwi_markup_get(test, "metric"), key) != 0 || !json_is_number(p_value) ||
-            !(json_number_value(json_object_get(test, "difference")) > 0))
-            continue;
-        return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : "";
-    }
-    return "";
+    double p = cwi_cell_p(l->table, row, key);
+    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : "";
 }
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
-static int add_value(const layout *l, const line *at, const across *set, int m, json_t *cells)
+static json_t *value_cell(const layout *l, const line *at, const across *set, int m)
 {
-    char key[32], label[48], text[CWI_CELL_BYTES], spread[CWI_CELL_BYTES] = "";
+    char key[32], title[48], text[CWI_CELL_BYTES], spread[CWI_CELL_BYTES] = "";
+    int digits = cwi_metric_table[m].digits;
     size_t row = find_row(l, at, set), n_all, n_baselines;
     double value = shown_value(l, at, set, m);
-    if (row == SIZE_MAX) return json_array_append_new(cells, json_null());
-    if (isnan(value)) return cwi_cell_add(cells, "failed");
-    cwi_findings_metric(l->table, metrics[m].name, key, label);
+    if (row == SIZE_MAX) return json_null();
+    if (isnan(value)) return json_string("failed");
+    cwi_cell_metric(l->table, m, key, title);
     const json_t *sd = json_object_get(json_object_get(json_array_get(l->rows, row), "sd"), key);
-    if (json_is_number(sd)) cwi_cell_fixed(json_number_value(sd), metrics[m].digits, spread);
+    if (json_is_number(sd)) cwi_cell_fixed(json_number_value(sd), digits, spread);
     double best = best_of(l, at->block, ALL, set, m, shown_value, &n_all);
     double best_baseline = best_of(l, at->block, BASELINES, set, m, shown_value, &n_baselines);
     bool is_baseline = !is_ours(l, at) && n_all > 1;
-    return json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:b, s:b}", "text",
-                                                  cwi_cell_fixed(value, metrics[m].digits, text),
-                                                  "spread", spread, "stars", stars_of(l, row, key),
-                                                  "bold", n_all > 1 && value == best, "underline",
-                                                  is_baseline && value == best_baseline));
+    return json_pack("{s:s, s:s, s:s, s:b, s:b}", "text", cwi_cell_fixed(value, digits, text),
+                     "spread", spread, "stars", stars_of(l, row, key), "bold",
+                     n_all > 1 && value == best, "underline",
+                     is_baseline && value == best_baseline);
 }
 
-static int add_paper(const layout *l, const line *at, const across *set, int m, json_t *cells)
+static json_t *paper_cell(const layout *l, const line *at, const across *set, int m)
 {
     char text[CWI_CELL_BYTES];
     double value = paper_value(l, at, set, m);
-    if (isnan(value)) return json_array_append_new(cells, json_null());
-    return cwi_cell_add(
-        cells, cwi_cell_fixed(value, metrics[m].is_low_good ? 0 : metrics[m].digits, text));
+    const cw_metric_info *info = &cwi_metric_table[m];
+    if (isnan(value)) return json_null();
+    return json_string(cwi_cell_fixed(value, info->is_low_good ? 0 : info->digits, text));
 }
 
 /* "+9.16 %": the best of ours over the best baseline of a block. */
-static int add_gain(const layout *l, size_t block, const across *set, int m, value_fn value_at,
-                    json_t *cells)
+static json_t *gain_cell(const layout *l, size_t block, const across *set, int m, value_fn value_at)
 {
     char digits[CWI_CELL_BYTES], text[64];
     size_t n_ours, n_baselines;
     double ours = best_of(l, block, OURS, set, m, value_at, &n_ours);
     double baseline = best_of(l, block, BASELINES, set, m, value_at, &n_baselines);
     double gain = 100 * (ours / baseline - 1);
-    if (metrics[m].is_low_good || !isfinite(gain)) return json_array_append_new(cells, json_null());
+    if (cwi_metric_table[m].is_low_good || !isfinite(gain)) return json_null();
     snprintf(text, sizeof text, "%s%.40s %%", gain > 0 ? "+" : "", cwi_cell_fixed(gain, 2, digits));
-    return cwi_cell_add(cells, text);
+    return json_string(text);
 }
 
-static int add_features(const layout *l, const line *at, bool is_gain, json_t *cells)
+static json_t *list_features(const layout *l, const line *at, bool is_gain)
 {
     char text[CWI_CELL_BYTES];
-    int bad = 0;
+    json_t *cells = json_array();
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(at->row, features[f]);
         if (!l->shows[f]) continue;
         if (is_gain && f == METHOD)
-            bad |= cwi_cell_add(cells, "gain");
+            cwi_cell_add(&cells, "gain");
         else
-            bad |= cwi_cell_add(cells,
-                                json_is_string(value)
-                                    ? cwi_published_title(l->f->published, json_string_value(value))
-                                    : cwi_cell_settings(value, text));
+            cwi_cell_add(&cells,
+                         json_is_string(value)
+                             ? cwi_published_title(l->draft->published, json_string_value(value))
+                             : cwi_cell_settings(value, text));
     }
-    return bad;
+    return cells;
 }
 
-static int add_line(const layout *l, const line *at, json_t *rows)
+static json_t *make_line(const layout *l, const line *at)
 {
-    json_t *cells = json_array();
-    int bad = add_features(l, at, false, cells);
+    json_t *cells = list_features(l, at, false);
     for (size_t s = 0; s < l->n_sets; s++)
-        for (int m = 0; m < N_METRICS; m++) {
-            bad |= add_value(l, at, &l->sets[s], m, cells);
-            if (l->sets[s].has_paper[m]) bad |= add_paper(l, at, &l->sets[s], m, cells);
+        for (int m = 0; m < CWI_N_METRICS; m++) {
+            if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
+            cwi_json_add(&cells, value_cell(l, at, &l->sets[s], m));
+            if (l->sets[s].has_paper[m]) cwi_json_add(&cells, paper_cell(l, at, &l->sets[s], m));
         }
-    return bad | json_array_append_new(rows, cells);
+    return cells;
 }
 
-static int add_gains(const layout *l, const line *last, json_t *rows)
+static json_t *make_gains(const layout *l, const line *last)
 {
-    json_t *cells = json_array();
-    int bad = add_features(l, last, true, cells);
+    json_t *cells = list_features(l, last, true);
     for (size_t s = 0; s < l->n_sets; s++)
-        for (int m = 0; m < N_METRICS; m++) {
-            bad |= add_gain(l, last->block, &l->sets[s], m, shown_value, cells);
+        for (int m = 0; m < CWI_N_METRICS; m++) {
+            if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
+            cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, shown_value));
             if (l->sets[s].has_paper[m])
-                bad |= add_gain(l, last->block, &l->sets[s], m, paper_value, cells);
+                cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, paper_value));
         }
-    return bad | json_array_append_new(rows, cells);
+    return cells;
 }
 
 /* Has the block anything to say a gain about? */
@@ -332,8 +314,8 @@ static bool has_gain(const layout *l, size_t block)
 {
     size_t n_ours, n_baselines;
     for (size_t s = 0; s < l->n_sets; s++) {
-        best_of(l, block, OURS, &l->sets[s], 0, shown_value, &n_ours);
-        best_of(l, block, BASELINES, &l->sets[s], 0, shown_value, &n_baselines);
+        best_of(l, block, OURS, &l->sets[s], CWI_METRIC_recall, shown_value, &n_ours);
+        best_of(l, block, BASELINES, &l->sets[s], CWI_METRIC_recall, shown_value, &n_baselines);
         if (n_ours > 0 && n_baselines > 0) return true;
     }
     return false;
@@ -341,59 +323,58 @@ static bool has_gain(const layout *l, size_t block)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static int add_set_head(const layout *l, const across *set, json_t *columns, json_t *spans)
+static void add_set_head(const layout *l, const across *set, json_t **columns, json_t **spans)
 {
     char key[32], label[48], title[256];
-    int bad = 0, width = N_METRICS;
-    for (int m = 0; m < N_METRICS; m++) {
-        cwi_findings_metric(l->table, metrics[m].name, key, label);
-        bad |= cwi_cell_add(columns, label);
+    int width = 0;
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
+        cwi_cell_metric(l->table, m, key, label);
+        cwi_cell_add(columns, label);
+        width++;
         if (!set->has_paper[m]) continue;
-        bad |= cwi_cell_add(columns, "paper");
+        cwi_cell_add(columns, "paper");
         width++;
     }
     snprintf(title, sizeof title, "%.120s%s%s%s", set->dataset, set->paper ? " (" : "",
              set->paper ? set->paper : "", set->paper ? ")" : "");
-    return bad | json_array_append_new(spans, json_pack("[o, i]", cwi_report_string(title), width));
+    cwi_json_add(spans, json_pack("[o, i]", cwi_json_string(title), width));
 }
 
-static int add_head(const layout *l, json_t *columns, json_t *spans)
+static void add_head(const layout *l, json_t **columns, json_t **spans)
 {
-    int bad = 0, width = 0;
+    int width = 0;
     for (int f = 0; f < N_FEATURES; f++) {
         if (!l->shows[f]) continue;
-        bad |= cwi_cell_add(columns, feature_titles[f]);
+        cwi_cell_add(columns, feature_titles[f]);
         width++;
     }
-    bad |= json_array_append_new(spans, json_pack("[s, i]", "", width));
-    for (size_t s = 0; s < l->n_sets; s++) bad |= add_set_head(l, &l->sets[s], columns, spans);
-    return bad;
+    cwi_json_add(spans, json_pack("[s, i]", "", width));
+    for (size_t s = 0; s < l->n_sets; s++) add_set_head(l, &l->sets[s], columns, spans);
 }
 
-static int add_rows(const layout *l, json_t *rows, json_t *rules)
+static void add_rows(const layout *l, json_t **rows, json_t **rules)
 {
-    int bad = 0;
     for (size_t k = 0; k < l->n_lines; k++) {
         const line *at = &l->lines[k];
         bool is_first = k == 0 || at->block != at[-1].block;
         bool is_last = k + 1 == l->n_lines || at->block != at[1].block;
         if (is_first && k > 0)
-            bad |= json_array_append_new(rules, json_integer((json_int_t)json_array_size(rows)));
-        bad |= add_line(l, at, rows);
-        if (is_last && has_gain(l, at->block)) bad |= add_gains(l, at, rows);
+            cwi_json_add(rules, json_integer((json_int_t)json_array_size(*rows)));
+        cwi_json_add(rows, make_line(l, at));
+        if (is_last && has_gain(l, at->block)) cwi_json_add(rows, make_gains(l, at));
     }
-    return bad;
 }
 
-cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **out)
+cw_status cwi_layout_table(const cwi_draft *d, const json_t *table, json_t **out)
 {
-    layout l = {.f = f, .table = table, .rows = json_object_get(table, "rows")};
+    layout l = {.draft = d, .table = table, .rows = json_object_get(table, "rows")};
     size_t n = json_array_size(l.rows);
     cw_status status = CW_NO_MEMORY;
 
     *out = NULL;
-    l.lines = cwi_alloc(f->ctx, n, sizeof *l.lines);
-    l.sets = cwi_alloc(f->ctx, n, sizeof *l.sets);
+    l.lines = cwi_alloc(d->ctx, n, sizeof *l.lines);
+    l.sets = cwi_alloc(d->ctx, n, sizeof *l.sets);
     if (l.lines && l.sets) {
         find_lines(&l);
         find_blocks(&l);
@@ -401,12 +382,11 @@ cw_status cwi_layout_table(const cwi_findings *f, const json_t *table, json_t **
         choose_features(&l);
         json_t *columns = json_array(), *spans = json_array();
         json_t *rows = json_array(), *rules = json_array();
-        int bad = add_head(&l, columns, spans) | add_rows(&l, rows, rules);
+        add_head(&l, &columns, &spans);
+        add_rows(&l, &rows, &rules);
         *out = json_pack("{s:o, s:o, s:o, s:o}", "columns", columns, "spans", spans, "rows", rows,
                          "rules", rules);
-        status = bad || !*out ? cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
-        if (status != CW_OK) json_decref(*out);
-        if (status != CW_OK) *out = NULL;
+        status = cwi_json_check(d->ctx, *out);
     }
     cwi_free(l.lines);
     cwi_free(l.sets);

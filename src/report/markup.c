@@ -30,25 +30,19 @@ void cwi_markup_text(cwi_writer *out, const char *text)
     cwi_markup_part(out, text, strlen(text));
 }
 
-const char *cwi_markup_get(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 void cwi_markup_label(cwi_writer *out, const json_t *chart)
 {
     const json_t *series = json_object_get(chart, "series");
-    const char *kind = cwi_markup_get(chart, "kind");
+    const char *kind = cwi_json_get_text(chart, "kind");
     cwi_writer_text(out, strcmp(kind, "line") == 0  ? "Line chart: "
                          : strcmp(kind, "bar") == 0 ? "Bar chart: "
                                                     : "Scatter chart: ");
-    cwi_markup_text(out, cwi_markup_get(chart, "y_title"));
+    cwi_markup_text(out, cwi_json_get_text(chart, "y_title"));
     cwi_writer_text(out, " by ");
-    cwi_markup_text(out, cwi_markup_get(chart, "x_title"));
+    cwi_markup_text(out, cwi_json_get_text(chart, "x_title"));
     for (size_t s = 0; s < json_array_size(series); s++) {
         cwi_writer_text(out, s ? ", " : " for ");
-        cwi_markup_text(out, cwi_markup_get(json_array_get(series, s), "name"));
+        cwi_markup_text(out, cwi_json_get_text(json_array_get(series, s), "name"));
     }
     cwi_writer_text(out, ".");
 }

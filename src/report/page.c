@@ -81,10 +81,11 @@ static void put_marked(const page *p, const json_t *cell)
 {
     bool is_bold = json_is_true(json_object_get(cell, "bold"));
     bool is_underlined = json_is_true(json_object_get(cell, "underline"));
-    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    const char *stars = cwi_json_get_text(cell, "stars"),
+               *spread = cwi_json_get_text(cell, "spread");
     put(p, is_bold ? "<strong>" : "");
     put(p, is_underlined ? "<u>" : "");
-    put_text(p, cwi_markup_get(cell, "text"));
+    put_text(p, cwi_json_get_text(cell, "text"));
     put(p, is_underlined ? "</u>" : "");
     put(p, is_bold ? "</strong>" : "");
     if (stars[0]) put_element(p, "<sup>", stars, "</sup>");
@@ -184,20 +185,13 @@ static void put_table(const page *p, const json_t *table, const char *label)
 static json_t *point_row(const json_t *chart, const json_t *series)
 {
     const json_t *values = json_object_get(series, "values");
-    json_t *row = json_pack("[O]", json_object_get(series, "name"));
     for (size_t k = 0; k < json_array_size(values); k++) {
         json_t *value = json_array_get(values, k);
-        if (json_is_null(value)) continue;
-        json_t *pair = json_pack("[O, O, O]", json_object_get(series, "name"),
-                                 json_array_get(json_object_get(chart, "x"), k), value);
-        json_decref(row);
-        return pair;
+        if (!json_is_null(value))
+            return json_pack("[O, O, O]", json_object_get(series, "name"),
+                             json_array_get(json_object_get(chart, "x"), k), value);
     }
-    if (json_array_append_new(row, json_null()) || json_array_append_new(row, json_null())) {
-        json_decref(row);
-        return NULL;
-    }
-    return row;
+    return json_pack("[O, n, n]", json_object_get(series, "name"));
 }
 
 /* Points as a table: a row for each series. */
@@ -205,48 +199,40 @@ static json_t *point_table(const json_t *chart)
 {
     const json_t *series = json_object_get(chart, "series");
     json_t *rows = json_array();
-    int bad = 0;
     for (size_t s = 0; s < json_array_size(series); s++)
-        bad |= json_array_append_new(rows, point_row(chart, json_array_get(series, s)));
-    json_t *table = json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_markup_get(chart, "x_title"),
-                              cwi_markup_get(chart, "y_title"), "rows", rows);
-    if (!bad) return table;
-    json_decref(table);
-    return NULL;
+        cwi_json_add(&rows, point_row(chart, json_array_get(series, s)));
+    return json_pack("{s:[s, s, s], s:o}", "columns", "", cwi_json_get_text(chart, "x_title"),
+                     cwi_json_get_text(chart, "y_title"), "rows", rows);
 }
 
 /* Lines or bars as a table: a row for each x, a column for each series. */
 static json_t *series_table(const json_t *chart)
 {
     const json_t *x = json_object_get(chart, "x"), *series = json_object_get(chart, "series");
-    json_t *columns = json_pack("[s]", cwi_markup_get(chart, "x_title")), *rows = json_array();
-    int bad = 0;
+    json_t *columns = json_pack("[s]", cwi_json_get_text(chart, "x_title")), *rows = json_array();
 
     for (size_t s = 0; s < json_array_size(series); s++)
-        bad |= json_array_append(columns, json_object_get(json_array_get(series, s), "name"));
+        cwi_json_add(&columns, json_incref(json_object_get(json_array_get(series, s), "name")));
     for (size_t k = 0; k < json_array_size(x); k++) {
         json_t *row = json_pack("[O]", json_array_get(x, k));
         for (size_t s = 0; s < json_array_size(series); s++)
-            bad |= json_array_append(
-                row, json_array_get(json_object_get(json_array_get(series, s), "values"), k));
-        bad |= json_array_append_new(rows, row);
+            cwi_json_add(&row, json_incref(json_array_get(
+                                   json_object_get(json_array_get(series, s), "values"), k)));
+        cwi_json_add(&rows, row);
     }
-    json_t *table = json_pack("{s:o, s:o}", "columns", columns, "rows", rows);
-    if (!bad) return table;
-    json_decref(table);
-    return NULL;
+    return json_pack("{s:o, s:o}", "columns", columns, "rows", rows);
 }
 
 json_t *cwi_chart_table(const json_t *chart)
 {
-    bool has_points = strcmp(cwi_markup_get(chart, "kind"), "scatter") == 0;
+    bool has_points = strcmp(cwi_json_get_text(chart, "kind"), "scatter") == 0;
     return has_points ? point_table(chart) : series_table(chart);
 }
 
 static cw_status put_numbers(const page *p, const json_t *chart, const char *label)
 {
     json_t *table = cwi_chart_table(chart);
-    if (!table) return cwi_fail(p->ctx, CW_NO_MEMORY, "out of memory");
+    if (!table) return cwi_no_memory(p->ctx);
     put_table(p, table, label);
     json_decref(table);
     return CW_OK;
@@ -301,15 +287,15 @@ static cw_status put_section(const page *p, const json_t *section)
 {
     const json_t *table = json_object_get(section, "table");
     const json_t *chart = json_object_get(section, "chart");
-    const char *heading = cwi_markup_get(section, "heading");
-    const char *subheading = cwi_markup_get(section, "subheading");
-    const char *name = cwi_markup_get(section, "name");
+    const char *heading = cwi_json_get_text(section, "heading");
+    const char *subheading = cwi_json_get_text(section, "subheading");
+    const char *name = cwi_json_get_text(section, "name");
     cw_status status = CW_OK;
 
     put(p, "<section>\n");
     put_heading(p, "h2", name, heading);
     put_heading(p, "h3", heading[0] ? "" : name, subheading);
-    put_paragraphs(p, "<p>", cwi_markup_get(section, "text"));
+    put_paragraphs(p, "<p>", cwi_json_get_text(section, "text"));
     const char *label = subheading[0] ? subheading : heading;
     if (table) put_table(p, table, label);
     if (chart) status = put_chart(p, chart, label);
@@ -325,9 +311,10 @@ static void put_contents(const page *p, const json_t *sections)
     put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
     json_array_foreach(sections, index, section)
     {
-        if (!cwi_markup_get(section, "heading")[0] || !cwi_markup_get(section, "name")[0]) continue;
-        put_element(p, "<li><a href=\"#", cwi_markup_get(section, "name"), "\">");
-        put_element(p, "", cwi_markup_get(section, "heading"), "</a></li>\n");
+        if (!cwi_json_get_text(section, "heading")[0] || !cwi_json_get_text(section, "name")[0])
+            continue;
+        put_element(p, "<li><a href=\"#", cwi_json_get_text(section, "name"), "\">");
+        put_element(p, "", cwi_json_get_text(section, "heading"), "</a></li>\n");
     }
     put(p, "</ul>\n</nav>\n");
 }
@@ -362,9 +349,9 @@ static cw_status put_page(const page *p, const json_t *root)
     bool has_charts = false;
     cw_status status = CW_OK;
 
-    put_head(p, cwi_markup_get(root, "title"));
-    put_element(p, "<body>\n<main>\n<h1>", cwi_markup_get(root, "title"), "</h1>\n");
-    put_paragraphs(p, "<p class=\"lead\">", cwi_markup_get(root, "lead"));
+    put_head(p, cwi_json_get_text(root, "title"));
+    put_element(p, "<body>\n<main>\n<h1>", cwi_json_get_text(root, "title"), "</h1>\n");
+    put_paragraphs(p, "<p class=\"lead\">", cwi_json_get_text(root, "lead"));
     if (json_is_true(json_object_get(root, "contents"))) put_contents(p, sections);
     for (size_t s = 0; s < json_array_size(sections) && status == CW_OK; s++) {
         const json_t *section = json_array_get(sections, s);

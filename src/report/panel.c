@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
 #include "report/markup.h"
 #include "report/published.h"
 
 static bool is_shown(const cwi_panel *p, const json_t *row)
 {
-    return strcmp(cwi_markup_get(row, "dataset"), p->dataset) == 0 &&
-           strcmp(cwi_markup_get(row, "train_set"), p->train_set) == 0;
+    return strcmp(cwi_json_get_text(row, "dataset"), p->dataset) == 0 &&
+           strcmp(cwi_json_get_text(row, "train_set"), p->train_set) == 0;
 }
 
 const json_t *cwi_panel_row(const cwi_panel *p, size_t k)
@@ -29,44 +29,34 @@ const json_t *cwi_panel_row(const cwi_panel *p, size_t k)
 const char *cwi_panel_name(const cwi_panel *p, const json_t *row, char out[CWI_NAME_BYTES])
 {
     bool by_backbone = json_is_true(json_object_get(p->table, "by_backbone"));
-    const char *method = cwi_published_title(p->f->published, cwi_markup_get(row, "method"));
-    const char *backbone = cwi_published_title(p->f->published, cwi_markup_get(row, "backbone"));
+    const char *method = cwi_published_title(p->draft->published, cwi_json_get_text(row, "method"));
+    const char *backbone =
+        cwi_published_title(p->draft->published, cwi_json_get_text(row, "backbone"));
     snprintf(out, CWI_NAME_BYTES, "%.100s%s%.100s", method, by_backbone ? " on " : "",
              by_backbone ? backbone : "");
     return out;
 }
 
-json_t *cwi_panel_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 double cwi_panel_mean(const json_t *row, const char *key)
 {
-    const json_t *value = json_object_get(json_object_get(row, "mean"), key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return cwi_json_to_number(json_object_get(json_object_get(row, "mean"), key));
 }
 
-int cwi_panel_series(json_t *series, const char *name, json_t *values, bool is_reference)
+void cwi_panel_series(json_t **series, const char *name, json_t *values, bool is_reference)
 {
-    return json_array_append_new(series,
-                                 json_pack("{s:o, s:o, s:b}", "name", cwi_report_string(name),
-                                           "values", values, "reference", is_reference));
+    cwi_json_add(series, json_pack("{s:o, s:o, s:b}", "name", cwi_json_string(name), "values",
+                                   values, "reference", is_reference));
 }
 
 cw_status cwi_panel_figure(const cwi_panel *p, const char *what, const char *title,
-                           const char *text, json_t *chart, int bad)
+                           const char *text, json_t *chart)
 {
     char name[CWI_SECTION_BYTES], heading[512];
-    cwi_findings_name(p->f, cwi_markup_get(p->table, "title"), p->dataset,
-                      p->names_train_set ? p->train_set : "", what, name);
+    cwi_draft_name(p->draft, cwi_json_get_text(p->table, "title"), p->dataset,
+                   p->names_train_set ? p->train_set : "", what, name);
     snprintf(heading, sizeof heading, "%.100s, %.150s%s%.100s", title, p->dataset,
              p->names_train_set ? ", " : "", p->names_train_set ? p->train_set : "");
-    json_t *section = json_pack("{s:s, s:o, s:s, s:o}", "name", name, "subheading",
-                                cwi_report_string(heading), "text", text, "chart", chart);
-    if (bad) {
-        json_decref(section);
-        section = NULL;
-    }
-    return cwi_findings_add(p->f, section);
+    return cwi_draft_add(p->draft,
+                         json_pack("{s:s, s:o, s:s, s:o}", "name", name, "subheading",
+                                   cwi_json_string(heading), "text", text, "chart", chart));
 }

@@ -2,11 +2,11 @@
 #ifndef CWI_REPORT_PANEL_H
 #define CWI_REPORT_PANEL_H
 
-#include "report/findings.h"
+#include "report/draft.h"
 
 /* The rows of a table that have a dataset and a training set in common. */
 typedef struct cwi_panel {
-    const cwi_findings *f;
+    const cwi_draft *draft;
     const json_t *table; /* NULL when it is about the data themselves */
     const char *dataset, *train_set;
     bool names_train_set; /* there are others in the table */
@@ -23,15 +23,12 @@ const char *cwi_panel_name(const cwi_panel *p, const json_t *row, char out[CWI_N
 /* The mean of a test metric; NAN where there is none. */
 double cwi_panel_mean(const json_t *row, const char *key);
 
-/* A new number, or null for what is none; NULL: no memory. */
-json_t *cwi_panel_number(double value);
+/* cwi_json_add of a series; values is consumed. */
+void cwi_panel_series(json_t **series, const char *name, json_t *values, bool is_reference);
 
-/* Append a series; values is consumed.  Returns 0, or something else when there is no memory. */
-int cwi_panel_series(json_t *series, const char *name, json_t *values, bool is_reference);
-
-/* Add the section of a chart, which is consumed; bad: there was no memory to make it whole. */
+/* Add the section of a chart, which is consumed. */
 cw_status cwi_panel_figure(const cwi_panel *p, const char *what, const char *title,
-                           const char *text, json_t *chart, int bad);
+                           const char *text, json_t *chart);
 
 /* ---- settings.c ------------------------------------------------------------------------ */
 

@@ -58,23 +58,27 @@ static void print_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
 
 /* ---- Markdown --------------------------------------------------------------------------- */
 
-static int add_markdown(json_t *cells, const json_t *cell)
+static void add_markdown(json_t **cells, const json_t *cell)
 {
     char plain[CWI_CELL_BYTES], text[CWI_MARKED_BYTES], out[CWI_MARKED_BYTES + 256];
     bool is_bold = is_marked(cell, "bold"), is_underlined = is_marked(cell, "underline");
-    const char *spread = cwi_markup_get(cell, "spread");
-    if (json_is_null(cell)) return cwi_cell_add(cells, "-");
+    const char *spread = cwi_json_get_text(cell, "spread");
+    if (json_is_null(cell)) {
+        cwi_cell_add(cells, "-");
+        return;
+    }
     cwi_cell_marked(text_of_cell(cell, plain), text);
     snprintf(out, sizeof out, "%s%s%s%s%s%s%s%s", is_bold ? "**" : "", is_underlined ? "<u>" : "",
              text, is_underlined ? "</u>" : "", is_bold ? "**" : "", spread[0] ? " ± " : "", spread,
-             cwi_markup_get(cell, "stars")[0] ? " " : "");
+             cwi_json_get_text(cell, "stars")[0] ? " " : "");
     size_t used = strlen(out);
-    for (const char *star = cwi_markup_get(cell, "stars"); *star && used < sizeof out - 3; star++) {
+    for (const char *star = cwi_json_get_text(cell, "stars"); *star && used < sizeof out - 3;
+         star++) {
         out[used++] = '\\'; /* a star by itself would begin emphasis */
         out[used++] = *star;
     }
     out[used] = '\0';
-    return cwi_cell_add(cells, out);
+    cwi_cell_add(cells, out);
 }
 
 static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json_t *table)
@@ -83,20 +87,19 @@ static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json
     json_t *rows = json_array(), *head = json_array(), *row;
     char title[CWI_CELL_BYTES], text[CWI_MARKED_BYTES];
     size_t index;
-    int bad = 0;
     for (size_t c = 0; c < json_array_size(columns); c++) {
         print_title(table, c, title);
-        bad |= cwi_cell_add(head, cwi_cell_marked(title, text));
+        cwi_cell_add(&head, cwi_cell_marked(title, text));
     }
-    bad |= json_array_append_new(rows, head);
+    cwi_json_add(&rows, head);
     json_array_foreach(json_object_get(table, "rows"), index, row)
     {
         json_t *cells = json_array();
         for (size_t c = 0; c < json_array_size(row); c++)
-            bad |= add_markdown(cells, json_array_get(row, c));
-        bad |= json_array_append_new(rows, cells);
+            add_markdown(&cells, json_array_get(row, c));
+        cwi_json_add(&rows, cells);
     }
-    cw_status status = bad ? cwi_fail(ctx, CW_NO_MEMORY, "out of memory") : CW_OK;
+    cw_status status = cwi_json_check(ctx, rows);
     if (status == CW_OK) status = cwi_cells_markdown(ctx, out, rows);
     json_decref(rows);
     return status;
@@ -107,17 +110,17 @@ cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *pag
     size_t index;
     json_t *section;
     cwi_writer_text(out, "# ");
-    cwi_cells_text(out, cwi_markup_get(page, "title"), " ");
+    cwi_cells_text(out, cwi_json_get_text(page, "title"), " ");
     cwi_writer_text(out, "\n");
     json_array_foreach(json_object_get(page, "sections"), index, section)
     {
         const json_t *table = json_object_get(section, "table");
         if (!table) continue;
         cwi_writer_text(out, "\n## ");
-        cwi_cells_text(out, cwi_markup_get(section, "heading"), " ");
+        cwi_cells_text(out, cwi_json_get_text(section, "heading"), " ");
         cwi_writer_text(out, "\n\n");
-        cwi_cells_text(out, cwi_markup_get(section, "text"), "\n");
-        cwi_writer_text(out, cwi_markup_get(section, "text")[0] ? "\n\n" : "");
+        cwi_cells_text(out, cwi_json_get_text(section, "text"), "\n");
+        cwi_writer_text(out, cwi_json_get_text(section, "text")[0] ? "\n\n" : "");
         cw_status status = put_markdown_table(ctx, out, table);
         if (status != CW_OK) return status;
     }
@@ -150,7 +153,8 @@ static void put_latex_text(cwi_writer *out, const char *text)
 static void put_latex_cell(cwi_writer *out, const json_t *cell)
 {
     char text[CWI_CELL_BYTES];
-    const char *stars = cwi_markup_get(cell, "stars"), *spread = cwi_markup_get(cell, "spread");
+    const char *stars = cwi_json_get_text(cell, "stars"),
+               *spread = cwi_json_get_text(cell, "spread");
     if (json_is_null(cell)) {
         cwi_writer_text(out, "--");
         return;
@@ -242,9 +246,9 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
         const json_t *table = json_object_get(section, "table");
         if (!table) continue;
         cwi_writer_text(out, "\n\\begin{table}\n\\centering\n\\caption{");
-        put_latex_text(out, cwi_markup_get(section, "heading"));
+        put_latex_text(out, cwi_json_get_text(section, "heading"));
         cwi_writer_text(out, "}\n\\label{tab:");
-        cwi_writer_text(out, cwi_markup_get(section, "name"));
+        cwi_writer_text(out, cwi_json_get_text(section, "name"));
         cwi_writer_text(out, "}\n\\begin{tabular}{");
         put_latex_columns(out, table);
         cwi_writer_text(out, "}\n\\toprule\n");
@@ -262,7 +266,7 @@ static bool has_extra(const json_t *table, size_t c, const char *key)
     json_t *row;
     json_array_foreach(json_object_get(table, "rows"), index, row)
     {
-        if (cwi_markup_get(json_array_get(row, c), key)[0]) return true;
+        if (cwi_json_get_text(json_array_get(row, c), key)[0]) return true;
     }
     return false;
 }
@@ -270,28 +274,25 @@ static bool has_extra(const json_t *table, size_t c, const char *key)
 static const char *const extras[] = {"spread", "stars"};
 static const char *const extra_titles[] = {"sd", "stars"};
 
-static int add_csv_titles(const json_t *table, size_t c, json_t *cells)
+static void add_csv_titles(const json_t *table, size_t c, json_t **cells)
 {
     char title[CWI_CELL_BYTES], extra[CWI_CELL_BYTES + 16];
     print_title(table, c, title);
-    int bad = cwi_cell_add(cells, title);
+    cwi_cell_add(cells, title);
     for (size_t k = 0; k < 2; k++) {
         if (!has_extra(table, c, extras[k])) continue;
         snprintf(extra, sizeof extra, "%s %s", title, extra_titles[k]);
-        bad |= cwi_cell_add(cells, extra);
+        cwi_cell_add(cells, extra);
     }
-    return bad;
 }
 
-static int add_csv_cells(const json_t *table, const json_t *row, size_t c, json_t *cells)
+static void add_csv_cells(const json_t *table, const json_t *row, size_t c, json_t **cells)
 {
     char text[CWI_CELL_BYTES];
     const json_t *cell = json_array_get(row, c);
-    int bad = cwi_cell_add(cells, text_of_cell(cell, text));
+    cwi_cell_add(cells, text_of_cell(cell, text));
     for (size_t k = 0; k < 2; k++)
-        if (has_extra(table, c, extras[k]))
-            bad |= cwi_cell_add(cells, cwi_markup_get(cell, extras[k]));
-    return bad;
+        if (has_extra(table, c, extras[k])) cwi_cell_add(cells, cwi_json_get_text(cell, extras[k]));
 }
 
 cw_status cwi_plain_csv(cw_context *ctx, cwi_writer *out, const json_t *table)
@@ -300,13 +301,14 @@ cw_status cwi_plain_csv(cw_context *ctx, cwi_writer *out, const json_t *table)
     const json_t *rows = json_object_get(table, "rows");
     for (size_t r = 0; r <= json_array_size(rows); r++) {
         json_t *cells = json_array();
-        int bad = cells == NULL;
         for (size_t c = 0; c < n; c++)
-            bad |= r == 0 ? add_csv_titles(table, c, cells)
-                          : add_csv_cells(table, json_array_get(rows, r - 1), c, cells);
-        if (!bad) cwi_cells_csv(out, cells);
+            if (r == 0)
+                add_csv_titles(table, c, &cells);
+            else
+                add_csv_cells(table, json_array_get(rows, r - 1), c, &cells);
+        if (!cells) return cwi_no_memory(ctx);
+        cwi_cells_csv(out, cells);
         json_decref(cells);
-        if (bad) return cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
     }
     return CW_OK;
 }

@@ -168,7 +168,7 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
     if (status != CW_OK) return status;
     cairo_status_t drawn = p->cairo_surface_write_to_png_stream(surface, put_bytes, &s);
     if (drawn == CAIRO_STATUS_NO_MEMORY)
-        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        status = cwi_no_memory(ctx);
     else if (drawn != CAIRO_STATUS_SUCCESS)
         status = cwi_fail(ctx, CW_UNSUPPORTED, "cannot write %s: %s", path,
                           p->cairo_status_to_string(drawn));
@@ -228,7 +228,7 @@ static cw_status draw(cw_context *ctx, const cwi_painter *p, RsvgHandle *drawing
     p->cairo_set_source_rgb(pen, 1, 1, 1);
     p->cairo_paint(pen);
     if (p->cairo_status(pen) != CAIRO_STATUS_SUCCESS)
-        status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+        status = cwi_no_memory(ctx);
     else if (!p->rsvg_handle_render_document(drawing, pen, &paper, &error))
         status = bad_drawing(ctx, p, svg_path, error);
     p->cairo_destroy(pen);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "core/text.h"
 
 cw_status cwi_published_read(cw_context *ctx, json_t **out)
 {
@@ -60,16 +59,26 @@ static bool is_about(const json_t *line, const char *dataset, const json_t *row)
            json_object_size(json_object_get(row, "varied")) == 0;
 }
 
+/* The place of a metric in a line of numbers; past its end where the paper has it not. */
+static size_t find_column(const json_t *published, const char *metric)
+{
+    const json_t *columns = json_object_get(published, "columns");
+    size_t column = 0;
+    while (column < json_array_size(columns) && !is_text(json_array_get(columns, column), metric))
+        column++;
+    return column;
+}
+
 double cwi_published_value(const json_t *published, const char *dataset, const json_t *row,
                            const char *metric)
 {
     size_t index;
     json_t *line;
-    int column = 4 + cwi_word_index("recall|ndcg|arp", metric);
+    size_t column = find_column(published, metric);
     if (!dataset) return NAN;
     json_array_foreach(json_object_get(published, "numbers"), index, line)
     {
-        const json_t *value = json_array_get(line, (size_t)column);
+        const json_t *value = json_array_get(line, column);
         if (is_about(line, dataset, row) && json_is_number(value)) return json_number_value(value);
     }
     return NAN;

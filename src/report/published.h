@@ -15,8 +15,8 @@ const char *cwi_published_dataset(const json_t *published, json_int_t users, jso
 /* The paper's way to write a method or backbone; the name itself where it has none. */
 const char *cwi_published_title(const json_t *published, const char *name);
 
-/* A number of the paper for a row of an experiment; NAN where it has none.  metric is "recall",
- * "ndcg" or "arp"; dataset may be NULL. */
+/* A number of the paper for a row of an experiment; NAN where it has none.  metric is a name
+ * such as "recall"; dataset may be NULL. */
 double cwi_published_value(const json_t *published, const char *dataset, const json_t *row,
                            const char *metric);
 

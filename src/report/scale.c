@@ -25,10 +25,10 @@ void cwi_scale_finish(cwi_scale *scale)
         scale->to *= 1.5;
         return;
     }
-    double room = 0.05 * (scale->to - scale->from);
-    if (!(room > 0)) room = scale->to != 0 ? 0.05 * fabs(scale->to) : 1;
-    if (scale->from != 0) scale->from -= room;
-    if (scale->to != 0) scale->to += room;
+    double margin = 0.05 * (scale->to - scale->from);
+    if (!(margin > 0)) margin = scale->to != 0 ? 0.05 * fabs(scale->to) : 1;
+    if (scale->from != 0) scale->from -= margin;
+    if (scale->to != 0) scale->to += margin;
 }
 
 static double position(const cwi_scale *scale, double value)

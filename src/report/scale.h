@@ -16,7 +16,7 @@ typedef struct cwi_scale {
 /* Widen the range so that it holds value; a logarithmic one takes what is above 0 alone. */
 void cwi_scale_add(cwi_scale *scale, double value);
 
-/* Leave some room at the ends, so that nothing lies on the frame; the end at 0 stays. */
+/* Leave a margin at the ends, so that nothing lies on the frame; the end at 0 stays. */
 void cwi_scale_finish(cwi_scale *scale);
 
 double cwi_scale_place(const cwi_scale *scale, double value);

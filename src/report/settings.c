@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
+#include "experiment/cells.h"
 #include "experiment/plan.h"
 #include "report/panel.h"
 
@@ -27,13 +28,10 @@ static json_t *values_of(const cwi_panel *p, const char *key)
 {
     const json_t *row;
     json_t *list = json_array();
-    int bad = 0;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
         if (is_first_value(p, row, key))
-            bad |= json_array_append(list, (json_t *)varied_of(row, key));
-    if (!bad) return list;
-    json_decref(list);
-    return NULL;
+            cwi_json_add(&list, json_incref((json_t *)varied_of(row, key)));
+    return list;
 }
 
 static size_t count_values(const cwi_panel *p, const char *key)
@@ -91,7 +89,7 @@ static const char *line_name(const cwi_panel *p, const json_t *row, const char *
         char text[64] = "";
         size_t used = strlen(out);
         if (strcmp(key, axis) == 0) continue;
-        (void)cwi_report_value(value, text, sizeof text);
+        (void)cwi_json_to_text(value, text, sizeof text);
         snprintf(out + used, CWI_NAME_BYTES - used, ", %s %s", key, text);
     }
     return out;
@@ -124,21 +122,18 @@ cw_status cwi_panel_settings(const cwi_panel *p)
     char key[32], label[48], name[CWI_NAME_BYTES];
     if (!axis) return CW_OK;
     json_t *x = values_of(p, axis), *series = json_array();
-    int bad = 0;
-    cwi_findings_metric(p->table, "recall", key, label);
+    cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         if (!is_first_of_line(p, row, axis)) continue;
         json_t *values = json_array();
         for (size_t k = 0; k < json_array_size(x); k++)
-            bad |= json_array_append_new(
-                values, cwi_panel_number(value_at(p, row, axis, json_array_get(x, k), key)));
-        bad |=
-            cwi_panel_series(series, line_name(p, row, axis, name), values, !varied_of(row, axis));
+            cwi_json_add(&values,
+                         cwi_json_number(value_at(p, row, axis, json_array_get(x, k), key)));
+        cwi_panel_series(&series, line_name(p, row, axis, name), values, !varied_of(row, axis));
     }
     return cwi_panel_figure(
         p, "settings", "Settings",
         "Level lines are settings without the option of the x axis, such as one k alone.",
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "kind", "line", "x_scale", "linear",
-                  "x_title", axis, "y_title", label, "y_scale", "fit", "x", x, "series", series),
-        bad);
+                  "x_title", axis, "y_title", label, "y_scale", "fit", "x", x, "series", series));
 }

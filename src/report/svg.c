@@ -101,8 +101,7 @@ static look look_of(const figure *f, size_t s)
 static double value_of(const figure *f, size_t s, size_t k)
 {
     const json_t *values = json_object_get(json_array_get(f->series, s), "values");
-    const json_t *value = json_array_get(values, k);
-    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    double number = cwi_json_to_number(json_array_get(values, k));
     return f->v.is_log && !(number > 0) ? NAN : number;
 }
 
@@ -170,7 +169,7 @@ static void put_y_axis(const figure *f, const char *title)
 }
 
 /* Letters that fit under one place of x. */
-static size_t room_for_words(const figure *f)
+static size_t width_for_words(const figure *f)
 {
     return (size_t)((RIGHT - LEFT) / 7 / (f->n > 0 ? f->n : 1));
 }
@@ -187,7 +186,7 @@ static void measure_words(figure *f)
         for (; *text; text += strcspn(text, " "), text += *text == ' ')
             if (strcspn(text, " ") > longest_word) longest_word = strcspn(text, " ");
     }
-    f->is_tilted = longest_word > room_for_words(f);
+    f->is_tilted = longest_word > width_for_words(f);
     double needed =
         6.0 * (double)(longest < 40 ? longest : 40); /* a letter's share of the height */
     if (f->is_tilted && needed > 36) f->legend += needed - 36;
@@ -205,7 +204,7 @@ static void put_tilted(const figure *f, double x, const char *text)
 /* The words of a label, one under the other as far as they need it. */
 static void put_words(const figure *f, double x, const char *text)
 {
-    size_t room = room_for_words(f);
+    size_t width = width_for_words(f);
     if (f->is_tilted) {
         put_tilted(f, x, text);
         return;
@@ -214,7 +213,7 @@ static void put_words(const figure *f, double x, const char *text)
         char part[CWI_CELL_BYTES];
         size_t length = 0, next;
         while (text[length] &&
-               (length == 0 || length + 1 + strcspn(text + length + 1, " ") <= room)) {
+               (length == 0 || length + 1 + strcspn(text + length + 1, " ") <= width)) {
             next = strcspn(text + length + (length > 0), " ");
             length += next + (length > 0);
         }
@@ -380,7 +379,8 @@ static void put_legend(const figure *f)
         }
         if (f->kind == SCATTER || (f->kind == LINE && !how.is_reference))
             put_point(f, x + 17, y, how);
-        put_label(f, x + 40, y + 4, "start", cwi_markup_get(json_array_get(f->series, s), "name"));
+        put_label(f, x + 40, y + 4, "start",
+                  cwi_json_get_text(json_array_get(f->series, s), "name"));
     }
 }
 
@@ -403,7 +403,7 @@ static void put_head(const figure *f, const json_t *chart, const char *title)
 
 void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
 {
-    const char *name = cwi_markup_get(chart, "kind");
+    const char *name = cwi_json_get_text(chart, "kind");
     figure f = {.out = out,
                 .x = json_object_get(chart, "x"),
                 .series = json_object_get(chart, "series"),
@@ -411,12 +411,12 @@ void cwi_svg_chart(cwi_writer *out, const json_t *chart, const char *title)
                 .has_numbers = cwi_chart_has_numbers(chart)};
     f.n = json_array_size(f.x);
     f.n_series = json_array_size(f.series);
-    measure(&f, cwi_markup_get(chart, "x_scale"), cwi_markup_get(chart, "y_scale"));
+    measure(&f, cwi_json_get_text(chart, "x_scale"), cwi_json_get_text(chart, "y_scale"));
     measure_words(&f);
     put_head(&f, chart, title);
     if (f.kind == BAR) put_hatches(&f);
-    put_y_axis(&f, cwi_markup_get(chart, "y_title"));
-    put_x_axis(&f, cwi_markup_get(chart, "x_title"));
+    put_y_axis(&f, cwi_json_get_text(chart, "y_title"));
+    put_x_axis(&f, cwi_json_get_text(chart, "x_title"));
     for (size_t s = 0; s < f.n_series; s++) draw_series(&f, s);
     put_legend(&f);
     put(&f, "</svg>\n");

@@ -1,21 +1,15 @@
 /* batch.c - room for the slots of a batch. */
 #include "sample/batch.h"
 
-#include <string.h>
-
 #include "core/mem.h"
 
 cw_status cwi_batch_create(cw_context *ctx, int64_t max_slots, cwi_batch *out)
 {
     *out = (cwi_batch){.max_slots = max_slots};
-    int32_t **const arrays[] = {&out->user, &out->item, &out->users, &out->items, &out->item_place};
-    bool all = true;
-    for (size_t a = 0; a < sizeof arrays / sizeof arrays[0]; a++) {
-        *arrays[a] = cwi_alloc(ctx, (size_t)max_slots, sizeof **arrays[a]);
-        all = all && *arrays[a];
-    }
+    out->user = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user);
+    out->item = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item);
     out->mark = cwi_alloc_zero(ctx, (size_t)max_slots, sizeof *out->mark);
-    if (all && out->mark) return CW_OK;
+    if (out->user && out->item && out->mark) return CW_OK;
     cwi_batch_clear(out);
     return CW_NO_MEMORY;
 }
@@ -24,41 +18,12 @@ void cwi_batch_clear(cwi_batch *batch)
 {
     cwi_free(batch->user);
     cwi_free(batch->item);
-    cwi_free(batch->item_place);
-    cwi_free(batch->users);
-    cwi_free(batch->items);
     cwi_free(batch->mark);
     *batch = (cwi_batch){0};
 }
 
-/* The place of an id in a list, at its end if it is new. */
-static int32_t place_of(int32_t id, int32_t *at, int32_t *list, int64_t *count)
-{
-    if (at[id] < 0) {
-        at[id] = (int32_t)*count;
-        list[(*count)++] = id;
-    }
-    return at[id];
-}
-
-static void forget(int32_t *at, const int32_t *list, int64_t count)
-{
-    for (int64_t k = 0; k < count; k++) at[list[k]] = -1;
-}
-
-void cwi_batch_number(cwi_batch *batch, int32_t *user_at, int32_t *item_at)
-{
-    batch->n_users = batch->n_items = 0;
-    for (int64_t s = 0; s < batch->n_slots; s++)
-        batch->item_place[s] = place_of(batch->item[s], item_at, batch->items, &batch->n_items);
-    forget(item_at, batch->items, batch->n_items);
-    if (!user_at) return;
-    for (int64_t s = 0; s < batch->n_slots; s++)
-        (void)place_of(batch->user[s], user_at, batch->users, &batch->n_users);
-    forget(user_at, batch->users, batch->n_users);
-}
-
-int64_t cwi_batch_row_start(const cwi_batch *batch, int64_t slot)
+/* The first slot of a row at or after this slot. */
+static int64_t row_start(const cwi_batch *batch, int64_t slot)
 {
     for (int g = 0; g < batch->n_groups; g++) {
         const cwi_group *group = &batch->group[g];
@@ -68,11 +33,21 @@ int64_t cwi_batch_row_start(const cwi_batch *batch, int64_t slot)
     return batch->n_slots;
 }
 
-void cwi_batch_fill(cwi_batch *batch, int32_t slots, int64_t rows)
+int64_t cwi_batch_pairs(const cwi_batch *batch, int64_t begin, int64_t end, cwi_slot_pair *out)
 {
-    batch->n_groups = 1;
-    batch->group[0] = (cwi_group){.slots = slots, .rows = rows, .first_slot = 0};
-    batch->n_slots = slots * rows;
+    int64_t n = 0;
+    begin = row_start(batch, begin);
+    for (int g = 0; g < batch->n_groups; g++) {
+        const cwi_group *group = &batch->group[g];
+        int64_t row = group->first_slot, last = row + group->rows * group->slots;
+        int32_t half = group->slots / 2;
+        if (row < begin) row = begin;
+        for (; row < last && row < end; row += group->slots)
+            for (int64_t s = row; s < row + half; s++)
+                out[n++] = (cwi_slot_pair){batch->user[s], batch->item[s], batch->item[s + half], s,
+                                           s + half};
+    }
+    return n;
 }
 
 int64_t cwi_batch_rows(const cwi_batch *batch)
@@ -80,18 +55,4 @@ int64_t cwi_batch_rows(const cwi_batch *batch)
     int64_t rows = 0;
     for (int g = 0; g < batch->n_groups; g++) rows += batch->group[g].rows;
     return rows;
-}
-
-int64_t cwi_batch_gather(cwi_batch *batch, int64_t first_slot, int64_t slots, int64_t chunk,
-                         const int64_t *kept, int64_t n_chunks)
-{
-    int32_t *user = batch->user + first_slot, *item = batch->item + first_slot;
-    int64_t examples = 0;
-    for (int64_t c = 0; c < n_chunks; c++) {
-        size_t bytes = (size_t)(kept[c] * slots) * sizeof *user;
-        memmove(user + examples * slots, user + c * chunk * slots, bytes);
-        memmove(item + examples * slots, item + c * chunk * slots, bytes);
-        examples += kept[c];
-    }
-    return examples;
 }

@@ -3,143 +3,122 @@
 
 #include "core/mem.h"
 #include "core/option_rows.h"
-#include "core/pool.h"
 #include "sample/sampler.h"
 
-static const cw_option_info options_of_bpr[] = {
-    WORD("pos", "interaction", "interaction|user",
-         "draw an interaction, or a user and then one of his interactions"),
-    {0}};
-
-enum { ROWS_A_CHUNK = 512 };
-
-typedef struct state {
-    const cwi_training *training;
-    uint64_t seed;
-    int64_t batch;
-    bool by_user;   /* draw a user, then one of his pairs */
+typedef struct bpr_state {
+    cwi_drawing drawing;
+    bool by_user;   /* draw a user, then one of their pairs */
     int32_t *users; /* [n_users] those with a pair, for by_user */
     int32_t n_users;
-    int64_t *kept; /* [chunks] rows that found a negative */
-    uint64_t step; /* of the batch being drawn */
-    cwi_batch *out;
-} state;
+} bpr_state;
 
-static void close_state(void *opened)
-{
-    state *s = opened;
-    if (!s) return;
-    cwi_free(s->users);
-    cwi_free(s->kept);
-    cwi_free(s);
-}
-
-static cw_status open_state(cw_context *ctx, const cwi_training *training,
-                            const cw_options *options, int64_t *max_slots, void **out)
-{
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
-    if (!s) return CW_NO_MEMORY;
-    s->training = training;
-    s->seed = (uint64_t)cwi_options_integer(options, "seed");
-    s->batch = cwi_options_integer(options, "batch");
-    s->by_user = strcmp(cwi_options_text(options, "pos"), "user") == 0;
-    s->users = cwi_alloc(ctx, (size_t)training->n_users, sizeof *s->users);
-    s->kept = cwi_alloc(ctx, (size_t)cwi_pool_chunks(s->batch, ROWS_A_CHUNK), sizeof *s->kept);
-    if (!s->users || !s->kept) {
-        close_state(s);
-        return CW_NO_MEMORY;
-    }
-    for (int32_t u = 0; u < training->n_users; u++)
-        if (training->by_user.start[u] < training->by_user.start[u + 1]) s->users[s->n_users++] = u;
-    *max_slots = 2 * s->batch;
-    *out = s;
-    return CW_OK;
-}
-
-/* Row of a uniformly drawn pair, or of a uniformly drawn user. */
-static int64_t draw_positive(const state *s, cwi_rng *rng)
-{
-    if (!s->by_user) return (int64_t)cwi_rng_below(rng, (uint64_t)s->training->count);
-    int32_t u = s->users[cwi_rng_below(rng, (uint64_t)s->n_users)];
-    int64_t first = s->training->by_user.start[u];
-    return first +
-           (int64_t)cwi_rng_below(rng, (uint64_t)(s->training->by_user.start[u + 1] - first));
-}
-
-/* A row being drawn.  Memory is far away, so that each part of the work is done for several rows at
- * a time and asks for what the next part reads. */
-typedef struct draft {
+/* A row being drawn, in three parts, each of which asks for what the next reads. */
+typedef struct bpr_draft {
     int64_t row;
     cwi_pair pair;
     int32_t negative;
-} draft;
+} bpr_draft;
 
-static void draw_first(const state *s, cwi_rng *rng, draft *d)
+/* A uniformly drawn pair, or one of a uniformly drawn user. */
+CWI_FORMULA void bpr_draw_positive(const bpr_state *s, cwi_rng *rng, bpr_draft *d)
 {
-    d->row = draw_positive(s, rng);
-    __builtin_prefetch(s->training->pair + d->row);
+    const cwi_training *t = s->drawing.training;
+    int64_t first = 0, count = t->count;
+    if (s->by_user) {
+        int32_t user = s->users[cwi_rng_below(rng, (uint64_t)s->n_users)];
+        first = t->by_user.start[user];
+        count = t->by_user.start[user + 1] - first;
+    }
+    d->row = first + (int64_t)cwi_rng_below(rng, (uint64_t)count);
+    CWI_FETCH(t->pair + d->row);
 }
 
-static void guess_negative(const state *s, cwi_rng *rng, draft *d)
+CWI_FORMULA void bpr_guess_negative(const bpr_state *s, cwi_rng *rng, bpr_draft *d)
 {
-    d->pair = s->training->pair[d->row];
-    d->negative = (int32_t)cwi_rng_below(rng, (uint64_t)s->training->n_items);
-    __builtin_prefetch(cwi_training_trace(s->training, d->pair.user, d->negative).word);
+    const cwi_training *t = s->drawing.training;
+    d->pair = t->pair[d->row];
+    d->negative = (int32_t)cwi_rng_below(rng, (uint64_t)t->n_items);
+    CWI_FETCH(cwi_training_trace(t, d->pair.user, d->negative).word);
 }
 
-/* Is there an item that the user did not have? */
-static bool settle_negative(const state *s, cwi_rng *rng, draft *d)
+/* Rows that are made: none when the user had all items. */
+CWI_FORMULA int64_t bpr_make_row(const bpr_state *s, cwi_rng *rng, bpr_draft *d, int32_t *user,
+                                 int32_t *item)
 {
-    return !cwi_training_has(s->training, d->pair.user, d->negative) ||
-           cwi_training_unseen(s->training, d->pair.user, rng, &d->negative);
+    const cwi_training *t = s->drawing.training;
+    if (cwi_training_has(t, d->pair.user, d->negative) &&
+        !cwi_training_unseen(t, d->pair.user, rng, &d->negative))
+        return 0;
+    user[0] = user[1] = d->pair.user;
+    item[0] = d->pair.item;
+    item[1] = d->negative;
+    return 1;
 }
 
-/* Rows of a chunk are written from its begin on without holes. */
-static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+CWI_FORMULA int64_t bpr_draw(const void *opened, int group, cwi_rng *rng, int32_t *user,
+                             int32_t *item, float *mark, int64_t *tried)
+{
+    const bpr_state *s = (const bpr_state *)opened;
+    bpr_draft d;
+    (void)group;
+    (void)mark;
+    ++*tried;
+    bpr_draw_positive(s, rng, &d);
+    bpr_guess_negative(s, rng, &d);
+    return bpr_make_row(s, rng, &d, user, item);
+}
+
+#if !defined(__cplusplus)
+static const cw_option_info bpr_options[] = {
+    WORD("pos", "interaction", "interaction|user",
+         "draw an interaction, or a user and then one of their interactions"),
+    {0}};
+
+/* Memory is far away, so that each part of the work is done for several rows at a time. */
+static int64_t bpr_draw_many(const void *opened, int group, int64_t n, cwi_rng *rng, int32_t *user,
+                             int32_t *item, float *mark, int64_t *tried)
 {
     enum { AT_ONCE = 64 };
-    state *s = arg;
-    int64_t kept = begin;
-    cwi_rng rng[AT_ONCE];
-    draft drafts[AT_ONCE];
-    for (int64_t first = begin; first < end; first += AT_ONCE) {
-        int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
-        cwi_training_streams(s->seed, s->step, first, n, rng);
-        for (int64_t c = 0; c < n; c++) draw_first(s, &rng[c], &drafts[c]);
-        for (int64_t c = 0; c < n; c++) guess_negative(s, &rng[c], &drafts[c]);
-        for (int64_t c = 0; c < n; c++) {
-            if (!settle_negative(s, &rng[c], &drafts[c])) continue;
-            s->out->user[2 * kept] = s->out->user[2 * kept + 1] = drafts[c].pair.user;
-            s->out->item[2 * kept] = drafts[c].pair.item;
-            s->out->item[2 * kept + 1] = drafts[c].negative;
-            kept++;
-        }
+    const bpr_state *s = opened;
+    bpr_draft d[AT_ONCE];
+    int64_t kept = 0;
+    (void)group;
+    (void)mark;
+    *tried += n;
+    for (; n > 0; n -= AT_ONCE, rng += AT_ONCE) {
+        int64_t now = n < AT_ONCE ? n : AT_ONCE;
+        for (int64_t c = 0; c < now; c++) bpr_draw_positive(s, &rng[c], &d[c]);
+        for (int64_t c = 0; c < now; c++) bpr_guess_negative(s, &rng[c], &d[c]);
+        for (int64_t c = 0; c < now; c++)
+            kept += bpr_make_row(s, &rng[c], &d[c], user + 2 * kept, item + 2 * kept);
     }
-    s->kept[chunk] = kept - begin;
+    return kept;
+}
+
+static cw_status bpr_open(cw_context *ctx, const cw_options *options, void *opened)
+{
+    bpr_state *s = opened;
+    const cwi_training *t = s->drawing.training;
+    s->by_user = strcmp(cwi_options_text(options, "pos"), "user") == 0;
+    s->users = cwi_alloc(ctx, (size_t)t->n_users, sizeof *s->users);
+    if (!s->users) return CW_NO_MEMORY;
+    for (int32_t u = 0; u < t->n_users; u++)
+        if (t->by_user.start[u] < t->by_user.start[u + 1]) s->users[s->n_users++] = u;
+    s->drawing.plan = (cwi_draw_plan){1, {{cwi_options_integer(options, "batch"), 2, 1, 2}}};
     return CW_OK;
 }
 
-static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_batch *batch,
-                      cwi_luck *luck)
+static void bpr_close(void *opened)
 {
-    state *s = opened;
-    s->step = now->step;
-    s->out = batch;
-    cw_status status = cwi_pool_for(ctx, s->batch, ROWS_A_CHUNK, draw_chunk, s);
-    if (status != CW_OK) return status;
-    int64_t rows = cwi_batch_gather(batch, 0, 2, ROWS_A_CHUNK, s->kept,
-                                    cwi_pool_chunks(s->batch, ROWS_A_CHUNK));
-    cwi_batch_fill(batch, 2, rows);
-    batch->is_paired = true;
-    luck->slots[0] = 2;
-    luck->attempts[0] += s->batch;
-    luck->accepted[0] += rows;
-    return CW_OK;
+    bpr_state *s = opened;
+    cwi_free(s->users);
 }
 
 const cwi_sampler cwi_sampler_bpr = {.name = "bpr",
-                                     .open = open_state,
-                                     .draw = draw,
-                                     .close = close_state,
-                                     .options = options_of_bpr};
+                                     .bytes = sizeof(bpr_state),
+                                     .open = bpr_open,
+                                     .close = bpr_close,
+                                     .draw = bpr_draw,
+                                     .draw_many = bpr_draw_many,
+                                     .options = bpr_options};
+#endif

@@ -10,11 +10,150 @@
 
 #include "core/elementary.h"
 #include "core/mem.h"
-#include "core/pool.h"
 #include "sample/sampler.h"
 #include "sample/shared_rows.h"
 
-static const cw_option_info options_of_dice[] = {
+typedef struct dice_state {
+    cwi_drawing drawing;
+    int64_t negatives, min_size;
+    double margin, margin_decay;
+    cwi_csr by_degree; /* items in order of degree: start[d] of them have less than d */
+    cwi_csr holes;     /* by user: places of the own items in that order, ascending */
+    bool is_hopeless;  /* every user has every item */
+    double margin_now; /* of the epoch */
+} dice_state;
+
+/* The items from place `first` on that fill a range, less the holes in it. */
+typedef struct dice_pool {
+    int64_t first, size;
+    const int32_t *hole; /* [n_holes] places */
+    int64_t n_holes;
+    int64_t taken; /* draws made for the positive at hand */
+} dice_pool;
+
+typedef struct dice_pools {
+    dice_pool popular, rare, all;
+} dice_pools;
+
+/* ---- pools ----------------------------------------------------------------------- */
+
+CWI_FORMULA bool dice_has_all(const dice_state *s, int32_t user)
+{
+    return s->holes.start[user + 1] - s->holes.start[user] == s->drawing.training->n_items;
+}
+
+/* How many items have a degree below this. */
+CWI_FORMULA int64_t dice_items_below(const dice_state *s, double degree)
+{
+    double whole = ceil(degree);
+    if (whole > s->by_degree.n_rows) return s->drawing.training->n_items;
+    return s->by_degree.start[(int64_t)whole];
+}
+
+/* How many of n ascending places are below this one. */
+CWI_FORMULA int64_t dice_holes_below(const int32_t *hole, int64_t n, int64_t place)
+{
+    int64_t low = 0, high = n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (hole[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+CWI_FORMULA dice_pool dice_make_pool(const dice_state *s, int32_t user, int64_t first, int64_t end)
+{
+    const int32_t *hole = s->holes.value + s->holes.start[user];
+    int64_t n = s->holes.start[user + 1] - s->holes.start[user];
+    int64_t skipped = dice_holes_below(hole, n, first);
+    int64_t inside = dice_holes_below(hole, n, end) - skipped;
+    dice_pool pool = {first, end - first - inside, hole + skipped, inside, 0};
+    return pool;
+}
+
+CWI_FORMULA dice_pools dice_make_pools(const dice_state *s, int32_t user, int32_t positive)
+{
+    double degree = (double)s->drawing.training->degree[positive];
+    int64_t n = s->drawing.training->n_items;
+    int64_t popular = dice_items_below(s, floor(degree + s->margin_now) + 1);
+    dice_pools pools = {dice_make_pool(s, user, popular, n),
+                        dice_make_pool(s, user, 0, dice_items_below(s, degree / 2)),
+                        dice_make_pool(s, user, 0, n)};
+    return pools;
+}
+
+/* Item number k of a pool: before hole h come hole[h] - first - h of them. */
+CWI_FORMULA int32_t dice_item_at(const dice_state *s, const dice_pool *p, int64_t k)
+{
+    int64_t low = 0, high = p->n_holes;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (p->hole[middle] - p->first - middle <= k)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return s->by_degree.value[p->first + k + low];
+}
+
+/* A pool of less than min_size items gives way to the other; when it too is empty, any item that
+ * the user did not have will do. */
+CWI_FORMULA dice_pool *dice_choose_pool(const dice_state *s, dice_pools *p, cwi_rng *rng)
+{
+    bool popular;
+    if (p->popular.size < s->min_size)
+        popular = p->rare.size == 0;
+    else if (p->rare.size < s->min_size)
+        popular = true;
+    else
+        popular = cwi_rng_below(rng, 2) == 1;
+    dice_pool *chosen = popular ? &p->popular : &p->rare;
+    return chosen->size > 0 ? chosen : &p->all;
+}
+
+/* ---- draws ----------------------------------------------------------------------- */
+
+/* Is the item among the negatives of the n rows? */
+CWI_FORMULA bool dice_is_drawn(const int32_t *rows, int64_t n, int32_t item)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (rows[2 * k + 1] == item) return true;
+    return false;
+}
+
+/* The rows of one positive; its negatives differ as long as their pools last.  Pairs of users who
+ * have every item are passed over. */
+CWI_FORMULA int64_t dice_draw(const void *opened, int group, cwi_rng *rng, int32_t *user,
+                              int32_t *item, float *mark, int64_t *tried)
+{
+    const dice_state *s = (const dice_state *)opened;
+    const cwi_training *t = s->drawing.training;
+    cwi_pair liked;
+    (void)group;
+    *tried += s->negatives;
+    if (s->is_hopeless) return 0;
+    do liked = t->pair[cwi_rng_below(rng, (uint64_t)t->count)];
+    while (dice_has_all(s, liked.user));
+    dice_pools pools = dice_make_pools(s, liked.user, liked.item);
+    for (int64_t k = 0; k < s->negatives; k++) {
+        int32_t negative;
+        dice_pool *from = dice_choose_pool(s, &pools, rng);
+        do negative = dice_item_at(s, from, (int64_t)cwi_rng_below(rng, (uint64_t)from->size));
+        while (from->taken < from->size && dice_is_drawn(item, k, negative));
+        from->taken++;
+        user[2 * k] = user[2 * k + 1] = liked.user;
+        item[2 * k] = liked.item;
+        item[2 * k + 1] = negative;
+        mark[k] = t->degree[negative] > t->degree[liked.item] ? 1 : 0;
+    }
+    return s->negatives;
+}
+
+#if !defined(__cplusplus)
+static const cw_option_info dice_options[] = {
     NEGATIVES_OF_POSITIVE,
     REAL("margin", "", 0, 1e9,
          "a popular negative has so many more interactions than the positive; tuned when not "
@@ -25,44 +164,7 @@ static const cw_option_info options_of_dice[] = {
           "other kind"),
     {0}};
 
-enum { POSITIVES_A_CHUNK = 256 };
-
-typedef struct state {
-    const cwi_training *training;
-    uint64_t seed;
-    int64_t batch, negatives, min_size;
-    double margin, margin_decay;
-    cwi_csr by_degree; /* items in order of degree: start[d] of them have less than d */
-    cwi_csr holes;     /* by user: places of the own items in that order, ascending */
-    bool is_hopeless;  /* every user has every item */
-    /* the batch being drawn */
-    uint64_t step;
-    double margin_now;
-    cwi_batch *out;
-} state;
-
-/* The items from place `first` on that fill a range, less the holes in it. */
-typedef struct pool {
-    int64_t first, size;
-    const int32_t *hole; /* [n_holes] places */
-    int64_t n_holes;
-    int64_t taken; /* draws made for the positive at hand */
-} pool;
-
-typedef struct pools {
-    pool popular, rare, all;
-} pools;
-
-/* ---- open and close -------------------------------------------------------------- */
-
-static void close_state(void *opened)
-{
-    state *s = opened;
-    if (!s) return;
-    cwi_csr_clear(&s->by_degree);
-    cwi_csr_clear(&s->holes);
-    cwi_free(s);
-}
+/* ---- tables ---------------------------------------------------------------------- */
 
 static cw_status sort_by_degree(cw_context *ctx, const cwi_training *training, cwi_csr *out)
 {
@@ -120,180 +222,44 @@ static cw_status list_holes(cw_context *ctx, const cwi_training *training, const
     return status;
 }
 
-static bool has_all(const state *s, int32_t user)
+static cw_status dice_open(cw_context *ctx, const cw_options *options, void *opened)
 {
-    return s->holes.start[user + 1] - s->holes.start[user] == s->training->n_items;
-}
-
-static void read_options(const cw_options *options, state *s)
-{
-    s->seed = (uint64_t)cwi_options_integer(options, "seed");
-    s->batch = cwi_options_integer(options, "batch");
+    dice_state *s = opened;
+    const cwi_training *t = s->drawing.training;
+    cw_status status;
     s->negatives = cwi_options_integer(options, "neg");
     s->min_size = cwi_options_integer(options, "min-size");
     s->margin = cwi_options_real(options, "margin");
     s->margin_decay = cwi_options_real(options, "margin-decay");
-}
-
-static cw_status open_state(cw_context *ctx, const cwi_training *training,
-                            const cw_options *options, int64_t *max_slots, void **out)
-{
-    cw_status status;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
-    if (!s) return CW_NO_MEMORY;
-    s->training = training;
-    read_options(options, s);
-    CW_TRY(sort_by_degree(ctx, training, &s->by_degree));
-    CW_TRY(list_holes(ctx, training, &s->by_degree, &s->holes));
+    s->drawing.plan =
+        (cwi_draw_plan){1, {{cwi_options_integer(options, "batch"), 2, (int32_t)s->negatives, 2}}};
+    CW_TRY(sort_by_degree(ctx, t, &s->by_degree));
+    CW_TRY(list_holes(ctx, t, &s->by_degree, &s->holes));
     s->is_hopeless = true;
-    for (int64_t e = 0; e < training->count && s->is_hopeless; e++)
-        s->is_hopeless = has_all(s, training->pair[e].user);
-    *max_slots = 2 * s->batch * s->negatives;
-    *out = s;
+    for (int64_t e = 0; e < t->count && s->is_hopeless; e++)
+        s->is_hopeless = dice_has_all(s, t->pair[e].user);
 done:
-    if (status != CW_OK) close_state(s);
     return status;
 }
 
-/* ---- pools ----------------------------------------------------------------------- */
-
-/* How many items have a degree below this. */
-static int64_t items_below(const state *s, double degree)
+static void dice_close(void *opened)
 {
-    double whole = ceil(degree);
-    if (whole > s->by_degree.n_rows) return s->training->n_items;
-    return s->by_degree.start[(int64_t)whole];
+    dice_state *s = opened;
+    cwi_csr_clear(&s->by_degree);
+    cwi_csr_clear(&s->holes);
 }
 
-/* How many of n ascending places are below this one. */
-static int64_t holes_below(const int32_t *hole, int64_t n, int64_t place)
+static void dice_begin(void *opened, int64_t epoch)
 {
-    int64_t low = 0, high = n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (hole[middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static pool make_pool(const state *s, int32_t user, int64_t first, int64_t end)
-{
-    const int32_t *hole = s->holes.value + s->holes.start[user];
-    int64_t n = s->holes.start[user + 1] - s->holes.start[user];
-    int64_t skipped = holes_below(hole, n, first);
-    int64_t inside = holes_below(hole, n, end) - skipped;
-    return (pool){
-        .first = first, .size = end - first - inside, .hole = hole + skipped, .n_holes = inside};
-}
-
-static pools make_pools(const state *s, int32_t user, int32_t positive)
-{
-    double degree = (double)s->training->degree[positive];
-    int64_t n = s->training->n_items;
-    return (pools){
-        .popular = make_pool(s, user, items_below(s, floor(degree + s->margin_now) + 1), n),
-        .rare = make_pool(s, user, 0, items_below(s, degree / 2)),
-        .all = make_pool(s, user, 0, n),
-    };
-}
-
-/* Item number k of a pool: before hole h come hole[h] - first - h of them. */
-static int32_t item_at(const state *s, const pool *p, int64_t k)
-{
-    int64_t low = 0, high = p->n_holes;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (p->hole[middle] - p->first - middle <= k)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return s->by_degree.value[p->first + k + low];
-}
-
-/* A pool of less than min_size items gives way to the other; when it too is empty, any item that
- * the user did not have will do. */
-static pool *choose_pool(const state *s, pools *p, cwi_rng *rng)
-{
-    bool popular;
-    if (p->popular.size < s->min_size)
-        popular = p->rare.size == 0;
-    else if (p->rare.size < s->min_size)
-        popular = true;
-    else
-        popular = cwi_rng_below(rng, 2) == 1;
-    pool *chosen = popular ? &p->popular : &p->rare;
-    return chosen->size > 0 ? chosen : &p->all;
-}
-
-/* ---- draws ----------------------------------------------------------------------- */
-
-/* Is the item among the negatives of the n rows? */
-static bool is_drawn(const int32_t *rows, int64_t n, int32_t item)
-{
-    for (int64_t k = 0; k < n; k++)
-        if (rows[2 * k + 1] == item) return true;
-    return false;
-}
-
-/* The rows of one positive; its negatives differ as long as their pools last. */
-static void fill_rows(const state *s, int32_t user, int32_t positive, int64_t first_row,
-                      cwi_rng *rng)
-{
-    pools p = make_pools(s, user, positive);
-    int32_t *users = s->out->user + 2 * first_row, *items = s->out->item + 2 * first_row;
-    const int64_t *degree = s->training->degree;
-    for (int64_t k = 0; k < s->negatives; k++) {
-        int32_t negative;
-        pool *from = choose_pool(s, &p, rng);
-        do negative = item_at(s, from, (int64_t)cwi_rng_below(rng, (uint64_t)from->size));
-        while (from->taken < from->size && is_drawn(items, k, negative));
-        from->taken++;
-        users[2 * k] = users[2 * k + 1] = user;
-        items[2 * k] = positive;
-        items[2 * k + 1] = negative;
-        s->out->mark[first_row + k] = degree[negative] > degree[positive] ? 1 : 0;
-    }
-}
-
-/* Pairs of users who have every item are passed over. */
-static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const state *s = arg;
-    (void)chunk;
-    for (int64_t r = begin; r < end; r++) {
-        cwi_rng rng;
-        int64_t pair;
-        cwi_rng_init(&rng, s->seed, CWI_RNG_SAMPLE, s->step << 24 | (uint64_t)r);
-        do pair = (int64_t)cwi_rng_below(&rng, (uint64_t)s->training->count);
-        while (has_all(s, s->training->pair[pair].user));
-        fill_rows(s, s->training->pair[pair].user, s->training->pair[pair].item, r * s->negatives,
-                  &rng);
-    }
-    return CW_OK;
-}
-
-static cw_status draw(cw_context *ctx, void *opened, const cwi_moment *now, cwi_batch *batch,
-                      cwi_luck *luck)
-{
-    state *s = opened;
-    int64_t positives = s->is_hopeless ? 0 : s->batch, rows = positives * s->negatives;
-    s->step = now->step;
-    s->margin_now = s->margin * cwi_pow(s->margin_decay, (double)now->epoch);
-    s->out = batch;
-    cwi_batch_fill(batch, 2, rows);
-    luck->slots[0] = 2;
-    luck->attempts[0] += s->batch * s->negatives;
-    luck->accepted[0] += rows;
-    return cwi_pool_for(ctx, positives, POSITIVES_A_CHUNK, draw_chunk, s);
+    dice_state *s = opened;
+    s->margin_now = s->margin * cwi_pow(s->margin_decay, (double)epoch);
 }
 
 const cwi_sampler cwi_sampler_dice = {.name = "dice",
-                                      .open = open_state,
-                                      .draw = draw,
-                                      .close = close_state,
-                                      .options = options_of_dice};
+                                      .bytes = sizeof(dice_state),
+                                      .open = dice_open,
+                                      .close = dice_close,
+                                      .begin = dice_begin,
+                                      .draw = dice_draw,
+                                      .options = dice_options};
+#endif

@@ -36,33 +36,41 @@ typedef struct cwi_trace {
     uint64_t *word, bits;
 } cwi_trace;
 
-static inline cwi_trace cwi_training_trace(const cwi_training *training, int32_t user, int32_t item)
+CWI_FORMULA cwi_trace cwi_training_trace(const cwi_training *training, int32_t user, int32_t item)
 {
     uint64_t mixed = ((uint64_t)(uint32_t)user << 32 | (uint32_t)item) * 0x9e3779b97f4a7c15u;
     mixed ^= mixed >> 32;
     mixed *= 0x9e3779b97f4a7c15u;
-    return (cwi_trace){training->bits + (mixed >> (64 - training->log_words)),
+    cwi_trace trace = {training->bits + (mixed >> (64 - training->log_words)),
                        1ull << (mixed >> 20 & 63) | 1ull << (mixed >> 26 & 63)};
+    return trace;
 }
 
 /* Did the user have the item? */
-static inline bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
+CWI_FORMULA bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
 {
     cwi_trace trace = cwi_training_trace(training, user, item);
     return (*trace.word & trace.bits) == trace.bits && cwi_csr_has(&training->by_user, user, item);
 }
 
-/* An item that the user did not have, uniformly; false when he had them all. */
-bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item);
-
-/* The random streams of n examples of a step, of numbers `first` and up. */
-void cwi_training_streams(uint64_t seed, uint64_t step, int64_t first, int64_t n, cwi_rng *out);
+/* An item that the user did not have, uniformly; false when they had them all. */
+CWI_FORMULA bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng,
+                                     int32_t *item)
+{
+    const cwi_csr *by_user = &training->by_user;
+    *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
+    while (cwi_training_has(training, user, *item)) {
+        if (by_user->start[user + 1] - by_user->start[user] >= training->n_items) return false;
+        *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
+    }
+    return true;
+}
 
 enum { CWI_MAX_K = CWI_MAX_SLOTS / 2 };
 
 /* What a sampler tells about its luck, per group of the batch. */
 typedef struct cwi_luck {
-    int64_t slots[CWI_MAX_GROUPS]; /* per row; 0 beyond the last group */
+    int64_t slots[CWI_MAX_GROUPS]; /* of what is counted; 0 beyond the last group */
     int64_t attempts[CWI_MAX_GROUPS];
     int64_t accepted[CWI_MAX_GROUPS];
 } cwi_luck;
@@ -75,25 +83,66 @@ typedef struct cwi_moment {
     uint64_t step; /* number of the step, counted over all epochs */
 } cwi_moment;
 
+/* The candidates of one group of a batch. */
+typedef struct cwi_draw_group {
+    int64_t candidates;
+    int32_t slots;     /* of a row */
+    int32_t most_rows; /* of a candidate */
+    int32_t unit;      /* slots of what luck counts: a row, or the rows of a candidate */
+} cwi_draw_group;
+
+typedef struct cwi_draw_plan {
+    int n_groups;
+    cwi_draw_group group[CWI_MAX_GROUPS];
+} cwi_draw_plan;
+
+/* What the state of every sampler begins with. */
+typedef struct cwi_drawing {
+    const cwi_training *training;
+    uint64_t seed;
+    cwi_draw_plan plan;
+    int64_t *kept, *tried; /* [chunks of the largest group] */
+} cwi_drawing;
+
+enum { CWI_DRAW_CHUNK = 256 }; /* candidates */
+
 /*
- * A sampler.
- *   open   required: *max_slots is the most a batch will hold
- *   draw   required: fill the batch of this moment: a function of the seed and the moment alone.
- *          luck is added to.
+ * A sampler.  A candidate is drawn from a random stream of its own, so that it depends on nothing
+ * but the seed, the moment and its number.
+ *   bytes  of the state, which is zeroed but for training and seed when it is opened
+ *   open   required: tables and settings, and the plan
+ *   close  optional: frees what open made, whether that went well or not
+ *   begin  optional: gets ready for an epoch
+ *   draw   required, a formula: writes the slots and marks of the rows of a candidate and returns
+ *          how many there are.  *tried grows by the units that were tried.
+ *   draw_many  optional: the same for n candidates, up to a chunk, of which it leaves no holes
+ *   check  optional: fails where a step may not go on with what was drawn
  *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
- *   close  required: accepts NULL
  *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_sampler {
     const char *name;
-    cw_status (*open)(cw_context *ctx, const cwi_training *training, const cw_options *options,
-                      int64_t *max_slots, void **state);
-    cw_status (*draw)(cw_context *ctx, void *state, const cwi_moment *now, cwi_batch *batch,
-                      cwi_luck *luck);
-    int64_t (*keep)(const void *state, const cwi_batch *batch);
+    size_t bytes;
+    cw_status (*open)(cw_context *ctx, const cw_options *options, void *state);
     void (*close)(void *state);
+    void (*begin)(void *state, int64_t epoch);
+    int64_t (*draw)(const void *state, int group, cwi_rng *rng, int32_t *user, int32_t *item,
+                    float *mark, int64_t *tried);
+    int64_t (*draw_many)(const void *state, int group, int64_t n, cwi_rng *rng, int32_t *user,
+                         int32_t *item, float *mark, int64_t *tried);
+    cw_status (*check)(cw_context *ctx, const void *state, const cwi_batch *batch);
+    int64_t (*keep)(const void *state, const cwi_batch *batch);
     const cw_option_info *options;
 } cwi_sampler;
+
+/* drawing.c: *max_slots is the most a batch will hold. */
+cw_status cwi_sampler_open(cw_context *ctx, const cwi_sampler *sampler,
+                           const cwi_training *training, const cw_options *options,
+                           int64_t *max_slots, void **state);
+/* Fill the batch of this moment; luck is added to. */
+cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *state,
+                           const cwi_moment *now, cwi_batch *batch, cwi_luck *luck);
+void cwi_sampler_close(const cwi_sampler *sampler, void *state); /* NULL is fine */
 
 extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
 extern const cwi_sampler cwi_sampler_cause;

@@ -1,5 +1,4 @@
 /* training.c - training interactions in the order and shape that samplers want. */
-#include "backend/backend.h"
 #include "core/mem.h"
 #include "sample/sampler.h"
 
@@ -46,31 +45,6 @@ void cwi_training_clear(cwi_training *training)
     cwi_free(training->propensity);
     cwi_free(training->bits);
     *training = (cwi_training){0};
-}
-
-bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng, int32_t *item)
-{
-    const cwi_csr *by_user = &training->by_user;
-    *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
-    while (cwi_training_has(training, user, *item)) {
-        if (by_user->start[user + 1] - by_user->start[user] >= training->n_items) return false;
-        *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
-    }
-    return true;
-}
-
-void cwi_training_streams(uint64_t seed, uint64_t step, int64_t first, int64_t n, cwi_rng *out)
-{
-    enum { AT_ONCE = 64 };
-    uint64_t index = step << 24 | (uint64_t)first;
-    uint32_t word[4 * AT_ONCE];
-    for (int64_t k = 0; k < n; k++) {
-        int64_t in = k % AT_ONCE, left = n - k;
-        if (in == 0)
-            cwi_ops_best()->random_blocks(seed, CWI_RNG_SAMPLE, index + (uint64_t)k,
-                                          left < AT_ONCE ? left : AT_ONCE, word);
-        cwi_rng_init_with(&out[k], seed, CWI_RNG_SAMPLE, index + (uint64_t)k, word + 4 * in);
-    }
 }
 
 void cwi_luck_add(cwi_luck *luck, const cwi_luck *more)

@@ -2,6 +2,7 @@
 #include "score/foldin.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "core/mem.h"
@@ -83,6 +84,33 @@ static void add_history(gram *g, const int32_t *items, int32_t n, double *right)
     }
 }
 
+/* Make the Gram matrix, or copy the one that is kept.  The first thread that has made it leaves it
+ * for the others. */
+static cw_status find_gram(cw_context *ctx, const cwi_ranker *ranker, gram *g)
+{
+    size_t d = (size_t)g->width;
+    double *kept = ranker->gram ? atomic_load(ranker->gram) : NULL, *none = NULL;
+
+    if (kept) {
+        memcpy(g->sum, kept, d * d * sizeof *kept);
+        return CW_OK;
+    }
+    cw_status status = cwi_pool_for(ctx, g->width, ROWS_A_CHUNK, gram_rows, g);
+    if (status != CW_OK || !ranker->gram) return status;
+    kept = cwi_alloc(ctx, d, d * sizeof *kept);
+    if (!kept) return CW_NO_MEMORY;
+    memcpy(kept, g->sum, d * d * sizeof *kept);
+    if (!atomic_compare_exchange_strong(ranker->gram, &none, kept)) cwi_free(kept);
+    return CW_OK;
+}
+
+cw_status cwi_foldin_keep(cw_context *ctx, cwi_ranker *ranker)
+{
+    if (ranker->fold_in != cwi_foldin_dot) return CW_OK;
+    ranker->gram = cwi_alloc_zero(ctx, 1, sizeof *ranker->gram);
+    return ranker->gram ? CW_OK : CW_NO_MEMORY;
+}
+
 cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
                             int32_t n, float *u)
 {
@@ -93,7 +121,7 @@ cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int
     g.sum = cwi_alloc_zero(ctx, d + 1, d * sizeof *g.sum); /* the last row is the right side */
     if (!g.sum) return CW_NO_MEMORY;
     double *right = g.sum + d * d;
-    CW_TRY(cwi_pool_for(ctx, g.width, ROWS_A_CHUNK, gram_rows, &g));
+    CW_TRY(find_gram(ctx, ranker, &g));
     add_history(&g, items, n, right);
     if (!solve(g.sum, g.width, right))
         CW_TRY(cwi_fail(ctx, CW_BAD_DATA,

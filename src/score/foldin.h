@@ -16,6 +16,11 @@
 cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
                             int32_t n, float *u);
 
+/* From now on the ranker keeps the part of this that is the same for all users, once it was made:
+ * many threads may ask at once.  Freed with the ranker; nothing is done where fold_in is another.
+ */
+cw_status cwi_foldin_keep(cw_context *ctx, cwi_ranker *ranker);
+
 /* fold_in of a ranker that has `items`: the scores of all items by that vector. */
 cw_status cwi_foldin_dot(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out);

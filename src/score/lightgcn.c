@@ -178,7 +178,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_TRY(create_layers(ctx, shape, options, params, &s->l));
-    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads, NULL};
+    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
     int64_t rows = s->l.table->rows;
     if (regularises_final(options))
         s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
@@ -309,7 +309,7 @@ static void close_folding(cwi_ranker *ranker)
     cwi_free(f);
 }
 
-/* A new user without a vector of his own: one hop from his items. */
+/* A new user without a vector of their own: one hop from their items. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {

@@ -6,8 +6,7 @@
 typedef struct state {
     cwi_table table;
     cwi_table_plan plan;
-    float *gradient;        /* [touched][d] */
-    const cwi_batch *batch; /* the one whose gradient is being made */
+    float *gradient; /* [touched][d] */
 } state;
 
 static void close_state(void *opened)
@@ -16,7 +15,6 @@ static void close_state(void *opened)
     if (!s) return;
     cwi_table_plan_clear(&s->plan);
     cwi_free(s->gradient);
-    cwi_rooms_free(s->table.rooms);
     cwi_free(s);
 }
 
@@ -37,8 +35,6 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
     s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
     if (!s->gradient) status = CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
-    CW_TRY(cwi_rooms_create(ctx, (size_t)s->table.d * sizeof(float), &s->table.rooms));
 done:
     if (status == CW_OK)
         *out = s;
@@ -53,32 +49,17 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
     return cwi_table_score(ctx, &s->table, batch, out);
 }
 
-static void make_rows(const void *opened, int64_t begin, int64_t end, float *out)
-{
-    const state *s = opened;
-    cwi_table_sum(&s->plan, &s->table, s->batch, begin, end, out);
-}
-
-/* Where values lie beside the table nobody looks at the gradients but the optimizer, row by row. */
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
     state *s = opened;
-    cw_status status = CW_OK;
-    *out = (cwi_gradient){.touched = s->plan.rows.row, .rows = s->gradient};
-    if (batch->item_now) {
-        s->batch = batch;
-        cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
-        out->n_first = s->plan.rows.n_users;
-        out->first = batch->user_now;
-        out->rows = NULL;
-        out->make = make_rows;
-        out->state = s;
-    } else {
-        status = cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient,
-                                    &out->penalty);
-    }
-    out->n_touched = s->plan.rows.n;
+    double penalty;
+    cw_status status =
+        cwi_table_backward(ctx, &s->plan, &s->table, batch, slope, extra, s->gradient, &penalty);
+    *out = (cwi_gradient){.n_touched = s->plan.rows.n,
+                          .touched = s->plan.rows.row,
+                          .rows = s->gradient,
+                          .penalty = penalty};
     return status;
 }
 
@@ -102,5 +83,5 @@ const cwi_backbone cwi_backbone_mf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
-    .reads_places = true,
+    .is_table = true,
 };

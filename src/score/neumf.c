@@ -128,8 +128,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
     int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
-    s->table =
-        (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads, NULL};
+    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
     CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->scored));
@@ -287,7 +286,7 @@ done:
 static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const float *slope)
 {
     cw_status status;
-    cwi_table_plan_fill(&s->plan, &s->table, batch, slope);
+    cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope, NULL);
     float *kept = s->kept;
     CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
                       s->scored.place, kept));
@@ -428,7 +427,7 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 
     CW_TRY(refit(ctx, s, batch, slope));
     forget_gradients(s);
-    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, batch, s->gradient));
+    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
     for (j.head = 0; j.head < s->table.heads; j.head++) {
         CW_TRY(pass_product(ctx, s, j.head));
         CW_TRY(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));

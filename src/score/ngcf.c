@@ -110,8 +110,8 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_TRY(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
-    s->final = (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1),
-                           shape->heads, NULL};
+    s->final =
+        (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1), shape->heads};
     if (cwi_options_choice(options, "reg-target") == 1) s->final_decay = params->tensor[0].decay;
     CW_TRY(open_dropout(ctx, s, options));
     CW_TRY(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
@@ -192,8 +192,8 @@ static void close_folding(cwi_ranker *ranker)
 /* Room for one node: vectors of one head but for the last two. */
 typedef struct newcomer {
     float *e, *p, *q, *b; /* [width] */
-    uint8_t *mark;        /* [width] */
-    float *weight;        /* [n] of his items */
+    uint8_t *sign;        /* [width] */
+    float *weight;        /* [n] of their items */
     float *final;         /* [width of the ranker] */
 } newcomer;
 
@@ -226,12 +226,12 @@ static void pass_on(const cwi_ranker *ranker, const newcomer *x, int32_t head, i
     ops->multiply(x->e, x->p, w, x->q);
     ops->gemm(false, false, 1, w, w, x->p, w, part[CWI_NGCF_W1]->data, w, 0, x->e, w);
     ops->gemm(false, false, 1, w, w, x->q, w, part[CWI_NGCF_W2]->data, w, 0, x->b, w);
-    ops->leaky_sum(x->e, part[CWI_NGCF_B1]->data, x->b, part[CWI_NGCF_B2]->data, w, 1, x->mark);
+    ops->leaky_sum(x->e, part[CWI_NGCF_B1]->data, x->b, part[CWI_NGCF_B2]->data, w, 1, x->sign);
     ops->normalise(x->e, w, x->final + cwi_ngcf_column(net, head, layer + 1));
 }
 
 /* Forward for one more user with these items and a base vector of zeros; the items stay as they
- * are, as if he were too few to change them. */
+ * are, as if one user were too few to change them. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {

@@ -107,7 +107,7 @@ void cwi_ngcf_clear(cwi_ngcf *net)
     cwi_free(net->factor);
     cwi_free(net->kept_e);
     cwi_free(net->kept_p);
-    cwi_free(net->kept_mark);
+    cwi_free(net->kept_sign);
     for (int w = 0; w < 4; w++) cwi_free(net->work[w]);
     cwi_free(net->room);
     *net = (cwi_ngcf){0};
@@ -134,7 +134,7 @@ static bool allocate_work(cw_context *ctx, cwi_ngcf *net, bool trains)
     return complete && net->room;
 }
 
-/* To rank, one P and one set of marks serve all layers. */
+/* To rank, one P and one set of signs serve all layers. */
 static cw_status allocate(cw_context *ctx, cwi_ngcf *net, bool trains)
 {
     size_t nodes = (size_t)net->n_nodes, layers = (size_t)net->layers;
@@ -145,8 +145,8 @@ static cw_status allocate(cw_context *ctx, cwi_ngcf *net, bool trains)
     net->factor = cwi_alloc(ctx, layers * nodes, (size_t)net->heads * sizeof *net->factor);
     net->kept_e = cwi_alloc(ctx, (trains && kept > 0 ? kept - 1 : kept) * nodes, bytes);
     net->kept_p = cwi_alloc(ctx, kept * nodes, bytes);
-    net->kept_mark = cwi_alloc_zero(ctx, kept * nodes, (size_t)net->d * sizeof *net->kept_mark);
-    if (!net->final || !net->factor || !net->kept_e || !net->kept_p || !net->kept_mark)
+    net->kept_sign = cwi_alloc_zero(ctx, kept * nodes, (size_t)net->d * sizeof *net->kept_sign);
+    if (!net->final || !net->factor || !net->kept_e || !net->kept_p || !net->kept_sign)
         return CW_NO_MEMORY;
     return allocate_work(ctx, net, trains) ? CW_OK : CW_NO_MEMORY;
 }
@@ -158,7 +158,7 @@ static void lay_out(cwi_ngcf *net, bool trains)
     net->e[0] = net->tensor[0]->data;
     for (int32_t l = 0; l < net->layers; l++) {
         net->p[l] = net->kept_p + (trains ? l * entries : 0);
-        net->mark[l] = net->kept_mark + (trains ? l * entries : 0);
+        net->sign[l] = net->kept_sign + (trains ? l * entries : 0);
         bool passes = trains ? l + 1 == net->layers : (net->layers - l - 1) % 2 == 0;
         net->e[l + 1] = passes ? net->work[0] : net->kept_e + (trains ? l * entries : 0);
     }
@@ -243,14 +243,14 @@ static cw_status multiply_rows(void *arg, int64_t chunk, int64_t begin, int64_t 
     return CW_OK;
 }
 
-static void draw_marks(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
-                       uint8_t *mark)
+void cwi_ngcf_drop(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
+                   uint8_t *sign)
 {
     cwi_rng rng;
     uint64_t index = dropout->step << 35 | (uint64_t)layer << 31 | (uint64_t)row;
     uint64_t bound = (uint64_t)(dropout->rate * 4294967296.0);
     cwi_rng_init(&rng, dropout->seed, CWI_RNG_MESSAGE_DROPOUT, index);
-    for (int32_t j = 0; j < n; j++) mark[j] = cwi_rng_u32(&rng) < bound ? CWI_MARK_DROP : 0;
+    for (int32_t j = 0; j < n; j++) sign[j] = cwi_rng_u32(&rng) < bound ? CWI_SIGN_DROP : 0;
 }
 
 /* E^(l+1) from the products that lie in its place and in work[2], and its normalised rows. */
@@ -261,14 +261,14 @@ static cw_status activate_rows(void *arg, int64_t chunk, int64_t begin, int64_t 
     float scale = scale_of(net);
     (void)chunk;
     for (int64_t row = begin; row < end; row++) {
-        uint8_t *mark = net->mark[x->layer] + row * net->d;
-        if (net->dropout.rate > 0) draw_marks(&net->dropout, x->layer, row, net->d, mark);
+        uint8_t *sign = net->sign[x->layer] + row * net->d;
+        if (net->dropout.rate > 0) cwi_ngcf_drop(&net->dropout, x->layer, row, net->d, sign);
         for (int32_t h = 0; h < net->heads; h++) {
             int32_t column = h * net->width;
             float *sum = net->e[x->layer + 1] + row * net->d + column;
             x->ops->leaky_sum(
                 sum, values_of(net, h, x->layer, CWI_NGCF_B1), net->work[2] + row * net->d + column,
-                values_of(net, h, x->layer, CWI_NGCF_B2), net->width, scale, mark + column);
+                values_of(net, h, x->layer, CWI_NGCF_B2), net->width, scale, sign + column);
             *factor_of(net, row, h, x->layer) =
                 x->ops->normalise(sum, net->width, final_of(net, row, h, x->layer + 1));
         }
@@ -338,7 +338,7 @@ static cw_status activate_back(void *arg, int64_t chunk, int64_t begin, int64_t 
                                        *factor_of(net, row, h, x->layer), slope, net->width,
                                        net->work[0] + at + h * net->width);
         }
-        x->ops->leaky_sum_back(net->work[0] + at, net->mark[x->layer] + at, net->d, scale,
+        x->ops->leaky_sum_back(net->work[0] + at, net->sign[x->layer] + at, net->d, scale,
                                net->work[2] + at);
         add_row(net->work[0] + at, net->d, sums);
         add_row(net->work[2] + at, net->d, sums + net->d);

@@ -33,9 +33,9 @@ typedef struct cwi_ngcf {
     float *factor;                      /* [layers][n_nodes][heads] N^(l+1) = factor * E^(l+1) */
     float *e[CWI_NGCF_MAX_LAYERS + 1];  /* [n_nodes][d] each; [0] is the table */
     float *p[CWI_NGCF_MAX_LAYERS];      /* [n_nodes][d] each */
-    uint8_t *mark[CWI_NGCF_MAX_LAYERS]; /* [n_nodes][d] each: signs of S and B, entries left out */
+    uint8_t *sign[CWI_NGCF_MAX_LAYERS]; /* [n_nodes][d] each: signs of S and B, entries left out */
     float *kept_e, *kept_p;             /* what e and p point into */
-    uint8_t *kept_mark;
+    uint8_t *kept_sign;
     float *work[4]; /* [n_nodes][d] each; [3] only to train */
     float *room;    /* scratch of sums over nodes; only to train */
 } cwi_ngcf;
@@ -48,6 +48,10 @@ cw_status cwi_ngcf_declare(cw_context *ctx, const cwi_shape *shape, const cw_opt
 cw_status cwi_ngcf_create(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                           const cwi_params *params, bool trains, cwi_ngcf *out);
 void cwi_ngcf_clear(cwi_ngcf *net); /* a zeroed one is fine */
+
+/* Which of the n entries of a row of a layer are left out: CWI_SIGN_DROP, 0 for all others. */
+void cwi_ngcf_drop(const cwi_ngcf_dropout *dropout, int32_t layer, int64_t row, int32_t n,
+                   uint8_t *sign);
 
 /* Number of a tensor among the parameters. */
 int cwi_ngcf_index(int32_t layers, int32_t head, int32_t layer, cwi_ngcf_part part);

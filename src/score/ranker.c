@@ -2,6 +2,7 @@
 #include "score/ranker.h"
 
 #include "backend/backend.h"
+#include "core/mem.h"
 #include "score/foldin.h"
 
 static void score_users(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out)
@@ -44,6 +45,8 @@ void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n)
 
 void cwi_ranker_close(cwi_ranker *ranker)
 {
+    if (ranker->gram) cwi_free(atomic_load(ranker->gram));
+    cwi_free(ranker->gram);
     if (ranker->close) ranker->close(ranker);
     *ranker = (cwi_ranker){0};
 }

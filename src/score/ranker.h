@@ -2,6 +2,8 @@
 #ifndef CWI_SCORE_RANKER_H
 #define CWI_SCORE_RANKER_H
 
+#include <stdatomic.h>
+
 #include "score/params.h"
 
 /*
@@ -21,6 +23,7 @@ struct cwi_ranker {
     const float *items; /* [n_items][width] borrowed, or NULL */
     const float *users; /* [n_users][width] borrowed, or NULL */
     int32_t width;
+    _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
     void (*close)(cwi_ranker *ranker);
 };

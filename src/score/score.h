@@ -17,16 +17,11 @@ typedef struct cwi_shape {
 } cwi_shape;
 
 /* Gradients of one step.  Rows of the embedding table that the batch touched are listed; the
- * gradient of row touched[t] is rows[t * columns ..], or what `make` writes for t when it is
- * wanted. Other tensors have whole gradients. */
+ * gradient of row touched[t] is rows[t * columns ..].  Other tensors have whole gradients. */
 typedef struct cwi_gradient {
     int64_t n_touched;
-    int32_t *touched; /* [n_touched] ascending rows of tensor 0 */
-    float *rows;      /* [n_touched][columns of tensor 0]; NULL where there is make */
-    void (*make)(const void *state, int64_t begin, int64_t end, float *out); /* on any thread */
-    const void *state;                                                       /* of make */
-    int64_t n_first; /* so many rows are stepped before the others, and the values they had */
-    float *first;    /* [n_first][columns] are left here, for make; or NULL */
+    int32_t *touched;              /* [n_touched] ascending rows of tensor 0 */
+    float *rows;                   /* [n_touched][columns of tensor 0] */
     float *whole[CWI_MAX_TENSORS]; /* [rows][columns] of tensors 1, 2, ...; NULL for tensor 0 */
     double penalty;                /* value of the terms that are not of scores */
 } cwi_gradient;
@@ -91,7 +86,8 @@ typedef struct cwi_backbone {
     cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);
-    bool reads_places; /* score and gradient go by the values of places where a batch has them */
+    bool is_table; /* a score is the inner product of two rows of the table: an engine may do it
+                      by itself */
     const cw_option_info *options;
 } cwi_backbone;
 

@@ -55,83 +55,25 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
     return CW_OK;
 }
 
-/* Where the table is behind, the value of a user is made just before it is read, while those of
- * the next slots come from memory. */
-static cw_status score_chunk_now(void *arg, int64_t chunk, int64_t begin, int64_t end)
-{
-    const scoring *s = arg;
-    const cwi_table *table = s->table;
-    const cwi_batch *batch = s->batch;
-    const cwi_reader *reader = &batch->reader;
-    static const int32_t first[] = {0};
-    float *now = cwi_rooms_enter(table->rooms);
-    (void)chunk;
-    for (int64_t slot = begin - SLOTS_AHEAD; slot < end; slot++) {
-        if (slot + SLOTS_AHEAD < end) reader->ask(reader->state, batch->user[slot + SLOTS_AHEAD]);
-        if (slot < begin) continue;
-        if (slot == begin || batch->user[slot] != batch->user[slot - 1])
-            reader->read(reader->state, batch->user[slot], now);
-        score_slots(s, now, first, batch->item_now, batch->item_place + slot, 1,
-                    s->score + slot * table->heads);
-    }
-    cwi_rooms_leave(table->rooms, now);
-    return CW_OK;
-}
-
-/* Two slots of which only the difference counts. */
-typedef struct pair {
-    int32_t user, plus, minus; /* the items as places of item_now where the table is behind */
-    int64_t slot, other;
-} pair;
-
-/* Pairs of the rows that begin in these slots.  Returns how many. */
-static int64_t list_pairs(const cwi_batch *batch, int64_t begin, int64_t end, pair *out)
-{
-    const int32_t *item = batch->item_now ? batch->item_place : batch->item;
-    int64_t n = 0;
-    begin = cwi_batch_row_start(batch, begin);
-    for (int g = 0; g < batch->n_groups; g++) {
-        const cwi_group *group = &batch->group[g];
-        int64_t row = group->first_slot, last = row + group->rows * group->slots;
-        int32_t half = group->slots / 2;
-        if (row < begin) row = begin;
-        for (; row < last && row < end; row += group->slots)
-            for (int64_t s = row; s < row + half; s++)
-                out[n++] = (pair){batch->user[s], item[s], item[s + half], s, s + half};
-    }
-    return n;
-}
-
 /* What the first item of a pair scores above the second is its score, that of the second is 0. */
 static cw_status score_chunk_apart(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const scoring *s = arg;
-    const cwi_table *table = s->table;
-    const cwi_batch *batch = s->batch;
-    const cwi_reader *reader = &batch->reader;
-    int64_t d = table->d;
-    const float *items = batch->item_now ? batch->item_now : table->data + table->n_users * d;
-    pair pairs[SLOTS_A_CHUNK / 2 + CWI_MAX_SLOTS];
-    float *room = table->rooms ? cwi_rooms_enter(table->rooms) : NULL;
-    int64_t n = list_pairs(batch, begin, end, pairs);
+    const float *users = s->table->data;
+    int64_t d = s->table->d;
+    const float *items = users + s->table->n_users * d;
+    cwi_slot_pair pairs[SLOTS_A_CHUNK / 2 + CWI_MAX_SLOTS];
+    int64_t n = cwi_batch_pairs(s->batch, begin, end, pairs);
     (void)chunk;
     for (int64_t k = -SLOTS_AHEAD; k < n; k++) {
-        if (k + SLOTS_AHEAD < n) {
-            const pair *next = &pairs[k + SLOTS_AHEAD];
-            if (batch->item_now)
-                reader->ask(reader->state, next->user);
-            else
-                cwi_fetch(table->data + next->user * d, d * (int64_t)sizeof *table->data);
-        }
+        if (k + SLOTS_AHEAD < n)
+            cwi_fetch(users + pairs[k + SLOTS_AHEAD].user * d, d * (int64_t)sizeof *users);
         if (k < 0) continue;
-        const float *plus = items + pairs[k].plus * d, *minus = items + pairs[k].minus * d;
         s->score[pairs[k].slot] =
-            batch->item_now
-                ? reader->apart(reader->state, pairs[k].user, plus, minus, room)
-                : s->ops->dot_apart(table->data + pairs[k].user * d, NULL, 1, 0, plus, minus, d);
+            s->ops->dot_apart(users + pairs[k].user * d, NULL, 1, 0, items + pairs[k].plus * d,
+                              items + pairs[k].minus * d, d);
         s->score[pairs[k].other] = 0;
     }
-    if (room) cwi_rooms_leave(table->rooms, room);
     return CW_OK;
 }
 
@@ -139,10 +81,9 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
                           float *score)
 {
     scoring s = {cwi_ops_best(), table, batch, score};
-    cw_status (*chunk)(void *, int64_t, int64_t, int64_t) =
-        batch->item_now ? score_chunk_now : score_chunk;
-    if (batch->is_paired && table->heads == 1) chunk = score_chunk_apart;
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, chunk, &s);
+    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK,
+                        batch->is_paired && table->heads == 1 ? score_chunk_apart : score_chunk,
+                        &s);
 }
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
@@ -188,17 +129,17 @@ static void put(cwi_table_plan *plan, int32_t t, int32_t other, const float *slo
     for (int32_t h = 0; h < plan->heads; h++) plan->weight[2 * plan->max_slots * h + at] = slope[h];
 }
 
-void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
-                         const float *slope)
+void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
+                         const float *slope, const int32_t *item_at)
 {
     const cwi_roster *rows = &plan->rows;
-    const int32_t *items = batch->item_now ? batch->item_place : batch->item;
-    const int32_t *users = batch->item_now ? rows->user_at : batch->user;
+    const int32_t *users = item_at ? rows->user_at : batch->user;
 
-    cwi_roster_fill(&plan->rows, batch, table->n_users);
+    cwi_roster_fill(&plan->rows, batch, n_users);
     count_contributions(plan, batch->n_slots);
     for (int64_t s = 0; s < batch->n_slots; s++) {
-        put(plan, rows->user_at[s], items[s], slope + s * plan->heads);
+        int32_t item = item_at ? item_at[batch->item[s]] : batch->item[s];
+        put(plan, rows->user_at[s], item, slope + s * plan->heads);
         put(plan, rows->item_at[s], users[s], slope + s * plan->heads);
     }
 }
@@ -218,23 +159,18 @@ static void sum_side(const cwi_table_plan *plan, const float *from, int32_t d, i
     }
 }
 
-void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
-                   int64_t begin, int64_t end, float *out)
+void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const float *items,
+                        int32_t d, int64_t begin, int64_t end, float *out)
 {
-    const float *users = batch->item_now ? batch->user_now : table->data;
-    const float *items =
-        batch->item_now ? batch->item_now : table->data + (int64_t)table->n_users * table->d;
     int64_t users_end = end < plan->rows.n_users ? end : plan->rows.n_users;
     int64_t items_begin = begin > plan->rows.n_users ? begin : plan->rows.n_users;
-    sum_side(plan, items, table->d, begin, users_end, plan->rows.n_users, out);
-    sum_side(plan, users, table->d, items_begin, end, plan->rows.n,
-             out + (items_begin - begin) * table->d);
+    sum_side(plan, items, d, begin, users_end, plan->rows.n_users, out);
+    sum_side(plan, users, d, items_begin, end, plan->rows.n, out + (items_begin - begin) * d);
 }
 
 typedef struct job {
     const cwi_table_plan *plan;
     const cwi_table *table;
-    const cwi_batch *batch;
     float *rows;
 } job;
 
@@ -242,14 +178,16 @@ static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
     (void)chunk;
-    cwi_table_sum(j->plan, j->table, j->batch, begin, end, j->rows + begin * j->table->d);
+    int32_t d = j->table->d;
+    const float *users = j->table->data, *items = users + (int64_t)j->table->n_users * d;
+    cwi_table_plan_sum(j->plan, users, items, d, begin, end, j->rows + begin * d);
     return CW_OK;
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                             const cwi_batch *batch, float *rows)
+                             float *rows)
 {
-    job j = {plan, table, batch, rows};
+    job j = {plan, table, rows};
     return cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, sum_chunk, &j);
 }
 
@@ -258,8 +196,8 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
                              float *rows, double *penalty)
 {
     *penalty = 0;
-    cwi_table_plan_fill(plan, table, batch, slope);
-    cw_status status = cwi_table_gradient(ctx, plan, table, batch, rows);
+    cwi_table_plan_fill(plan, batch, table->n_users, slope, NULL);
+    cw_status status = cwi_table_gradient(ctx, plan, table, rows);
     if (status != CW_OK) return status;
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
 }

@@ -3,7 +3,6 @@
 #define CWI_SCORE_TABLE_H
 
 #include "backend/backend.h"
-#include "core/rooms.h"
 #include "score/roster.h"
 #include "score/score.h"
 
@@ -11,7 +10,6 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
-    cwi_rooms *rooms; /* for a row each, for batches whose table is behind; or NULL */
 } cwi_table;
 
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
@@ -38,8 +36,8 @@ typedef struct cwi_table_plan {
     int64_t max_slots;
     cwi_roster rows;
     int64_t *start; /* [rows + 2] contributions of a row */
-    int32_t *other; /* [2 * max_slots] the item or user on the other side of the slot; where the
-                       table is behind, its place in the batch's item_now or user_now */
+    int32_t *other; /* [2 * max_slots] the item or user on the other side of the slot, or where its
+                       values are */
     float *weight;  /* [heads][2 * max_slots] the slope of the slot */
 } cwi_table_plan;
 
@@ -47,18 +45,19 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
                                 cwi_table_plan *out);
 void cwi_table_plan_clear(cwi_table_plan *plan);
 
-/* List contributions of a batch. */
-void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
-                         const float *slope);
+/* List contributions of a batch.  Where the values of items are not in a table of all, item_at says
+ * where, and those of users are in the order of the rows of the plan; NULL else. */
+void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n_users,
+                         const float *slope, const int32_t *item_at);
 
 /* Gradients of vectors that a planned batch touches: for rows begin .. end - 1 of the plan the sum
  * of slope * vector of the other side over its slots, head by head, to out[0], out[1], ... */
-void cwi_table_sum(const cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch,
-                   int64_t begin, int64_t end, float *out);
+void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const float *items,
+                        int32_t d, int64_t begin, int64_t end, float *out);
 
 /* That of all rows; parallel. */
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
-                             const cwi_batch *batch, float *rows);
+                             float *rows);
 
 /* All of it: the plan, the gradients, and what extra adds at these vectors. */
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,

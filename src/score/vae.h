@@ -59,7 +59,7 @@ typedef struct cwi_vae_batch {
     int32_t *item;
     float *weight;
     float *noise; /* [rows][z] */
-    size_t item_room, weight_room;
+    size_t item_capacity, weight_capacity;
 } cwi_vae_batch;
 
 /* Training state. */
@@ -79,7 +79,7 @@ typedef struct cwi_vae {
     int64_t *end;                     /* [n_items] scratch: where the entries of an item end */
     int32_t *touched, *by_row;        /* [n_items]; rows of the entries by item */
     float *by_weight;                 /* their weights */
-    size_t by_row_room, by_weight_room;
+    size_t by_row_capacity, by_weight_capacity;
     float *touched_rows;           /* [n_items][out of layer 0] */
     float *whole[CWI_MAX_TENSORS]; /* gradients of tensors 1, 2, ... */
 } cwi_vae;

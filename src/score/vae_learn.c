@@ -2,7 +2,7 @@
  * vae_learn.c - a training step of Mult-VAE.
  *
  * With b users, x a user's 0/1 row of train and d its sum,
- *   loss = (1/b) sum over users [ - sum over his items of log softmax(logits)
+ *   loss = (1/b) sum over users [ - sum over their items of log softmax(logits)
  *                                 + beta sum over z of (e^v + mu^2 - v - 1) / 2 ],
  * v being the log variance.  Users pass forward and back in blocks, whose gradients are added up in
  * order; the slope of a logit is (d softmax - x) / b.  The first layer has gradients only in the
@@ -100,23 +100,23 @@ done:
 
 /* ---- who takes part --------------------------------------------------------------- */
 
-/* Room for the entries of all users drawn. */
-static cw_status make_room(cw_context *ctx, cwi_vae *v, size_t n)
+/* Let the arrays hold the entries of all users drawn. */
+static cw_status grow_entries(cw_context *ctx, cwi_vae *v, size_t n)
 {
     cw_status status;
     cwi_vae_batch *b = &v->batch;
-    CW_TRY(cwi_grow(ctx, &b->item, &b->item_room, n, sizeof *b->item));
-    CW_TRY(cwi_grow(ctx, &b->weight, &b->weight_room, n, sizeof *b->weight));
-    CW_TRY(cwi_grow(ctx, &v->by_row, &v->by_row_room, n, sizeof *v->by_row));
-    CW_TRY(cwi_grow(ctx, &v->by_weight, &v->by_weight_room, n, sizeof *v->by_weight));
+    CW_TRY(cwi_grow(ctx, &b->item, &b->item_capacity, n, sizeof *b->item));
+    CW_TRY(cwi_grow(ctx, &b->weight, &b->weight_capacity, n, sizeof *b->weight));
+    CW_TRY(cwi_grow(ctx, &v->by_row, &v->by_row_capacity, n, sizeof *v->by_row));
+    CW_TRY(cwi_grow(ctx, &v->by_weight, &v->by_weight_capacity, n, sizeof *v->by_weight));
 done:
     return status;
 }
 
-/* The stream of a row gives its user first and then says which of his items stay. */
+/* The stream of a row gives its user first and then says which of that user's items stay. */
 static int32_t draw_user(const cwi_vae *v, uint64_t step, int32_t row, cwi_rng *rng)
 {
-    cwi_rng_init(rng, v->seed, CWI_RNG_SAMPLE, step << 24 | (uint64_t)row);
+    cwi_rng_init(rng, v->seed, CWI_RNG_SAMPLE, cwi_stream_number(step, row));
     return (int32_t)cwi_rng_below(rng, (uint64_t)v->train->n_rows);
 }
 
@@ -147,7 +147,7 @@ static cw_status draw_noise(void *arg, int64_t chunk, int64_t begin, int64_t end
     (void)chunk;
     for (int64_t row = begin; row < end; row++) {
         cwi_rng rng;
-        cwi_rng_init(&rng, n->v->seed, CWI_RNG_NOISE, n->step << 24 | (uint64_t)row);
+        cwi_rng_init(&rng, n->v->seed, CWI_RNG_NOISE, cwi_stream_number(n->step, row));
         for (int32_t j = 0; j < z; j++)
             n->v->batch.noise[row * z + j] = (float)cwi_rng_normal(&rng);
     }
@@ -165,7 +165,7 @@ cw_status cwi_vae_draw(cw_context *ctx, cwi_vae *v, uint64_t step)
         b->user[row] = draw_user(v, step, row, &rng);
         entries += v->train->start[b->user[row] + 1] - v->train->start[b->user[row]];
     }
-    cw_status status = make_room(ctx, v, (size_t)entries);
+    cw_status status = grow_entries(ctx, v, (size_t)entries);
     if (status != CW_OK) return status;
     b->start[0] = 0;
     for (int32_t row = 0; row < b->rows; row++) {

@@ -11,11 +11,15 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "model/tensorfile.h"
 #include "train/train.h"
 
-enum { VERSION = 4, N_COUNTERS = 6, N_SUMS = 6, MAX_ARRAYS = 4 * CWI_MAX_TENSORS + 5 };
+enum {
+    VERSION = 4,
+    N_COUNTERS = 6,
+    N_SUMS = 6,
+    MAX_ARRAYS = CWI_MAX_STATE_ARRAYS + CWI_MAX_TENSORS + 3
+};
 
 static const char format[] = "crosswise-checkpoint";
 
@@ -23,7 +27,7 @@ static const char format[] = "crosswise-checkpoint";
 static void list_counters(cwi_trainer *t, int64_t *where[N_COUNTERS])
 {
     int64_t *const list[N_COUNTERS] = {
-        &t->epoch,         &t->adam.step,          &t->tally.steps,
+        &t->epoch,         &t->tally.applied,      &t->tally.steps,
         &t->tally.trained, &t->stopper.best_epoch, &t->stopper.worse};
     memcpy(where, list, sizeof list);
 }
@@ -35,17 +39,16 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
     memcpy(where, list, sizeof list);
 }
 
-/* What must be the same for a run to go on: everything but how long, how it is kept, and where a
- * file lies whose contents are the same. */
-static json_t *describe_identity(const cwi_trainer *t, json_t *options)
+/* The options that must be the same for a run to go on: all but how long, how it is kept, and where
+ * a file lies whose contents are the same. */
+static json_t *keep_fixed(json_t *options)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
                                                  "checkpoint", "checkpoint-every", "checkpoint-end",
                                                  "resume",     "treatment",        "propensity"};
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
-    return json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
-                     "propensities", t->propensity_hash, "options", options);
+    return options;
 }
 
 static char *print(const cwi_trainer *t, const json_t *value)
@@ -71,8 +74,9 @@ cw_status cwi_checkpoint_check(const cwi_trainer *t)
 
 typedef struct contents {
     cwi_array array[MAX_ARRAYS];
-    char name[MAX_ARRAYS][CWI_TENSOR_NAME_BYTES + 8];
+    char name[MAX_ARRAYS][CWI_ARRAY_NAME_BYTES];
     size_t count;
+    cwi_state state; /* of the engine */
 } contents;
 
 static void add(contents *c, const char *prefix, const char *name, cwi_dtype dtype, int64_t rows,
@@ -96,7 +100,9 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
 
 static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
-    json_t *identity = describe_identity(t, cwi_train_identity(t->options));
+    json_t *identity = json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment",
+                                 t->treatment_hash, "propensities", t->propensity_hash, "options",
+                                 keep_fixed(cwi_train_identity(t->options)));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
     cwi_tensorfile file = {.format = format,
@@ -135,16 +141,13 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
     add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
     add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.luck);
-    if (t->adam.mode == CWI_ADAM_DEFERRED) {
-        const cwi_tensor *table = &t->params.tensor[0];
-        add(c, "", "mark", CWI_U64, table->rows, 0, t->adam.mark);
-        add(c, "", "blocks", CWI_I16, table->rows, t->adam.block.width, t->adam.blocks);
-    }
-    add_params(c, "param.", &t->params);
     add_params(c, "best.", &t->best);
-    add_params(c, "m.", &t->adam.m);
-    add_params(c, "v.", &t->adam.v);
-    status = write_contents(t, c, path);
+    status = t->engine->verbs->read(t->engine, &c->state);
+    for (int k = 0; k < c->state.count; k++) {
+        const cwi_state_array *a = &c->state.array[k];
+        add(c, "", a->name, a->dtype, a->rows, a->columns, a->data);
+    }
+    if (status == CW_OK) status = write_contents(t, c, path);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     cwi_free(c);
     return status;
@@ -157,7 +160,7 @@ static cw_status take(cwi_trainer *t, const cwi_tensorfile *file, const char *pa
                       const char *prefix, const char *name, cwi_dtype dtype, int64_t numbers,
                       void *out)
 {
-    char full[CWI_TENSOR_NAME_BYTES + 8];
+    char full[CWI_ARRAY_NAME_BYTES];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     const cwi_array *array = cwi_tensorfile_find(file, full);
     if (!array || array->dtype != dtype || cwi_array_count(array) != numbers)
@@ -178,59 +181,29 @@ static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const c
     return status;
 }
 
-static cw_status take_deferred(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+/* What the engine keeps, over what it has. */
+static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
-    cw_status status;
-    int64_t rows = t->params.tensor[0].rows, numbers = rows * t->adam.block.width;
-    CW_TRY(take(t, file, path, "", "mark", CWI_U64, rows, t->adam.mark));
-    CW_TRY(take(t, file, path, "", "blocks", CWI_I16, numbers, t->adam.blocks));
-    for (int64_t r = 0; r < rows && status == CW_OK; r++)
-        if (cwi_adam_missed(&t->adam, r) > t->adam.step)
-            status = cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'mark' is damaged", path);
-done:
-    return status;
-}
-
-/* A text that is missing is empty. */
-static bool is_text(const json_t *object, const char *key, const char *expected)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return strcmp(text ? text : "", expected) == 0;
-}
-
-/* The first option that differs, for the message.  One that they lack has the value of its table;
- * earlier versions listed the options of all methods. */
-static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
-                                const json_t *ours)
-{
-    const cw_option_info *info;
-    const struct {
-        const char *key, *hash, *words;
-    } inputs[] = {{"data", t->data_hash, "data"},
-                  {"treatment", t->treatment_hash, "interactions of --treatment"},
-                  {"propensities", t->propensity_hash, "propensities"}};
-    for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
-        if (!is_text(theirs, inputs[k].key, inputs[k].hash))
-            return cwi_fail(t->ctx, CW_BAD_DATA,
-                            "%s was made with other %s; train without --resume, or remove it", path,
-                            inputs[k].words);
-    for (size_t row = 0; (info = cwi_options_row(t->options, row)) != NULL; row++) {
-        const json_t *value = json_object_get(json_object_get(ours, "options"), info->name);
-        const json_t *other = cwi_train_recorded(json_object_get(theirs, "options"), info);
-        if (!value ||
-            (other ? json_equal(other, value) : cwi_options_is_preset(t->options, info->name)))
-            continue;
-        char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
-        char *there = other ? cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6)) : NULL;
-        cw_status status = here && (there || !other)
-                               ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
-                                          path, info->name, there ? there : info->preset, here)
-                               : CW_NO_MEMORY;
-        cwi_free(here);
-        cwi_free(there);
-        return status;
+    cwi_state *state = cwi_alloc(t->ctx, 1, sizeof *state);
+    if (!state) return CW_NO_MEMORY;
+    cw_status status = t->engine->verbs->read(t->engine, state);
+    for (int k = 0; k < state->count && status == CW_OK; k++) {
+        const cwi_state_array *a = &state->array[k];
+        int64_t numbers = a->rows * (a->columns ? a->columns : 1);
+        status = take(t, file, path, "", a->name, a->dtype, numbers, a->data);
     }
-    return CW_OK;
+    cwi_free(state);
+    if (status == CW_OK) status = t->engine->verbs->write(t->engine, t->epoch, &t->tally);
+    if (status != CW_BAD_DATA) return status;
+    char reason[256];
+    snprintf(reason, sizeof reason, "%s", cw_context_error(t->ctx));
+    return cwi_fail(t->ctx, status, "%s: %s", path, reason);
+}
+
+static cw_status damaged(const cwi_trainer *t, const char *path, const char *what)
+{
+    cwi_begin(t->ctx);
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is damaged", path, what);
 }
 
 /* A note of the file as JSON. */
@@ -239,25 +212,67 @@ static cw_status parse_note(cwi_trainer *t, const cwi_tensorfile *file, const ch
 {
     const char *text = cwi_tensorfile_note(file, key);
     cw_status status = cwi_json_parse(t->ctx, path, text ? text : "", text ? strlen(text) : 0, out);
-    if (status != CW_BAD_DATA) return status;
-    cwi_begin(t->ctx);
-    return cwi_fail(t->ctx, status, "%s: '%s' is damaged", path, key);
+    return status == CW_BAD_DATA ? damaged(t, path, key) : status;
 }
 
+/* A hash that is missing is empty. */
+static cw_status refuse_inputs(cwi_trainer *t, const char *path, const json_t *theirs)
+{
+    const struct {
+        const char *key, *hash, *words;
+    } inputs[] = {{"data", t->data_hash, "data"},
+                  {"treatment", t->treatment_hash, "interactions of --treatment"},
+                  {"propensities", t->propensity_hash, "propensities"}};
+    for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
+        if (strcmp(cwi_json_get_text(theirs, inputs[k].key), inputs[k].hash) != 0)
+            return cwi_fail(t->ctx, CW_BAD_DATA,
+                            "%s was made with other %s; train without --resume, or remove it", path,
+                            inputs[k].words);
+    return CW_OK;
+}
+
+/* The first option that differs, for the message. */
+static cw_status refuse_options(cwi_trainer *t, const char *path, const json_t *theirs,
+                                json_t *ours)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(ours, name, value)
+    {
+        const json_t *other = json_object_get(theirs, name);
+        if (json_equal(other, value)) continue;
+        char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
+        char *there = cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6));
+        cw_status status = here && there
+                               ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
+                                          path, name, there, here)
+                               : CW_NO_MEMORY;
+        cwi_free(here);
+        cwi_free(there);
+        return status;
+    }
+    return CW_OK;
+}
+
+/* Options that it does not name have the values of their tables, on both sides. */
 static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
     cw_status status;
-    json_t *theirs = NULL, *ours = NULL,
-           *made = describe_identity(t, cwi_report_options(t->options));
-    char *printed = print(t, made); /* through text, so that numbers compare alike */
-    CW_TRY(printed ? CW_OK : CW_NO_MEMORY);
-    CW_TRY(cwi_json_reparse(t->ctx, printed, &ours));
-    CW_TRY(parse_note(t, file, path, "identity", &theirs));
-    CW_TRY(refuse_foreign(t, path, theirs, ours));
+    json_t *identity = NULL, *theirs = NULL, *ours = NULL;
+    cw_options *options = NULL;
+    CW_TRY(parse_note(t, file, path, "identity", &identity));
+    CW_TRY(refuse_inputs(t, path, identity));
+    status = cwi_train_reread(t->ctx, t->task.method, t->task.backbone,
+                              json_object_get(identity, "options"), &options);
+    if (status == CW_BAD_DATA) (void)damaged(t, path, "identity");
+    if (status != CW_OK) goto done;
+    theirs = keep_fixed(cwi_json_options(options));
+    ours = keep_fixed(cwi_json_options(t->options));
+    CW_TRY(theirs && ours ? refuse_options(t, path, theirs, ours) : cwi_no_memory(t->ctx));
 done:
-    cwi_free(printed);
+    cw_options_free(options);
+    json_decref(identity);
     json_decref(theirs);
-    json_decref(made);
     json_decref(ours);
     return status;
 }
@@ -277,7 +292,7 @@ static cw_status take_epochs(cwi_trainer *t, const cwi_tensorfile *file, const c
         const json_t *number = json_object_get(entry, "epoch");
         good = good && json_is_integer(number) && json_integer_value(number) == (json_int_t)index;
     }
-    return good ? CW_OK : cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'epochs' is damaged", path);
+    return good ? CW_OK : damaged(t, path, "epochs");
 }
 
 /* Can training have come here?  No counter is believed, since some of them bound loops. */
@@ -285,10 +300,10 @@ static bool are_possible(const cwi_trainer *t)
 {
     const cwi_tally *tally = &t->tally;
     int64_t told = (int64_t)json_array_size(t->epochs), finished = told > 0 ? told - 1 : 0;
-    return t->epoch == finished && tally->steps >= 0 && tally->steps <= t->steps_per_epoch &&
+    return t->epoch == finished && tally->steps >= 0 && tally->steps <= t->task.steps_per_epoch &&
            tally->trained >= 0 && tally->trained <= tally->steps &&
-           t->adam.step >= tally->trained &&
-           t->adam.step <= finished * t->steps_per_epoch + tally->trained &&
+           t->tally.applied >= tally->trained &&
+           t->tally.applied <= finished * t->task.steps_per_epoch + tally->trained &&
            t->stopper.best_epoch >= 0 && t->stopper.best_epoch <= finished &&
            t->stopper.worse >= 0 && t->stopper.worse <= finished;
 }
@@ -315,12 +330,11 @@ static bool is_luck_possible(const cwi_luck *luck)
 
 static cw_status check_progress(const cwi_trainer *t, const char *path)
 {
-    const char *damaged = !are_possible(t)                    ? "counters"
-                          : !are_sums_possible(t)             ? "sums"
-                          : !is_luck_possible(&t->tally.luck) ? "luck"
-                                                              : NULL;
-    if (!damaged) return CW_OK;
-    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is damaged", path, damaged);
+    const char *what = !are_possible(t)                    ? "counters"
+                       : !are_sums_possible(t)             ? "sums"
+                       : !is_luck_possible(&t->tally.luck) ? "luck"
+                                                           : NULL;
+    return what ? damaged(t, path, what) : CW_OK;
 }
 
 static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
@@ -328,6 +342,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     cw_status status;
     int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
     double sums[N_SUMS], *sum[N_SUMS];
+    const cwi_params *now;
 
     CW_TRY(check_identity(t, file, path));
     CW_TRY(take_epochs(t, file, path));
@@ -339,13 +354,10 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
     for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
     CW_TRY(check_progress(t, path));
-    CW_TRY(cwi_adam_restore(t->ctx, &t->adam));
-    if (t->adam.mode == CWI_ADAM_DEFERRED) CW_TRY(take_deferred(t, file, path));
-    CW_TRY(take_params(t, file, path, "param.", &t->params));
-    CW_TRY(take_params(t, file, path, "m.", &t->adam.m));
-    CW_TRY(take_params(t, file, path, "v.", &t->adam.v));
+    CW_TRY(take_state(t, file, path));
     if (t->stopper.best_epoch > 0) {
-        CW_TRY(cwi_params_copy(t->ctx, &t->params, &t->best));
+        CW_TRY(t->engine->verbs->params(t->engine, &now));
+        CW_TRY(cwi_params_copy(t->ctx, now, &t->best));
         CW_TRY(take_params(t, file, path, "best.", &t->best));
     }
 done:

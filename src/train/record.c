@@ -4,7 +4,6 @@
 
 #include "core/json.h"
 #include "core/mem.h"
-#include "core/report.h"
 #include "train/train.h"
 
 double cwi_seconds_since(const struct timespec *then)
@@ -14,27 +13,14 @@ double cwi_seconds_since(const struct timespec *then)
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-static void set_metric(json_t *out, const char *name, int32_t k, double value)
+json_t *cwi_record_metrics(const cwi_metrics *metrics)
 {
-    char key[32];
-    snprintf(key, sizeof key, "%s@%d", name, k);
-    json_object_set_new(out, key, cwi_report_number(value));
-}
-
-json_t *cwi_record_metrics(const cwi_metrics *m)
-{
+    char key[CWI_METRIC_KEY_BYTES];
     json_t *out = json_object();
-    set_metric(out, "recall", m->k, m->recall);
-    set_metric(out, "precision", m->k, m->precision);
-    set_metric(out, "ndcg", m->k, m->ndcg);
-    set_metric(out, "hit_rate", m->k, m->hit_rate);
-    set_metric(out, "mrr", m->k, m->mrr);
-    set_metric(out, "map", m->k, m->map);
-    set_metric(out, "arp", m->k, m->arp);
-    json_object_set_new(out, "users", json_integer(m->users));
-    if (json_object_size(out) == 8) return out;
-    json_decref(out); /* some of them found no memory */
-    return NULL;
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        cwi_json_set(&out, cwi_metric_key(m, metrics->k, key), cwi_json_number(metrics->value[m]));
+    cwi_json_set(&out, "users", json_integer(metrics->users));
+    return out;
 }
 
 /* Share of samples accepted, by slots per row. */
@@ -46,10 +32,7 @@ static json_t *report_luck(const cwi_trainer *t)
         char key[32];
         if (luck->attempts[g] == 0) continue;
         snprintf(key, sizeof key, "k%lld", (long long)luck->slots[g] / 2);
-        json_t *rate = json_real((double)luck->accepted[g] / (double)luck->attempts[g]);
-        if (json_object_set_new(out, key, rate) == 0) continue;
-        json_decref(out);
-        return NULL;
+        cwi_json_set(&out, key, json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
     }
     return out;
 }
@@ -62,13 +45,10 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
     double reg_loss = (t->tally.reg_loss + t->tally.penalty) / steps;
     json_t *out = json_pack(
         "{s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch, "train_s",
-        train_s, "eval_s", eval_s, "loss", cwi_report_number(data_loss + reg_loss), "data_loss",
-        cwi_report_number(data_loss), "reg_loss", cwi_report_number(reg_loss), "best_epoch",
+        train_s, "eval_s", eval_s, "loss", cwi_json_number(data_loss + reg_loss), "data_loss",
+        cwi_json_number(data_loss), "reg_loss", cwi_json_number(reg_loss), "best_epoch",
         (json_int_t)t->stopper.best_epoch, "best", t->stopper.best, "accepted", report_luck(t));
-    if (valid && json_object_set_new(out, "valid", cwi_record_metrics(valid)) != 0) {
-        json_decref(out);
-        return NULL;
-    }
+    if (valid) cwi_json_set(&out, "valid", cwi_record_metrics(valid));
     return out;
 }
 
@@ -91,6 +71,6 @@ cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double trai
 {
     json_t *epoch = make_epoch(t, valid, train_s, eval_s);
     if (epoch) tell(t, epoch);
-    if (json_array_append_new(t->epochs, epoch) == 0) return CW_OK;
-    return cwi_fail(t->ctx, CW_NO_MEMORY, "out of memory");
+    cwi_json_add(&t->epochs, epoch);
+    return cwi_json_check(t->ctx, t->epochs);
 }

@@ -7,10 +7,9 @@
 
 #include "core/file.h"
 #include "core/options.h"
+#include "engine/engine.h"
 #include "evaluate/evaluate.h"
-#include "optim/adam.h"
 #include "prepare/dataset.h"
-#include "registry/registry.h"
 
 /* When to write a checkpoint: after so many epochs or seconds, 0 for neither. */
 typedef struct cwi_pace {
@@ -21,15 +20,6 @@ typedef struct cwi_pace {
 /* From "10" epochs or "60s". */
 cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out);
 
-/* Sums over the steps of the epoch that is under way. */
-typedef struct cwi_tally {
-    int64_t steps;   /* made in this epoch */
-    int64_t trained; /* of them: not skipped for want of samples */
-    double data_loss, reg_loss, penalty;
-    double reg_at_start;
-    cwi_luck luck;
-} cwi_tally;
-
 /* Early stopping. */
 typedef struct cwi_stopper {
     double best;        /* of the metric; starts at 0 */
@@ -37,41 +27,21 @@ typedef struct cwi_stopper {
     int64_t worse;      /* evaluations since */
 } cwi_stopper;
 
-/* The batch of the next step, drawn beside the current one. */
-typedef struct cwi_ahead {
-    bool is_drawn; /* or being drawn */
-    cwi_moment moment;
-    cwi_batch batch;
-    cwi_luck luck;
-    cw_context context; /* of the thread that draws: its messages */
-} cwi_ahead;
-
 typedef struct cwi_trainer {
     cw_context *ctx;
     const cw_dataset *dataset;
     cw_options *options; /* all filled in */
-    const cwi_method *method;
-    const cwi_backbone *backbone;
     char data_hash[CWI_HASH_BYTES];
     char treatment_hash[CWI_HASH_BYTES];  /* of training.treatment; "" when there is none */
     char propensity_hash[CWI_HASH_BYTES]; /* of those of a file; "" when there is none */
 
     cwi_training training;
-    cwi_shape shape;
-    void *sampler, *scorer; /* states */
-    cwi_batch batch;
-    cwi_ahead ahead;
-    cwi_extra extra;       /* the method's penalty, then batch_l2 if it is of final vectors */
-    cwi_extra batch_l2;    /* none unless --reg-kind batch */
-    float *score, *slope;  /* [max_slots][heads] */
-    double *margin, *work; /* [max rows] */
-    double setting[CWI_LOSS_SETTINGS];
-
-    cwi_params params, best; /* best is empty until the first evaluation that counts */
-    cwi_adam adam;
-    int64_t epoch; /* finished epochs */
-    int64_t steps_per_epoch;
-    cwi_tally tally;
+    cwi_task task;      /* of the engine */
+    cwi_engine *engine; /* NULL where there is nothing to learn */
+    bool has_begun;     /* the epoch under way */
+    cwi_tally tally;    /* as the engine last told it */
+    cwi_params best;    /* empty until the first evaluation that counts; final in the end */
+    int64_t epoch;      /* finished epochs */
     cwi_stopper stopper;
     json_t *epochs; /* one object per finished epoch */
     bool has_warned;
@@ -91,20 +61,16 @@ void cwi_trainer_free(cwi_trainer *t); /* NULL is fine */
 cw_status cwi_trainer_run(cwi_trainer *t);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
-cw_status cwi_trainer_rank(const cwi_trainer *t, const cwi_params *params, cwi_ranker *out);
+/* One step, in an epoch that begins with it when none is under way. */
+cw_status cwi_trainer_step(cwi_trainer *t);
+/* Hear from the engine how it goes; CW_BAD_DATA when the loss is not a number any more. */
+cw_status cwi_trainer_listen(cwi_trainer *t);
 
 /* treatment.c: read the interactions free of bias where the options name a file of them. */
 cw_status cwi_treatment_load(cwi_trainer *t);
 
 /* init.c: first values of all parameters. */
 void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *params);
-
-/* step.c: one optimisation step. */
-cw_status cwi_trainer_step(cwi_trainer *t);
-/* Wait for the batch that is being drawn, if any. */
-cw_status cwi_trainer_await(cwi_trainer *t);
-/* Value of the L2 terms of all tensors. */
-double cwi_trainer_reg(const cwi_trainer *t);
 
 /* checkpoint.c */
 extern const cwi_file_kind cwi_checkpoint_kind;

@@ -33,68 +33,6 @@ cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out)
                     text);
 }
 
-/* Terms that look at vectors: the method's own, and the L2 term of a batch. */
-static cw_status open_penalties(cwi_trainer *t, int64_t max_slots)
-{
-    cw_status status = CW_OK;
-    t->extra.penalty = t->method->penalty;
-    if (t->extra.penalty)
-        CW_TRY(t->extra.penalty->open(t->ctx, &t->shape, t->options, max_slots, &t->extra.state));
-    if (cwi_options_choice(t->options, "reg-kind") == 1 &&
-        cwi_options_real(t->options, "reg") > 0) {
-        t->batch_l2.penalty = &cwi_penalty_batch_l2;
-        CW_TRY(t->batch_l2.penalty->open(t->ctx, &t->shape, t->options, max_slots,
-                                         &t->batch_l2.state));
-        const char *target = cw_options_get(t->options, "reg-target");
-        if (target && strcmp(target, "final") == 0) t->extra.next = &t->batch_l2;
-    }
-done:
-    return status;
-}
-
-/* What training on rows of slots needs. */
-static cw_status open_slots(cwi_trainer *t, cwi_adam_room *room)
-{
-    cw_status status;
-    int64_t max_slots;
-    size_t heads = (size_t)t->shape.heads;
-
-    CW_TRY(t->method->sampler->open(t->ctx, &t->training, t->options, &max_slots, &t->sampler));
-    CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, max_slots, &t->scorer));
-    CW_TRY(open_penalties(t, max_slots));
-    CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->batch));
-    CW_TRY(cwi_batch_create(t->ctx, max_slots, &t->ahead.batch));
-    t->ahead.context.threads = 1;
-    t->score = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->score);
-    t->slope = cwi_alloc(t->ctx, (size_t)max_slots, heads * sizeof *t->slope);
-    t->margin = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->margin);
-    t->work = cwi_alloc(t->ctx, (size_t)max_slots, sizeof *t->work);
-    if (!t->score || !t->slope || !t->margin || !t->work) status = CW_NO_MEMORY;
-    if (t->backbone->reads_places && !t->extra.penalty && !t->batch_l2.penalty)
-        *room = (cwi_adam_room){max_slots < t->shape.n_users ? max_slots : t->shape.n_users,
-                                max_slots < t->shape.n_items ? max_slots : t->shape.n_items};
-done:
-    return status;
-}
-
-/* What every way of training needs; an epoch is one pass over the interactions, or over the users
- * where a step takes users. */
-static cw_status open_parts(cwi_trainer *t)
-{
-    cw_status status;
-    int64_t examples = t->method->sampler ? t->training.count : t->shape.n_users;
-    cwi_adam_room room = {0};
-    if (t->method->sampler)
-        CW_TRY(open_slots(t, &room));
-    else
-        CW_TRY(t->backbone->open(t->ctx, &t->shape, t->options, &t->params, 0, &t->scorer));
-    CW_TRY(cwi_adam_create(t->ctx, &t->params, t->options, room, &t->adam));
-    t->steps_per_epoch = examples / cwi_options_integer(t->options, "batch");
-    if (t->steps_per_epoch == 0) t->steps_per_epoch = 1;
-done:
-    return status;
-}
-
 /* Propensities of the user's file, with their checksum. */
 static cw_status read_propensities(cwi_trainer *t, const char *path, double *out)
 {
@@ -136,9 +74,6 @@ static cw_status prepare_data(cwi_trainer *t)
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
     CW_TRY(cwi_treatment_load(t));
     CW_TRY(prepare_propensities(t));
-    t->shape = cwi_method_shape(t->method, t->options, t->dataset->n_users, t->dataset->n_items,
-                                &t->training.by_user);
-    CW_TRY(t->backbone->declare(t->ctx, &t->shape, t->options, &t->params));
     cwi_dataset_hash(t->dataset, t->data_hash);
 done:
     return status;
@@ -146,7 +81,35 @@ done:
 
 bool cwi_trainer_learns(const cwi_trainer *t)
 {
-    return t->method->sampler || t->backbone->learn;
+    return t->task.method->sampler || t->task.backbone->learn;
+}
+
+/* An epoch is one pass over the interactions, or over the users where a step takes users. */
+static int64_t count_steps(const cwi_trainer *t)
+{
+    int64_t examples = t->task.method->sampler ? t->training.count : t->dataset->n_users;
+    int64_t steps = examples / cwi_options_integer(t->options, "batch");
+    return steps > 0 ? steps : 1;
+}
+
+/* The engine with first values of the parameters; they are final where nothing is learnt. */
+static cw_status open_engine(cwi_trainer *t)
+{
+    cwi_task *task = &t->task;
+    cwi_params first = {0};
+    task->options = t->options;
+    task->optimizer = cwi_find_optimizer(cwi_options_text(t->options, "optimizer"));
+    task->training = &t->training;
+    task->shape = cwi_method_shape(task->method, t->options, t->dataset->n_users,
+                                   t->dataset->n_items, &t->training.by_user);
+    task->steps_per_epoch = count_steps(t);
+    cw_status status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
+    if (status == CW_OK && cwi_trainer_learns(t)) {
+        cwi_params_init(t->options, task->shape.n_users, &first);
+        return cwi_engine_choose(task)->open(t->ctx, task, &first, &t->engine);
+    }
+    t->best = first;
+    return status;
 }
 
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
@@ -159,18 +122,15 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     t->ctx = ctx;
     t->dataset = dataset;
     t->epochs = json_array();
-    status = t->epochs ? CW_OK : cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
+    status = t->epochs ? CW_OK : cwi_no_memory(ctx);
     if (status != CW_OK) goto done;
-    CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->method, &t->backbone));
-    CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
+    CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->task.method, &t->task.backbone));
+    CW_TRY(cwi_metric_aim(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(cwi_checkpoint_check(t));
     CW_TRY(prepare_data(t));
-    if (cwi_trainer_learns(t)) {
-        cwi_params_init(t->options, t->shape.n_users, &t->params);
-        CW_TRY(open_parts(t));
-        if (cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
-    }
+    CW_TRY(open_engine(t));
+    if (t->engine && cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
     *out = t;
 done:
     if (status != CW_OK) cwi_trainer_free(t);
@@ -180,19 +140,7 @@ done:
 void cwi_trainer_free(cwi_trainer *t)
 {
     if (!t) return;
-    (void)cwi_trainer_await(t); /* it draws into what is freed here */
-    if (t->method && t->method->sampler) t->method->sampler->close(t->sampler);
-    if (t->extra.penalty) t->extra.penalty->close(t->extra.state);
-    if (t->batch_l2.penalty) t->batch_l2.penalty->close(t->batch_l2.state);
-    if (t->backbone && t->backbone->close) t->backbone->close(t->scorer);
-    cwi_batch_clear(&t->batch);
-    cwi_batch_clear(&t->ahead.batch);
-    cwi_free(t->score);
-    cwi_free(t->slope);
-    cwi_free(t->margin);
-    cwi_free(t->work);
-    cwi_adam_clear(&t->adam);
-    cwi_params_clear(&t->params);
+    if (t->engine) t->engine->verbs->close(t->engine);
     cwi_params_clear(&t->best);
     cwi_training_clear(&t->training);
     cw_options_free(t->options);
@@ -207,7 +155,7 @@ static cw_status check_luck(cwi_trainer *t)
 {
     const cwi_luck *luck = &t->tally.luck;
     int64_t accepted = 0;
-    if (!t->method->sampler) return CW_OK;
+    if (!t->task.method->sampler) return CW_OK;
     for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
         accepted += luck->accepted[g];
         double rate = luck->attempts[g] ? (double)luck->accepted[g] / (double)luck->attempts[g] : 1;
@@ -224,31 +172,57 @@ static cw_status check_luck(cwi_trainer *t)
         "item, so there is nothing to learn from");
 }
 
+cw_status cwi_trainer_listen(cwi_trainer *t)
+{
+    if (!t->has_begun) return CW_OK; /* what it would tell is of the epoch before */
+    cw_status status = t->engine->verbs->tell(t->engine, &t->tally);
+    if (status != CW_OK || t->tally.bad == 0) return status;
+    return cwi_fail(t->ctx, CW_BAD_DATA,
+                    "the loss is not a number any more (epoch %lld, step %lld); try a smaller "
+                    "--lr than %g",
+                    (long long)t->epoch + 1, (long long)t->tally.bad,
+                    cwi_options_real(t->options, "lr"));
+}
+
+cw_status cwi_trainer_step(cwi_trainer *t)
+{
+    if (!t->has_begun) {
+        cw_status status = t->engine->verbs->begin(t->engine, t->epoch);
+        if (status != CW_OK) return status;
+        t->has_begun = true;
+    }
+    t->tally.steps++;
+    return cwi_engine_step(t->engine);
+}
+
 static bool is_time_to_save(const cwi_trainer *t)
 {
     return t->pace.seconds > 0 && cwi_seconds_since(&t->saved_at) > t->pace.seconds;
 }
 
-/* Stop where we are, with the state kept. */
-static cw_status save_and_stop(cwi_trainer *t, cw_status reason)
+static cw_status save(cwi_trainer *t)
 {
-    cw_status saved = cwi_checkpoint_save(t);
-    return saved == CW_OK ? reason : saved;
+    cw_status status = cwi_trainer_listen(t);
+    return status == CW_OK ? cwi_checkpoint_save(t) : status;
 }
 
+/* The engine is listened to now and then, so that it need not wait for us. */
 static cw_status run_steps(cwi_trainer *t)
 {
     cw_status status = CW_OK;
+    int64_t all = t->task.steps_per_epoch;
     char stage[48];
 
     snprintf(stage, sizeof stage, "training, epoch %lld", (long long)t->epoch + 1);
-    if (t->tally.steps == 0) t->tally.reg_at_start = cwi_trainer_reg(t);
-    while (t->tally.steps < t->steps_per_epoch) {
-        status = cwi_progress(t->ctx, stage, t->tally.steps, t->steps_per_epoch);
-        if (status == CW_CANCELLED) return save_and_stop(t, status);
+    while (t->tally.steps < all && status == CW_OK) {
+        status = cwi_progress(t->ctx, stage, t->tally.steps, all);
+        if (status == CW_CANCELLED) { /* stop where we are, with the state kept */
+            cw_status saved = save(t);
+            return saved == CW_OK ? status : saved;
+        }
         if (status == CW_OK) status = cwi_trainer_step(t);
-        if (status == CW_OK && is_time_to_save(t)) status = cwi_checkpoint_save(t);
-        if (status != CW_OK) return status;
+        if (status == CW_OK && t->tally.steps % CWI_TELL_EVERY == 0) status = cwi_trainer_listen(t);
+        if (status == CW_OK && is_time_to_save(t)) status = save(t);
     }
     return status;
 }
@@ -256,36 +230,49 @@ static cw_status run_steps(cwi_trainer *t)
 /* Bring the parameters to rest and check them, so that no broken state is ever saved. */
 static cw_status close_epoch(cwi_trainer *t)
 {
-    cw_status status = cwi_adam_settle(t->ctx, &t->adam, &t->params);
-    if (status == CW_OK) status = check_luck(t);
-    if (status != CW_OK) return status;
-    double reg = cwi_trainer_reg(t);
+    cw_status status;
+    CW_TRY(cwi_trainer_listen(t));
+    CW_TRY(t->engine->verbs->settle(t->engine));
+    CW_TRY(cwi_trainer_listen(t));
+    CW_TRY(check_luck(t));
     if (isnan(t->tally.reg_loss)) /* only known at both ends of the epoch */
-        t->tally.reg_loss = (t->tally.reg_at_start + reg) / 2 * (double)t->tally.trained;
-    if (isfinite(reg)) return CW_OK;
-    return cwi_fail(t->ctx, CW_BAD_DATA,
-                    "the parameters are not numbers any more (epoch %lld); try a smaller --lr "
-                    "than %g",
-                    (long long)t->epoch + 1, t->adam.clock.lr);
+        t->tally.reg_loss =
+            (t->tally.reg_at_start + t->tally.reg_at_end) / 2 * (double)t->tally.trained;
+    if (!isfinite(t->tally.reg_at_end))
+        status = cwi_fail(t->ctx, CW_BAD_DATA,
+                          "the parameters are not numbers any more (epoch %lld); try a smaller "
+                          "--lr than %g",
+                          (long long)t->epoch + 1, cwi_options_real(t->options, "lr"));
+done:
+    return status;
 }
 
 /* ---- evaluation ------------------------------------------------------------- */
 
-cw_status cwi_trainer_rank(const cwi_trainer *t, const cwi_params *params, cwi_ranker *out)
-{
-    return cwi_method_rank(t->ctx, t->method, t->backbone, &t->shape, t->options, params, out);
-}
-
 static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
 {
+    const cwi_task *task = &t->task;
     cwi_ranker ranker = {0};
-    cw_status status = cwi_trainer_rank(t, &t->params, &ranker);
+    cw_status status = t->engine ? t->engine->verbs->rank(t->engine, &ranker)
+                                 : cwi_method_rank(t->ctx, task->method, task->backbone,
+                                                   &task->shape, t->options, &t->best, &ranker);
     if (status == CW_OK)
         status =
             cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[CW_PART_VALID],
                          t->training.degree, t->metric_k, out);
     cwi_ranker_close(&ranker);
     return status;
+}
+
+/* The parameters as they are, kept on this side. */
+static cw_status keep_params(cwi_trainer *t)
+{
+    const cwi_params *now;
+    cw_status status = t->engine->verbs->params(t->engine, &now);
+    if (status != CW_OK) return status;
+    if (t->best.count == 0) return cwi_params_copy(t->ctx, now, &t->best);
+    cwi_params_assign(&t->best, now);
+    return CW_OK;
 }
 
 static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
@@ -296,9 +283,7 @@ static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
         return CW_OK;
     }
     t->stopper = (cwi_stopper){.best = value, .best_epoch = t->epoch};
-    if (t->best.count == 0) return cwi_params_copy(t->ctx, &t->params, &t->best);
-    cwi_params_assign(&t->best, &t->params);
-    return CW_OK;
+    return keep_params(t);
 }
 
 static bool is_evaluated(const cwi_trainer *t, int64_t epoch)
@@ -340,7 +325,8 @@ static cw_status run_epoch(cwi_trainer *t)
     t->epoch++;
     CW_TRY(finish_epoch(t, t->train_s + cwi_seconds_since(&t->epoch_began)));
     t->train_s = 0;
-    memset(&t->tally, 0, sizeof t->tally);
+    t->tally = (cwi_tally){.applied = t->tally.applied};
+    t->has_begun = false;
     if (t->pace.epochs > 0 && t->epoch - t->saved_epoch >= t->pace.epochs)
         CW_TRY(cwi_checkpoint_save(t));
 done:
@@ -350,7 +336,7 @@ done:
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
-    if (!cwi_trainer_learns(t)) return finish_epoch(t, 0);
+    if (!t->engine) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
     if (t->dataset->part[CW_PART_VALID].count == 0)
@@ -362,5 +348,6 @@ cw_status cwi_trainer_run(cwi_trainer *t)
     while (status == CW_OK && !is_done(t)) status = run_epoch(t);
     if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end"))
         status = cwi_checkpoint_save(t);
+    if (status == CW_OK && t->stopper.best_epoch == 0) status = keep_params(t);
     return status;
 }

@@ -10,6 +10,10 @@ fails recommend m.safetensors --user nobody
 fails recommend m.safetensors --users missing.txt
 fails recommend m.safetensors --users zero.txt
 fails recommend m.safetensors --similar-items nothing
+fails recommend m.safetensors --similar-users nobody
+fails recommend m.safetensors --user "$(printf '%050d' 7)"
+printf 'nothing\nneither\n' | fails recommend m.safetensors --history - --skip-unknown
+: | fails recommend m.safetensors --history -
 fails recommend m.safetensors --all --k 0
 fails recommend m.safetensors --all --exclude missing.txt
 fails recommend misfit.safetensors --all

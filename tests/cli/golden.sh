@@ -17,8 +17,8 @@ measure cpr-rand --method cpr-rand --lr 3e-3
 measure cpr --method cpr --lr 3e-3
 measure cpr-per-k --method cpr --lr 3e-3 --select per-k
 measure cpr-k4 --method cpr --lr 3e-3 --cycle 4
-measure cpr-deferred --method cpr --lr 3e-3 --adam deferred
-measure cpr-lazy --method cpr --lr 3e-3 --adam lazy
+measure cpr-deferred --method cpr --lr 3e-3 --optimizer adam-deferred
+measure cpr-lazy --method cpr --lr 3e-3 --optimizer adam-lazy
 measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
 measure cpr-batch-reg --method cpr --lr 3e-3 --reg-kind batch --reg 1e-3 --distinct all
 measure cpr-lightgcn --method cpr --backbone lightgcn --lr 3e-3

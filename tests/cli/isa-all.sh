@@ -25,5 +25,5 @@ done
 same --method bpr --backbone neumf --dim 12 --hidden 17,9
 same --method bpr --backbone ngcf --dim 20 --ngcf original --layers 1
 same --method mult-vae --vae-sizes 9,21
-for adam in lazy deferred; do same --method cpr --adam $adam --dim 12; done
+for late in lazy deferred; do same --method cpr --optimizer adam-$late --dim 12; done
 echo "$count models"

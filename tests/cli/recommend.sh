@@ -8,6 +8,10 @@ crosswise recommend m.safetensors --users users.txt --k 1 --skip-unknown
 printf 'i2\ni3\n' | crosswise recommend m.safetensors --history - --k 2
 crosswise recommend m.safetensors --similar-items i2 --k 2
 crosswise recommend m.safetensors --similar-items i2 --k 1 --json
+crosswise recommend m.safetensors --similar-items i2 --similar-items i3 --k 1
+crosswise recommend m.safetensors --similar-users ann --k 2
+crosswise recommend m.safetensors --similar-users ann --similar-users dee --k 99 --json
+printf 'i2\nnothing\n' | crosswise recommend m.safetensors --history - --k 1 --skip-unknown
 printf 'i1\ni2\n' >out.txt
 crosswise recommend m.safetensors --user ann --exclude out.txt
 : >none.txt

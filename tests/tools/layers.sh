@@ -7,13 +7,16 @@ trap 'rm -rf "$root"' EXIT
 failed=0
 
 # expect good|bad FILE INCLUDE
-expect() {
+expect() { judge "$1" "$2" "#include $3"; }
+
+# judge good|bad FILE LINE
+judge() {
     mkdir -p "$root/$(dirname "$2")"
-    echo "#include $3" >"$root/$2"
+    echo "$3" >"$root/$2"
     verdict=good
     "$TOOLS/check-layers" "$root" >"$root/said" || verdict=bad
     if [ "$verdict" != "$1" ]; then
-        echo "$2 with #include $3 was judged $verdict, not $1"
+        echo "$2 with $3 was judged $verdict, not $1"
         failed=1
     fi
     if [ "$1" = bad ] && ! grep -q "^$2:1: " "$root/said"; then
@@ -38,4 +41,15 @@ expect bad src/import/text.c '"../core/mem.h"'
 expect bad src/misc/text.c '"core/mem.h"'
 expect bad cli/main.c '"core/mem.h"'
 expect bad cli/main.c '"../src/core/mem.h"'
+
+mkdir -p "$root/src/core" "$root/include/crosswise"
+printf 'typedef struct cwi_list {\n} cwi_list;\ntypedef struct cwi_box cwi_box;\n' >"$root/src/core/list.h"
+printf 'typedef struct cw_model cw_model;\ntypedef enum cw_part { CW_TRAIN } cw_part;\n' \
+    >"$root/include/crosswise/crosswise.h"
+judge good src/core/list.c 'struct cwi_box {'
+judge good src/model/model.h 'struct cw_model {'
+judge good src/core/list.c 'typedef struct cwi_lists {'
+judge bad src/score/table.h 'typedef struct cwi_list {'
+judge bad src/score/table.h 'typedef enum cwi_list { A } cwi_list;'
+judge bad src/score/table.h 'typedef enum cw_part {'
 exit $failed

@@ -99,10 +99,12 @@ const command commands[] = {
      .pair = "m"},
     {.name = "train-longer",
      .uses = "sim",
-     .before = "train sim --method bpr --out m.safetensors --checkpoint state --adam deferred "
-               "--checkpoint-end" TRAIN,
-     .words = "train sim --method bpr --out m.safetensors --checkpoint state --adam deferred "
-              "--resume --checkpoint-end" TRAIN " --epochs 5",
+     .before =
+         "train sim --method bpr --out m.safetensors --checkpoint state --optimizer adam-deferred "
+         "--checkpoint-end" TRAIN,
+     .words =
+         "train sim --method bpr --out m.safetensors --checkpoint state --optimizer adam-deferred "
+         "--resume --checkpoint-end" TRAIN " --epochs 5",
      .pair = "m"},
     {.name = "train-log",
      .uses = "log.csv",

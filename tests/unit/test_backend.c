@@ -348,7 +348,7 @@ static void relus_are_right(void **state)
 
 static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
+    const cwi_rates step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
     float x[2][3][MAX_D];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
@@ -364,7 +364,7 @@ static void check_adam(const cwi_ops *ops, const cwi_ops *ref, int d)
 /* A row of the deferred Adam through all its operations. */
 static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    const cwi_adam_step step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
+    const cwi_rates step = {1e-3f, 0.9f, 0.999f, 1e-8f, 1e-4f};
     const cwi_adam_pause pause = {4e-3f, 2e-3f, 0.5f, 0.98f, 1e-8f};
     const cwi_adam_gap gap[] = {{2e-3f, 3e-3f, 0.99f, 0.5f, 0.98f, 1e-8f, 1e-4f},
                                 {1e-3f, 9e-3f, 0.95f, 0.1f, 0.9f, 1e-8f, 1e-4f}};
@@ -406,23 +406,23 @@ static void check_deferred(const cwi_ops *ops, const cwi_ops *ref, int d)
 static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
     float x[2][6][MAX_D] = {0}, factor[2];
-    uint8_t mark[2][MAX_D];
+    uint8_t sign[2][MAX_D];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
         const cwi_ops *o = tables[t];
-        for (int j = 0; j < MAX_D; j++) mark[t][j] = j % 5 == 0 ? CWI_MARK_DROP : 0;
+        for (int j = 0; j < MAX_D; j++) sign[t][j] = j % 5 == 0 ? CWI_SIGN_DROP : 0;
         memcpy(x[t][0], table[4], sizeof x[t][0]);
         memcpy(x[t][1], table[5], sizeof x[t][1]);
         o->multiply(table[6], table[7], d, x[t][2]);
         o->multiply_back(table[6], table[7], d, x[t][2], x[t][1]);
-        o->leaky_sum(x[t][0], other[0], x[t][1], other[1], d, 1.25f, mark[t]);
+        o->leaky_sum(x[t][0], other[0], x[t][1], other[1], d, 1.25f, sign[t]);
         factor[t] = o->normalise(x[t][0], d, x[t][3]);
         o->normalise_back(x[t][3], factor[t], table[8], d, x[t][2]);
-        o->leaky_sum_back(x[t][2], mark[t], d, 1.25f, x[t][4]);
+        o->leaky_sum_back(x[t][2], sign[t], d, 1.25f, x[t][4]);
         o->normalise_back(x[t][5], o->normalise(x[t][5], d, x[t][5]), table[9], d, x[t][4]);
     }
     assert_memory_equal(x[0], x[1], sizeof x[0]);
-    assert_memory_equal(mark[0], mark[1], sizeof mark[0]);
+    assert_memory_equal(sign[0], sign[1], sizeof sign[0]);
     assert_true(factor[0] == factor[1]);
 }
 
@@ -443,7 +443,7 @@ static void a_late_step_that_missed_nothing_is_a_step(void **state)
     memcpy(late, table[0], sizeof late);
     for (int t = 1; t <= STEPS; t++) {
         float rate = 1e-3f * sqrtf(1 - powf(0.999f, (float)t)) / (1 - powf(0.9f, (float)t));
-        const cwi_adam_step step = {rate, 0.9f, 0.999f, eps, 1e-3f};
+        const cwi_rates step = {rate, 0.9f, 0.999f, eps, 1e-3f};
         for (int j = 0; j < D; j++) gradient[j] = other[t % ROWS][j] * 1e-3f;
         ref->adam(theta, m, v, gradient, D, &step);
         memcpy(before, late, sizeof before);
@@ -542,15 +542,15 @@ static void layers_of_the_reference_are_right(void **state)
     const cwi_ops *ref = cwi_ops_find("ref");
     const float zero[4] = {0}, b[] = {-1, 2, 0, 1}, slope[] = {1, 0.5f};
     float a[] = {1, -2, 0, 1}, gb[4], g[] = {1, 1, 1, 1}, out[2], back[2] = {0};
-    uint8_t mark[4] = {0, 0, 0, CWI_MARK_DROP};
+    uint8_t sign[4] = {0, 0, 0, CWI_SIGN_DROP};
     const float sum[] = {2 * (1 - 0.2f), 2 * (2 - 0.4f), 0, 0};
-    ref->leaky_sum(a, zero, b, zero, 4, 2, mark);
+    ref->leaky_sum(a, zero, b, zero, 4, 2, sign);
     for (int j = 0; j < 4; j++) assert_true(fabsf(a[j] - sum[j]) < 1e-6f);
-    assert_int_equal(mark[0], CWI_MARK_A);
-    assert_int_equal(mark[1], CWI_MARK_B);
-    assert_int_equal(mark[2], 0);
-    assert_int_equal(mark[3], CWI_MARK_A | CWI_MARK_B | CWI_MARK_DROP);
-    ref->leaky_sum_back(g, mark, 4, 2, gb);
+    assert_int_equal(sign[0], CWI_SIGN_A);
+    assert_int_equal(sign[1], CWI_SIGN_B);
+    assert_int_equal(sign[2], 0);
+    assert_int_equal(sign[3], CWI_SIGN_A | CWI_SIGN_B | CWI_SIGN_DROP);
+    ref->leaky_sum_back(g, sign, 4, 2, gb);
     assert_memory_equal(g, ((float[]){2, 0.2f * 2, 0.2f * 2, 0}), sizeof g);
     assert_memory_equal(gb, ((float[]){0.2f * 2, 2, 0.2f * 2, 0}), sizeof gb);
     float factor = ref->normalise((float[]){3, 4}, 2, out);

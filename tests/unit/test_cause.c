@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/mem.h"
+#include "engine_check.h"
 #include "loss/loss.h"
 #include "model/model.h"
 #include "prepare/npy.h"
@@ -85,7 +86,7 @@ static void values_at(small *s, double value[3], double gradient[NUMBERS])
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     for (int side = 0; side < 2; side++) {
         const cwi_group *group = &s->batch.group[side];
-        cwi_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
+        cwi_loss_rows rows = {score + group->first_slot, s->batch.mark + first, group->rows, 2};
         value[side] =
             cwi_loss_cause.rows(NULL, &rows, 1.0f / (float)group->rows, slope + group->first_slot) /
             (double)group->rows;
@@ -240,15 +241,16 @@ static void draw_begin(drawing *d, const char *batch, const char *negatives)
         }
         assert_int_equal(cwi_training_create(d->l.ctx, 30, 20, &pairs, &d->set[side]), CW_OK);
     }
-    assert_int_equal(
-        cwi_sampler_cause.open(d->l.ctx, &d->training, d->options, &max_slots, &d->sampler), CW_OK);
+    assert_int_equal(cwi_sampler_open(d->l.ctx, &cwi_sampler_cause, &d->training, d->options,
+                                      &max_slots, &d->sampler),
+                     CW_OK);
     assert_int_equal(cwi_batch_create(d->l.ctx, max_slots, &d->batch), CW_OK);
 }
 
 static void draw_end(drawing *d)
 {
     cwi_batch_clear(&d->batch);
-    cwi_sampler_cause.close(d->sampler);
+    cwi_sampler_close(&cwi_sampler_cause, d->sampler);
     for (int side = 0; side < 2; side++) cwi_training_clear(&d->set[side]);
     cwi_training_clear(&d->training);
     cw_options_free(d->options);
@@ -275,9 +277,9 @@ static void rows_are_of_their_sets(void **state)
     draw_begin(&d, "1001", "4");
     for (uint64_t step = 0; step < 5; step++) {
         int64_t row = 0;
-        assert_int_equal(
-            cwi_sampler_cause.draw(d.l.ctx, d.sampler, &(cwi_moment){0, step}, &d.batch, &d.luck),
-            CW_OK);
+        assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler,
+                                          &(cwi_moment){0, step}, &d.batch, &d.luck),
+                         CW_OK);
         assert_int_equal(d.batch.n_groups, 2);
         for (int side = 0; side < 2; side++) {
             assert_int_equal(d.batch.group[side].rows, (side ? 500 : 501) * 5);
@@ -304,8 +306,9 @@ static void users_with_few_other_items_give_those(void **state)
     (void)state;
     drawing d;
     draw_begin(&d, "600", "64");
-    assert_int_equal(
-        cwi_sampler_cause.draw(d.l.ctx, d.sampler, &(cwi_moment){0, 1}, &d.batch, &d.luck), CW_OK);
+    assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler, &(cwi_moment){0, 1},
+                                      &d.batch, &d.luck),
+                     CW_OK);
     int64_t row = 0, samples = 0;
     for (int side = 0; side < 2; side++)
         for (int64_t end_row = row + d.batch.group[side].rows; row < end_row; samples++) {
@@ -418,13 +421,13 @@ static double distance(const cw_model *a, const cw_model *b)
 static void deferred_adam_stays_close_to_dense(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[] = {"dense", "deferred", "lazy"};
+    static const char *const modes[] = {"adam", "adam-deferred", "adam-lazy"};
     cw_model *model[3];
     set(f, "batch", "16"); /* most rows are outside */
     set(f, "epochs", "1");
     set(f, "lr", "3e-4"); /* steps that are small against the vectors, as in practice */
     for (int m = 0; m < 3; m++) {
-        set(f, "adam", modes[m]);
+        set(f, "optimizer", modes[m]);
         model[m] = train(f);
     }
     double deferred = distance(model[0], model[1]), lazy = distance(model[0], model[2]);
@@ -477,10 +480,21 @@ static void the_penalty_ties_the_two_vectors(void **state)
     assert_true(apart[1] < 0.2 * apart[0]);
 }
 
-static bool count_items(void *user, const cw_recommendation *list)
+static void check_lists(fixture *f, cw_model *model)
 {
-    *(size_t *)user += list->count;
-    return true;
+    int32_t items[10], count;
+    const int32_t first = 0;
+    const cw_lists lists = {.k = 10, .items = items, .counts = &count};
+    cw_recommender *rec;
+    assert_int_equal(cw_recommender_open(f->l.ctx, model, &rec), CW_OK);
+    for (int32_t user = 0; user < cw_model_users(model); user++) {
+        assert_int_equal(cw_recommend(f->l.ctx, rec, &user, 1, NULL, &lists), CW_OK);
+        assert_int_equal(count, 10);
+        for (int k = 0; k < 10; k++) assert_in_range(items[k], 0, cw_model_items(model) - 1);
+    }
+    assert_int_equal(cw_recommend_history(f->l.ctx, rec, &first, 1, NULL, &lists), CW_OK);
+    assert_int_equal(cw_similar_items(f->l.ctx, rec, &first, 1, NULL, &lists), CW_OK);
+    cw_recommender_close(rec);
 }
 
 static void check_export(fixture *f, const cw_model *model, const float *items)
@@ -507,7 +521,6 @@ static void models_rank_by_the_table_asked_for(void **state)
     for (int table = 0; table < 2; table++) {
         cw_model *trained, *model;
         char *json;
-        size_t count = 0;
         cwi_ranker ranker;
         set(f, "cause-score", tables[table]);
         trained = train(f);
@@ -522,12 +535,7 @@ static void models_rank_by_the_table_asked_for(void **state)
         assert_int_equal(ranker.n_items, model->n_items);
         cwi_ranker_close(&ranker);
         check_export(f, model, items);
-        const char *item = cw_dataset_item_id(f->data, 0);
-        assert_int_equal(cw_recommend(f->l.ctx, model, NULL, 0, NULL, count_items, &count), CW_OK);
-        assert_int_equal(count, 10 * cw_dataset_users(f->data));
-        assert_int_equal(cw_recommend_history(f->l.ctx, model, &item, 1, NULL, count_items, &count),
-                         CW_OK);
-        assert_int_equal(cw_similar_items(f->l.ctx, model, item, NULL, count_items, &count), CW_OK);
+        check_lists(f, model);
         assert_int_equal(cw_evaluate(f->l.ctx, f->data, model, NULL, &json), CW_OK);
         cw_text_free(json);
         cw_model_free(model);
@@ -565,9 +573,10 @@ static void a_treatment_file_is_the_second_set(void **state)
                      CW_OK);
     cwi_csr_sort(&in_file);
     assert_int_equal(cwi_trainer_step(t), CW_OK);
-    for (int64_t row = 0; row < cwi_batch_rows(&t->batch); row++) {
-        int32_t user = t->batch.user[2 * row], item = t->batch.item[2 * row];
-        bool treated = t->batch.mark[row] >= 2, liked = (int)t->batch.mark[row] % 2;
+    const cwi_batch *batch = batch_of(t);
+    for (int64_t row = 0; row < cwi_batch_rows(batch); row++) {
+        int32_t user = batch->user[2 * row], item = batch->item[2 * row];
+        bool treated = batch->mark[row] >= 2, liked = (int)batch->mark[row] % 2;
         if (treated) assert_int_equal(cwi_csr_has(&in_file, user, item), liked);
         if (!treated) assert_int_equal(cwi_training_has(&t->training, user, item), liked);
         held += !treated && liked && cwi_csr_has(&in_file, user, item);

@@ -96,7 +96,7 @@ static double loss_of(small *s, const double *setting, float *slope)
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     return cwi_loss_dice.rows(
                setting,
-               &(cwi_rows){.score = score, .mark = s->batch.mark, .count = rows, .width = 4},
+               &(cwi_loss_rows){.score = score, .mark = s->batch.mark, .count = rows, .width = 4},
                1.0f / (float)rows, slope) /
            (double)rows;
 }
@@ -329,7 +329,8 @@ static void make_crowded(crowd *c)
     give(c, 4, 8);
 }
 
-/* The rules of 3.5 word by word: how likely each item is for a positive; false when he has all. */
+/* The rules of 3.5 word by word: how likely each item is for a positive; false when the user has
+ * all. */
 static bool expect(const cwi_training *t, int32_t user, int32_t positive, double margin,
                    int64_t min_size, double *likely)
 {
@@ -448,19 +449,20 @@ static void try_sampler(small *s, const crowd *c, const trial *try)
     set(s, "neg", try->negatives);
     assert_int_equal(cwi_training_create(s->l.ctx, c->n_users, c->n_items, &pairs, &training),
                      CW_OK);
-    assert_int_equal(cwi_sampler_dice.open(s->l.ctx, &training, s->options, &max_slots, &sampler),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_dice, &training, s->options, &max_slots, &sampler),
+        CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch), CW_OK);
     for (uint64_t step = 0; step < 4; step++) {
-        assert_int_equal(cwi_sampler_dice.draw(s->l.ctx, sampler, &(cwi_moment){try->epoch, step},
-                                               &batch, &luck),
+        assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler,
+                                          &(cwi_moment){try->epoch, step}, &batch, &luck),
                          CW_OK);
         assert_int_equal(cwi_batch_rows(&batch), 20000 * negatives);
         count_rows(&batch, &training, negatives, count);
     }
     compare(&training, try, count);
     cwi_batch_clear(&batch);
-    cwi_sampler_dice.close(sampler);
+    cwi_sampler_close(&cwi_sampler_dice, sampler);
     cwi_training_clear(&training);
 }
 
@@ -523,11 +525,13 @@ static void negatives_differ_while_there_are_others(void **state)
     set(s, "neg", "3");
     assert_int_equal(cwi_training_create(s->l.ctx, c->n_users, c->n_items, &pairs, &training),
                      CW_OK);
-    assert_int_equal(cwi_sampler_dice.open(s->l.ctx, &training, s->options, &max_slots, &sampler),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_dice, &training, s->options, &max_slots, &sampler),
+        CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch), CW_OK);
-    assert_int_equal(cwi_sampler_dice.draw(s->l.ctx, sampler, &(cwi_moment){0, 0}, &batch, &luck),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler, &(cwi_moment){0, 0}, &batch, &luck),
+        CW_OK);
     for (int64_t p = 0; p < 4000; p++) {
         const int32_t *item = batch.item + 6 * p;
         if (batch.user[6 * p] != 0 || item[0] != 3) continue;
@@ -537,7 +541,7 @@ static void negatives_differ_while_there_are_others(void **state)
     }
     assert_true(seen > 5);
     cwi_batch_clear(&batch);
-    cwi_sampler_dice.close(sampler);
+    cwi_sampler_close(&cwi_sampler_dice, sampler);
     cwi_training_clear(&training);
     free(c);
 }

@@ -1,6 +1,7 @@
 /* test_draw.c - weighted draws without replacement. */
 #include <math.h>
 
+#include "core/smallest.h"
 #include "prepare/draw.h"
 #include "testing.h"
 
@@ -76,12 +77,22 @@ static void exactly_n_are_drawn(void **state)
     listener_clear(&l);
 }
 
+static void values_are_ordered_and_ties_by_id(void **state)
+{
+    static const int64_t expected[] = {4, 1, 3, 0, 2};
+    cwi_ordered list[] = {{2, 0}, {1, 3}, {2.5, 2}, {-7, 4}, {1, 1}};
+    (void)state;
+    cwi_order(list, 5);
+    for (size_t k = 0; k < 5; k++) assert_int_equal(list[k].id, expected[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_draws_are_repeated),
         cmocka_unit_test(inclusion_follows_the_weights),
         cmocka_unit_test(exactly_n_are_drawn),
+        cmocka_unit_test(values_are_ordered_and_ties_by_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,11 +42,47 @@ static void metrics_of_a_list_match_the_specification(void **state)
 static void metrics_are_found_by_name(void **state)
 {
     (void)state;
-    const cwi_metrics m = {.recall = 1, .ndcg = 3, .arp = 7};
+    const cwi_metrics m = {
+        .value = {[CWI_METRIC_recall] = 1, [CWI_METRIC_ndcg] = 3, [CWI_METRIC_arp] = 7}};
     assert_true(*cwi_metric_find(&m, "recall") == 1);
     assert_true(*cwi_metric_find(&m, "ndcg") == 3);
     assert_true(*cwi_metric_find(&m, "arp") == 7);
     assert_null(cwi_metric_find(&m, "rmse"));
+}
+
+static void every_metric_of_the_table_can_be_asked_for(void **state)
+{
+    (void)state;
+    const cwi_metrics metrics = {0};
+    char name[CWI_METRIC_BYTES], key[CWI_METRIC_KEY_BYTES];
+    const cw_metric_info *info;
+    size_t m = 0;
+    int32_t k;
+    listener l;
+    listener_init(&l);
+    for (; (info = cw_metric_at(m)) != NULL; m++) {
+        assert_ptr_equal(cwi_metric_find(&metrics, info->name), &metrics.value[m]);
+        cwi_metric_key((int)m, INT32_MAX, key);
+        assert_int_equal(cwi_metric_parse(l.ctx, key, name, &k), CW_OK);
+        assert_string_equal(name, info->name);
+        assert_int_equal(k, INT32_MAX);
+        assert_true(info->title[0] && info->help[0] && info->digits >= 0);
+    }
+    assert_int_equal(m, CWI_N_METRICS);
+    listener_clear(&l);
+}
+
+/* What training can stop by is larger when it is better; its option must name it. */
+static void training_names_what_it_can_stop_by(void **state)
+{
+    (void)state;
+    const cw_option_info *option = cw_stage_option("train", 0);
+    for (size_t o = 0; option && strcmp(option->name, "metric") != 0;)
+        option = cw_stage_option("train", ++o);
+    assert_non_null(option);
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        assert_true(!strstr(option->help, cwi_metric_table[m].name) ==
+                    cwi_metric_table[m].is_low_good);
 }
 
 static void assert_groups(const int64_t *degree, int32_t n, int32_t n_groups,
@@ -130,22 +166,22 @@ static void edges_of_tiny_catalogues(void **state)
         evaluate_rows(l.ctx, table, 1, 1, (cwi_pairs){0}, (cwi_pairs){1, zero, zero}, 20, &m),
         CW_OK);
     assert_int_equal(m.users, 1);
-    assert_near(m.recall, 1);
-    assert_near(m.precision, 0.05);
-    assert_near(m.ndcg, 1);
-    assert_near(m.arp, 0);
+    assert_near(m.value[CWI_METRIC_recall], 1);
+    assert_near(m.value[CWI_METRIC_precision], 0.05);
+    assert_near(m.value[CWI_METRIC_ndcg], 1);
+    assert_near(m.value[CWI_METRIC_arp], 0);
     /* no held-out rows at all */
     assert_int_equal(evaluate_rows(l.ctx, table, 1, 1, (cwi_pairs){0}, (cwi_pairs){0}, 20, &m),
                      CW_OK);
     assert_int_equal(m.users, 0);
-    assert_true(isnan(m.recall) && isnan(m.arp));
-    /* user 0 has seen everything: his list is empty, and ARP has nothing to say of him */
+    assert_true(isnan(m.value[CWI_METRIC_recall]) && isnan(m.value[CWI_METRIC_arp]));
+    /* user 0 has seen everything: that list is empty, and ARP has nothing to say of it */
     assert_int_equal(evaluate_rows(l.ctx, table, 2, 2, (cwi_pairs){3, users, items},
                                    (cwi_pairs){2, both, both}, 1, &m),
                      CW_OK);
     assert_int_equal(m.users, 2);
-    assert_near(m.recall, 0.5);
-    assert_near(m.arp, 1);
+    assert_near(m.value[CWI_METRIC_recall], 0.5);
+    assert_near(m.value[CWI_METRIC_arp], 1);
     listener_clear(&l);
 }
 
@@ -235,11 +271,10 @@ static void several_lengths_agree_with_single_ones(void **state)
         cwi_metrics m;
         assert_int_equal(cwi_evaluate(w.l.ctx, &w.ranker, &w.mask, &w.held, w.degree, ks[j], &m),
                          CW_OK);
-        const double single[] = {m.recall, m.precision, m.ndcg, m.hit_rate, m.mrr, m.map, m.arp};
         for (size_t n = 0; n < CWI_N_METRICS; n++) {
-            char key[32];
-            snprintf(key, sizeof key, "%s@%d", cwi_metric_name[n], (int)ks[j]);
-            assert_true(metric(report, "metrics", key) == single[n]);
+            char key[CWI_METRIC_KEY_BYTES];
+            cwi_metric_key((int)n, ks[j], key);
+            assert_true(metric(report, "metrics", key) == m.value[n]);
         }
     }
     json_decref(report);
@@ -480,6 +515,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_of_a_list_match_the_specification),
         cmocka_unit_test(metrics_are_found_by_name),
+        cmocka_unit_test(every_metric_of_the_table_can_be_asked_for),
+        cmocka_unit_test(training_names_what_it_can_stop_by),
         cmocka_unit_test(groups_hold_nearly_equal_degree_sums),
         cmocka_unit_test(groups_say_nothing_where_there_is_nothing),
         cmocka_unit_test(edges_of_tiny_catalogues),

@@ -54,10 +54,10 @@ static void item_pop_on_ml1m5_matches_the_reference(void **state)
         const cwi_pairs *held = &d->part[expected[e].part];
         assert_int_equal(cwi_evaluate(l.ctx, &ranker, &mask, held, degree, 20, &m), CW_OK);
         assert_int_equal(m.users, expected[e].users);
-        assert_prints(m.recall, expected[e].recall, 6);
-        assert_prints(m.ndcg, expected[e].ndcg, 6);
-        assert_prints(m.precision, expected[e].precision, 6);
-        assert_prints(m.arp, expected[e].arp, 4);
+        assert_prints(m.value[CWI_METRIC_recall], expected[e].recall, 6);
+        assert_prints(m.value[CWI_METRIC_ndcg], expected[e].ndcg, 6);
+        assert_prints(m.value[CWI_METRIC_precision], expected[e].precision, 6);
+        assert_prints(m.value[CWI_METRIC_arp], expected[e].arp, 4);
     }
     cwi_csr_clear(&mask);
     free(degree);

@@ -314,6 +314,18 @@ static void the_longest_name_can_be_written(void **state)
     assert_string_equal(read_text(f->folder, name), "text");
 }
 
+static void fields_are_quoted_where_they_must(void **state)
+{
+    workshop *f = *state;
+    cwi_writer *writer;
+    assert_int_equal(cwi_writer_open_in(f->l.ctx, f->folder, "fields.csv", &writer), CW_OK);
+    cwi_writer_field(writer, "", "plain \xc3\xa9");
+    cwi_writer_field(writer, "'", "=1");
+    cwi_writer_field(writer, "'", "=\"a\",\n");
+    assert_int_equal(cwi_writer_end(f->l.ctx, writer, CW_OK), CW_OK);
+    assert_string_equal(read_text(f->folder, "fields.csv"), "plain \xc3\xa9'=1\"'=\"\"a\"\",\n\"");
+}
+
 static void an_abandoned_file_leaves_nothing(void **state)
 {
     workshop *f = *state;
@@ -625,6 +637,7 @@ int main(void)
         CASE(a_call_without_memory_is_not_blamed_on_the_file),
         CASE(a_published_file_replaces_the_old_one),
         CASE(the_longest_name_can_be_written),
+        CASE(fields_are_quoted_where_they_must),
         CASE(an_abandoned_file_leaves_nothing),
         CASE(two_writers_of_one_file_do_not_meet),
         CASE(a_pair_is_published_together),

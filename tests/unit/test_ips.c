@@ -43,7 +43,7 @@ static int set_up(void **state)
 
 static void close_sampler(fixture *f)
 {
-    if (f->sampler) f->sampler->close(f->state);
+    if (f->sampler) cwi_sampler_close(f->sampler, f->state);
     cwi_batch_clear(&f->batch);
     f->sampler = NULL;
 }
@@ -63,16 +63,18 @@ static void open_sampler(fixture *f, const cwi_sampler *sampler)
 {
     int64_t max_slots;
     close_sampler(f);
-    assert_int_equal(sampler->open(f->l.ctx, &f->training, f->options, &max_slots, &f->state),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_open(f->l.ctx, sampler, &f->training, f->options, &max_slots, &f->state),
+        CW_OK);
     f->sampler = sampler;
     assert_int_equal(cwi_batch_create(f->l.ctx, max_slots, &f->batch), CW_OK);
 }
 
 static void draw(fixture *f, uint64_t step, cwi_luck *luck)
 {
-    assert_int_equal(f->sampler->draw(f->l.ctx, f->state, &(cwi_moment){0, step}, &f->batch, luck),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step}, &f->batch, luck),
+        CW_OK);
 }
 
 /* ---- propensities ------------------------------------------------------------ */
@@ -111,7 +113,8 @@ static void ubpr_values(void **state)
         cwi_loss_ubpr.set(f->options, 0, setting);
         for (int r = 0; r < 4; r++) {
             float mark = (float)weight[r], slope[2];
-            const cwi_rows row = {.score = score + 2 * r, .mark = &mark, .count = 1, .width = 2};
+            const cwi_loss_rows row = {
+                .score = score + 2 * r, .mark = &mark, .count = 1, .width = 2};
             double value = cwi_loss_ubpr.rows(setting, &row, 1, slope);
             bool clipped = r == 3 && !cases[c].has_slope;
             near(weight[r], weight9[r], 1e-8);
@@ -131,7 +134,7 @@ static void ubpr_values_have_an_upper_bound(void **state)
     double setting[CWI_LOSS_SETTINGS];
     const float score[] = {0, 0}, mark = 1e7f;
     float slope[2] = {1, 1};
-    const cwi_rows row = {.score = score, .mark = &mark, .count = 1, .width = 2};
+    const cwi_loss_rows row = {.score = score, .mark = &mark, .count = 1, .width = 2};
     cwi_loss_ubpr.set(f->options, 0, setting);
     near(cwi_loss_ubpr.rows(setting, &row, 1, slope), 1e6, 0);
     near((double)slope[0], 0, 0);
@@ -148,11 +151,11 @@ static void relmf_values(void **state)
     double setting[CWI_LOSS_SETTINGS];
     float slope[4];
     cwi_loss_relmf.set(f->options, 0, setting);
-    const cwi_rows all = {.score = score, .mark = mark, .count = 4, .width = 1};
+    const cwi_loss_rows all = {.score = score, .mark = mark, .count = 4, .width = 1};
     near(cwi_loss_relmf.rows(setting, &all, 1, slope) / 4, 0.1980711271, 1e-7);
     for (int r = 0; r < 4; r++) {
         float unused;
-        const cwi_rows row = {.score = score + r, .mark = mark + r, .count = 1, .width = 1};
+        const cwi_loss_rows row = {.score = score + r, .mark = mark + r, .count = 1, .width = 1};
         near((double)slope[r], slope9[r], 1e-7);
         near(cwi_loss_relmf.rows(setting, &row, 1, &unused), value9[r], 1e-7);
     }
@@ -164,9 +167,9 @@ static void pointwise_values(void **state)
     fixture *f = *state;
     double w[CWI_LOSS_SETTINGS];
     const float score[] = {(float)log(3), (float)log(3)}, mark[] = {1, 0};
-    const cwi_rows liked = {.score = score, .mark = mark, .count = 1, .width = 1};
-    const cwi_rows other = {.score = score + 1, .mark = mark + 1, .count = 1, .width = 1};
-    const cwi_rows both = {.score = score, .mark = mark, .count = 2, .width = 1};
+    const cwi_loss_rows liked = {.score = score, .mark = mark, .count = 1, .width = 1};
+    const cwi_loss_rows other = {.score = score + 1, .mark = mark + 1, .count = 1, .width = 1};
+    const cwi_loss_rows both = {.score = score, .mark = mark, .count = 2, .width = 1};
     float slope;
     set(f, "wmf-weight", "0.5");
     cwi_loss_wmf.set(f->options, 0, w);
@@ -288,7 +291,7 @@ static void labels_are_divided_by_propensities(void **state)
     }
 }
 
-/* User 0 has everything, so that he has positives and never an unlabelled pair. */
+/* User 0 has everything, so that there are positives and never an unlabelled pair. */
 static void a_user_who_has_everything_is_no_trap(void **state)
 {
     fixture *f = *state;

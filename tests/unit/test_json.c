@@ -1,5 +1,6 @@
 /* test_json.c - JSON text: what is good is read, what is not is named, what is damaged is found. */
 #include <jansson.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "core/json.h"
@@ -152,13 +153,55 @@ static void a_text_without_a_signature_is_believed(void **state)
     }
 }
 
+static void what_lacks_a_part_is_not_there(void **state)
+{
+    workshop *w = *state;
+    char *text;
+    json_t *list = json_array(), *root = json_object();
+    cwi_json_add(&list, json_integer(1));
+    cwi_json_set(&root, "list", list);
+    cwi_json_set(&root, "number", cwi_json_number((double)INFINITY));
+    cwi_json_set(&root, "text", cwi_json_string("a\xff"));
+    assert_int_equal(cwi_json_check(w->l.ctx, root), CW_OK);
+    assert_int_equal(json_array_size(json_object_get(root, "list")), 1);
+    assert_true(json_is_null(json_object_get(root, "number")));
+    assert_string_equal(cwi_json_get_text(root, "text"), "a?");
+
+    list = json_array();
+    cwi_json_add(&list, NULL); /* found no memory */
+    cwi_json_add(&list, json_integer(1));
+    assert_null(list);
+    cwi_json_set(&root, "list", list);
+    cwi_json_set(&root, "more", json_true());
+    assert_int_equal(cwi_json_text(w->l.ctx, root, &text), CW_NO_MEMORY);
+    assert_string_equal(cw_context_error(w->l.ctx), "out of memory");
+    assert_null(text);
+}
+
+static void values_of_another_kind_are_as_if_they_were_missing(void **state)
+{
+    (void)state;
+    json_t *root = json_pack("{s:s, s:i, s:f}", "text", "x", "whole", 2, "real", 0.5);
+    assert_string_equal(cwi_json_get_text(root, "text"), "x");
+    assert_string_equal(cwi_json_get_text(root, "whole"), "");
+    assert_string_equal(cwi_json_get_text(NULL, "text"), "");
+    assert_true(cwi_json_to_number(json_object_get(root, "whole")) == 2);
+    assert_true(cwi_json_to_number(json_object_get(root, "real")) == 0.5);
+    assert_true(isnan(cwi_json_to_number(json_object_get(root, "text"))));
+    assert_true(isnan(cwi_json_to_number(NULL)));
+    json_decref(root);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, workshop_close)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(values_are_read_as_they_are), TEST(what_is_no_json_is_refused),
-        TEST(deep_nesting_is_refused), TEST(every_changed_byte_of_a_signed_text_is_found),
-        TEST(a_text_without_a_signature_is_believed)};
+    const struct CMUnitTest tests[] = {TEST(values_are_read_as_they_are),
+                                       TEST(what_is_no_json_is_refused),
+                                       TEST(deep_nesting_is_refused),
+                                       TEST(every_changed_byte_of_a_signed_text_is_found),
+                                       TEST(a_text_without_a_signature_is_believed),
+                                       TEST(what_lacks_a_part_is_not_there),
+                                       TEST(values_of_another_kind_are_as_if_they_were_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* test_layout.c - reports of experiments: how tables are set, what charts show, what is refused. */
 #include <jansson.h>
 
-#include "report/findings.h"
+#include "report/draft.h"
 #include "report/page.h"
 #include "report/published.h"
 #include "report/scale.h"
@@ -19,8 +19,8 @@ static json_t *make_page(workshop *w)
 {
     json_t *results = json_loads(results_sample, 0, NULL), *page = NULL;
     assert_non_null(results);
-    assert_int_equal(cwi_findings_check(w->l.ctx, results, "r"), CW_OK);
-    assert_int_equal(cwi_findings_page(w->l.ctx, results, &page), CW_OK);
+    assert_int_equal(cwi_draft_check(w->l.ctx, results, "r"), CW_OK);
+    assert_int_equal(cwi_draft_page(w->l.ctx, results, &page), CW_OK);
     if (cwi_page_check(w->l.ctx, page) != CW_OK) fail_msg("%s", cw_context_error(w->l.ctx));
     json_decref(results);
     return page;

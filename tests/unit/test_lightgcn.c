@@ -318,7 +318,7 @@ static void a_batch_leaves_nothing_behind(void **state)
     }
 }
 
-/* With one layer a user without a vector of his own is what his items make of him. */
+/* With one layer a user without a vector of their own is what their items make of them. */
 static void a_new_user_is_one_hop_from_his_items(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "core/smallest.h"
 #include "loss/loss.h"
-#include "optim/adam.h"
+#include "optim/optimizer.h"
 #include "registry/registry.h"
 #include "sample/select.h"
 #include "train/train.h"
@@ -33,7 +33,7 @@ static int set_up(void **state)
     assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "lr", "1e-3"), CW_OK);
-    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "adam", "dense"), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "optimizer", "adam"), CW_OK);
     assert_int_equal(cwi_training_create(s->l.ctx, 4, 4, &pairs, &s->training), CW_OK);
     s->shape = (cwi_shape){4, 4, &s->training.by_user, 1, 1};
     assert_int_equal(cwi_backbone_mf.declare(s->l.ctx, &s->shape, s->options, &s->params), CW_OK);
@@ -56,6 +56,11 @@ static int tear_down(void **state)
     listener_clear(&s->l);
     free(s);
     return 0;
+}
+
+static void set_option(small *s, const char *name, const char *value)
+{
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, name, value), CW_OK);
 }
 
 /* Append a CPR row of the interactions numbered in rows[0..k). */
@@ -89,9 +94,9 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
     int64_t rows = cwi_batch_rows(b);
     for (int g = 0; g < b->n_groups; g++)
         sum += loss->rows(NULL,
-                          &(cwi_rows){.score = score + b->group[g].first_slot,
-                                      .count = b->group[g].rows,
-                                      .width = b->group[g].slots},
+                          &(cwi_loss_rows){.score = score + b->group[g].first_slot,
+                                           .count = b->group[g].rows,
+                                           .width = b->group[g].slots},
                           1.0f / (float)rows, slope + b->group[g].first_slot);
     return sum / (double)rows;
 }
@@ -99,9 +104,9 @@ static double loss_of(const cwi_loss *loss, const cwi_batch *b, const float *sco
 static void margins_of(const cwi_batch *b, const float *score, double *margin)
 {
     for (int g = 0; g < b->n_groups; g++) {
-        cwi_loss_cpr.margin(&(cwi_rows){.score = score + b->group[g].first_slot,
-                                        .count = b->group[g].rows,
-                                        .width = b->group[g].slots},
+        cwi_loss_cpr.margin(&(cwi_loss_rows){.score = score + b->group[g].first_slot,
+                                             .count = b->group[g].rows,
+                                             .width = b->group[g].slots},
                             margin);
         margin += b->group[g].rows;
     }
@@ -133,13 +138,12 @@ static void cpr_selection_gradient_and_step(void **state)
         {0.03610469888, -0.02707852416}, {0.03610469888, -0.01805234944},
         {-0.1126098432, 0.09899813412},  {0.04040044539, -0.05386726052}};
     float score[64], slope[64];
-    double margin[8], work[8], reg;
+    double margin[8], work[8];
     cwi_gradient gradient;
-    cwi_adam adam;
     add_candidates(&s->batch);
     assert_int_equal(cwi_backbone_mf.score(s->l.ctx, s->scorer, &s->batch, score), CW_OK);
     margins_of(&s->batch, score, margin);
-    cwi_select_hardest(&s->batch, score, margin, 2, false, work);
+    cwi_select_hardest(&s->batch, score, 1, margin, 2, false, work);
     assert_int_equal(s->batch.group[0].rows, 1);
     assert_int_equal(s->batch.group[1].rows, 1);
     near(loss_of(&cwi_loss_cpr, &s->batch, score, slope), 0.7767980144, 1e-7);
@@ -149,45 +153,94 @@ static void cpr_selection_gradient_and_step(void **state)
     for (int64_t k = 0; k < 8; k++)
         for (int c = 0; c < 2; c++)
             near((double)gradient.rows[2 * k + c], gradient9[gradient.touched[k]][c], 1e-7);
-    /* lambda 0.01: reg 0.0020625; the step includes its gradient */
-    s->params.tensor[0].decay = 2 * 0.01f / 8;
-    assert_int_equal(cwi_adam_create(s->l.ctx, &s->params, s->options, (cwi_adam_room){0}, &adam),
-                     CW_OK);
-    assert_int_equal(cwi_adam_update(s->l.ctx, &adam, &s->params, &gradient, &reg), CW_OK);
-    near(reg, 0.0020625, 1e-9);
-    const float *theta = s->params.tensor[0].data;
+    /* lambda 0.01: the step includes its gradient */
+    float *theta = s->params.tensor[0].data, m[16] = {0}, v[16] = {0};
+    cwi_rates rates;
+    cwi_optimizer_adam.rates(s->options, 1, &rates);
+    rates.decay = 2 * 0.01f / 8;
+    for (int64_t k = 0; k < 8; k++) {
+        int64_t at = 2 * gradient.touched[k];
+        cwi_optimizer_adam.step(cwi_ops_best(), &rates, gradient.rows + 2 * k, 2, theta + at,
+                                (float *const[]){m + at, v + at});
+    }
     near((double)theta[2], -0.2990000086, 1e-7);
     near((double)theta[3], 0.4009999879, 1e-7);
     near((double)theta[14], 0.5990000075, 1e-7);
     near((double)theta[15], 0.1009999941, 1e-7);
-    cwi_adam_clear(&adam);
 }
 
 static void per_group_selection_keeps_shares(void **state)
 {
     (void)state;
     int32_t user[16] = {0}, item[16] = {0};
+    float mark[16] = {0};
     cwi_batch b = {.n_groups = 2,
                    .group = {{.slots = 1, .rows = 8, .first_slot = 0},
                              {.slots = 1, .rows = 4, .first_slot = 8}},
                    .n_slots = 12,
                    .max_slots = 16,
                    .user = user,
-                   .item = item};
+                   .item = item,
+                   .mark = mark};
     double margin[] = {8, 7, 6, 5, 4, 3, 2, 1, -1, -2, -3, -4}, work[12];
     float score[12] = {0};
     for (int k = 0; k < 12; k++) user[k] = k;
-    cwi_select_hardest(&b, score, margin, 6, true, work);
+    cwi_select_hardest(&b, score, 1, margin, 6, true, work);
     assert_int_equal(b.group[0].rows, 4);
     assert_int_equal(b.group[1].rows, 2);
     assert_int_equal(b.user[0], 4);
     assert_int_equal(b.user[4], 10);
     /* ties: the lower index wins */
     double equal[] = {1, 1, 1, 1, 1, 1};
-    cwi_select_hardest(&b, score, equal, 3, false, work);
+    cwi_select_hardest(&b, score, 1, equal, 3, false, work);
     assert_int_equal(b.n_slots, 3);
     assert_int_equal(b.user[0], 4);
     assert_int_equal(b.user[2], 6);
+}
+
+/* Two groups of rows of 2 and 4 slots with two heads.  Of the margins 3 1 2 | 0 5 4 the three
+ * smallest are of rows 1, 2 and 3, and the two smallest of each group of 1, 2 and 3, 5. */
+static void selection_moves_all_that_belongs_to_a_row(void **state)
+{
+    enum { HEADS = 2, ROWS = 6, SLOTS = 3 * 2 + 3 * 4 };
+    static const double margin[] = {3, 1, 2, 0, 5, 4};
+    static const int hardest[] = {1, 2, 3}, shares[] = {1, 2, 3, 5}; /* 2 of each group */
+    double work[ROWS];
+    (void)state;
+    for (int per_group = 0; per_group < 2; per_group++) {
+        const int *rows = per_group ? shares : hardest;
+        int n = per_group ? 4 : 3, first = 2; /* two rows of the first group either way */
+        int32_t user[SLOTS], item[SLOTS];
+        float score[SLOTS * HEADS], mark[ROWS];
+        cwi_batch b = {.n_groups = 2,
+                       .group = {{.slots = 2, .rows = 3, .first_slot = 0},
+                                 {.slots = 4, .rows = 3, .first_slot = 6}},
+                       .n_slots = SLOTS,
+                       .user = user,
+                       .item = item,
+                       .mark = mark};
+        for (int s = 0; s < SLOTS; s++) {
+            user[s] = s;
+            item[s] = 100 + s;
+            for (int h = 0; h < HEADS; h++) score[s * HEADS + h] = (float)(10 * s + h);
+        }
+        for (int r = 0; r < ROWS; r++) mark[r] = (float)(1000 + r);
+        cwi_select_hardest(&b, score, HEADS, margin, n, per_group, work);
+        assert_int_equal(b.group[0].rows, first);
+        assert_int_equal(b.group[1].rows, n - first);
+        assert_int_equal(b.group[1].first_slot, 2 * first);
+        assert_int_equal(b.n_slots, 2 * first + 4 * (n - first));
+        for (int r = 0, s = 0; r < n; r++) {
+            int from = rows[r] < 3 ? 2 * rows[r] : 6 + 4 * (rows[r] - 3);
+            assert_int_equal(mark[r], 1000 + rows[r]);
+            for (int k = 0; k < (r < first ? 2 : 4); k++, s++) {
+                assert_int_equal(user[s], from + k);
+                assert_int_equal(item[s], 100 + from + k);
+                for (int h = 0; h < HEADS; h++)
+                    assert_int_equal(score[s * HEADS + h], 10 * (from + k) + h);
+            }
+        }
+    }
 }
 
 static int by_size(const void *a, const void *b)
@@ -281,7 +334,7 @@ static void adam_follows_the_tensorflow_form(void **state)
     const cwi_ops *ops = cwi_ops_best();
     for (int t = 1; t <= 3; t++) {
         double rate = 1e-3 * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t));
-        cwi_adam_step step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
+        cwi_rates step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
         near(rate, rate9[t - 1], 1e-12);
         ops->adam(&theta, &m, &v, &g[t - 1], 1, &step);
         near((double)theta, theta9[t - 1], 2e-7);
@@ -295,7 +348,7 @@ static void adam_follows_the_tensorflow_form(void **state)
     for (int t = 1; t <= 3; t++) {
         float tiny = t == 1 ? 1e-6f : 0;
         double rate = 1e-4 * sqrt(1 - pow(0.999, t)) / (1 - pow(0.9, t));
-        cwi_adam_step step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
+        cwi_rates step = {(float)rate, 0.9f, 0.999f, 1e-8f, 0};
         ops->adam(&theta, &m, &v, &tiny, 1, &step);
         near((double)theta, small9[t - 1], 2e-8);
     }
@@ -347,11 +400,13 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "cycle", "2"), CW_OK);
-    assert_int_equal(cwi_sampler_cpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler),
+    assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options,
+                                      &max_slots, &sampler),
                      CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
-        assert_int_equal(cwi_sampler_cpr.draw(s->l.ctx, sampler, &(cwi_moment){0, step}, &b, &luck),
+        assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, sampler,
+                                          &(cwi_moment){0, step}, &b, &luck),
                          CW_OK);
         for (int64_t r = 0; r < b.group[0].rows; r++) {
             int row[2] = {-1, -1};
@@ -373,7 +428,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_true(chi < 45);
     near((double)luck.accepted[0] / (double)luck.attempts[0], 0.56, 0.02);
     cwi_batch_clear(&b);
-    cwi_sampler_cpr.close(sampler);
+    cwi_sampler_close(&cwi_sampler_cpr, sampler);
 }
 
 static void bpr_negatives_are_unseen_items(void **state)
@@ -387,11 +442,13 @@ static void bpr_negatives_are_unseen_items(void **state)
         cwi_batch b;
         cwi_luck luck = {0};
         assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "pos", kinds[kind]), CW_OK);
-        assert_int_equal(
-            cwi_sampler_bpr.open(s->l.ctx, &s->training, s->options, &max_slots, &sampler), CW_OK);
-        assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
-        assert_int_equal(cwi_sampler_bpr.draw(s->l.ctx, sampler, &(cwi_moment){0, 3}, &b, &luck),
+        assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_bpr, &s->training, s->options,
+                                          &max_slots, &sampler),
                          CW_OK);
+        assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
+        assert_int_equal(
+            cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3}, &b, &luck),
+            CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
             assert_int_equal(b.user[2 * r], b.user[2 * r + 1]);
@@ -402,8 +459,80 @@ static void bpr_negatives_are_unseen_items(void **state)
         /* user 3 has two of five interactions, and is one of four users */
         near((double)of_user_3 / 2000, kind == 0 ? 0.4 : 0.25, 0.05);
         cwi_batch_clear(&b);
-        cwi_sampler_bpr.close(sampler);
+        cwi_sampler_close(&cwi_sampler_bpr, sampler);
     }
+}
+
+/* The samplers that draw many candidates at once draw what they draw one by one. */
+static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
+{
+    static const cwi_sampler *const samplers[] = {&cwi_sampler_cpr, &cwi_sampler_cpr,
+                                                  &cwi_sampler_bpr, &cwi_sampler_bpr};
+    small *s = *state;
+    set_option(s, "batch", "700"); /* of several chunks, the last one short */
+    set_option(s, "beta", "2");
+    for (size_t k = 0; k < 4; k++) {
+        cwi_sampler alone = *samplers[k];
+        cwi_batch batch[2];
+        cwi_luck luck[2];
+        memset(luck, 0, sizeof luck);
+        alone.draw_many = NULL;
+        set_option(s, "distinct", k == 1 ? "all" : "neighbours");
+        set_option(s, "pos", k == 3 ? "user" : "interaction");
+        for (int way = 0; way < 2; way++) {
+            int64_t max_slots;
+            void *opened;
+            const cwi_sampler *sampler = way ? &alone : samplers[k];
+            assert_int_equal(
+                cwi_sampler_open(s->l.ctx, sampler, &s->training, s->options, &max_slots, &opened),
+                CW_OK);
+            assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch[way]), CW_OK);
+            assert_int_equal(cwi_sampler_draw(s->l.ctx, sampler, opened, &(cwi_moment){0, 5},
+                                              &batch[way], &luck[way]),
+                             CW_OK);
+            cwi_sampler_close(sampler, opened);
+        }
+        size_t bytes = (size_t)batch[0].n_slots * sizeof *batch[0].user;
+        assert_true(bytes > 0);
+        assert_memory_equal(batch[0].group, batch[1].group, sizeof batch[0].group);
+        assert_memory_equal(batch[0].user, batch[1].user, bytes);
+        assert_memory_equal(batch[0].item, batch[1].item, bytes);
+        assert_memory_equal(&luck[0], &luck[1], sizeof luck[0]);
+        cwi_batch_clear(&batch[0]);
+        cwi_batch_clear(&batch[1]);
+    }
+}
+
+/* Streams are numbered by 24 bits of the candidate and 40 of the step. */
+static void more_than_the_random_streams_is_refused(void **state)
+{
+    small *s = *state;
+    cwi_luck luck = {0};
+    int64_t max_slots;
+    void *opened;
+    assert_int_equal(cwi_stream_number(3, 5), 3 * 16777216 + 5);
+    set_option(s, "batch", "1048576");
+    set_option(s, "cycle", "2");
+    set_option(s, "beta", "16.5");
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options, &max_slots, &opened),
+        CW_BAD_ARG);
+    assert_null(opened);
+    assert_string_equal(cw_context_error(s->l.ctx),
+                        "--batch is 1048576 and --beta 16.5, which makes 17301504 candidates a "
+                        "step; at most 16777216 are possible");
+    set_option(s, "beta", "16"); /* just what there is */
+    assert_int_equal(
+        cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options, &max_slots, &opened),
+        CW_OK);
+    assert_int_equal(max_slots, 4 * 16777216);
+    cwi_begin(s->l.ctx);
+    assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, opened,
+                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &luck),
+                     CW_BAD_ARG);
+    assert_string_equal(cw_context_error(s->l.ctx),
+                        "random numbers last for 2^40 steps, not for step 1099511627776");
+    cwi_sampler_close(&cwi_sampler_cpr, opened);
 }
 
 /* The joint Xavier bound of a table (spec 9.3), reached but not passed. */
@@ -431,6 +560,7 @@ int main(void)
         TEST(cpr_objective_and_loss),
         TEST(cpr_selection_gradient_and_step),
         TEST(per_group_selection_keeps_shares),
+        TEST(selection_moves_all_that_belongs_to_a_row),
         TEST(the_smallest_are_those_of_a_sorted_list),
         TEST(bpr_values),
         TEST(cpr_ignores_user_and_item_terms),
@@ -438,6 +568,8 @@ int main(void)
         TEST(batch_sizes_are_the_published_ones),
         TEST(cpr_samples_are_uniform_over_valid_tuples),
         TEST(bpr_negatives_are_unseen_items),
+        TEST(candidates_drawn_at_once_are_those_drawn_alone),
+        TEST(more_than_the_random_streams_is_refused),
         TEST(first_values_fill_the_xavier_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

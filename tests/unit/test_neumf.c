@@ -255,7 +255,7 @@ static void take_slopes(small *s, const cwi_loss *loss)
     for (int h = 0; h < heads; h++) {
         const cwi_group *g = &s->batch.group[0];
         for (int64_t k = 0; k < s->batch.n_slots; k++) score[k] = s->score[k * heads + h];
-        loss->rows(NULL, &(cwi_rows){.score = score, .count = g->rows, .width = g->slots},
+        loss->rows(NULL, &(cwi_loss_rows){.score = score, .count = g->rows, .width = g->slots},
                    1.0f / (float)g->rows, slope);
         for (int64_t k = 0; k < s->batch.n_slots; k++) s->slope[k * heads + h] = slope[k];
     }
@@ -504,11 +504,11 @@ static void layers_that_are_too_wide_are_refused(void **state)
 /* ---- whole runs ------------------------------------------------------------------ */
 
 static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *hidden,
-                       const char *adam)
+                       const char *optimizer)
 {
-    const char *const settings[][2] = {{"backbone", "neumf"}, {"hidden", hidden}, {"dim", "8"},
-                                       {"batch", "64"},       {"epochs", "2"},    {"beta", "2"},
-                                       {"eval-every", "1"},   {"adam", adam}};
+    const char *const settings[][2] = {
+        {"backbone", "neumf"}, {"hidden", hidden}, {"dim", "8"},        {"batch", "64"},
+        {"epochs", "2"},       {"beta", "2"},      {"eval-every", "1"}, {"optimizer", optimizer}};
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
@@ -534,7 +534,7 @@ static void same_bits_on_any_threads(void **state)
     cw_dataset *data = simulate(l.ctx);
     for (size_t c = 0; c < 2; c++) {
         for (int deferred = 0; deferred < 2; deferred++) {
-            const char *mode = deferred ? "deferred" : "dense";
+            const char *mode = deferred ? "adam-deferred" : "adam";
             assert_int_equal(cw_context_set_threads(l.ctx, 1), CW_OK);
             cw_model *first = train(l.ctx, data, hidden[c], mode);
             for (int threads = 2; threads <= 3; threads++) {
@@ -550,29 +550,28 @@ static void same_bits_on_any_threads(void **state)
     listener_clear(&l);
 }
 
-static bool count_list(void *user, const cw_recommendation *list)
-{
-    *(int32_t *)user += (int32_t)list->count;
-    return true;
-}
-
 /* Lists and similar items there are; somebody new cannot be served. */
 static void models_recommend_but_not_from_a_history(void **state)
 {
     (void)state;
     listener l;
-    int32_t given = 0;
+    int32_t items[10], count, one = 1;
+    const cw_lists lists = {.k = 10, .items = items, .counts = &count};
+    cw_recommender *rec;
     listener_init(&l);
     cw_dataset *data = simulate(l.ctx);
-    cw_model *model = train(l.ctx, data, "8,4", "dense");
-    const char *item = cwi_idmap_text(&model->items, 1), *user = cwi_idmap_text(&model->users, 1);
-    assert_int_equal(cw_recommend(l.ctx, model, &user, 1, NULL, count_list, &given), CW_OK);
-    assert_int_equal(cw_similar_items(l.ctx, model, item, NULL, count_list, &given), CW_OK);
-    assert_int_equal(given, 20);
-    assert_int_equal(cw_recommend_history(l.ctx, model, &item, 1, NULL, count_list, &given),
-                     CW_UNSUPPORTED);
+    cw_model *model = train(l.ctx, data, "8,4", "adam");
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    assert_int_equal(cw_recommend(l.ctx, rec, &one, 1, NULL, &lists), CW_OK);
+    assert_int_equal(count, 10);
+    assert_int_equal(cw_similar_items(l.ctx, rec, &one, 1, NULL, &lists), CW_OK);
+    assert_int_equal(count, 10);
+    assert_int_equal(cw_recommend_history(l.ctx, rec, &one, 1, NULL, &lists), CW_UNSUPPORTED);
     assert_string_equal(cw_context_error(l.ctx),
                         "backbone neumf has no way to recommend from a history");
+    assert_int_equal(cw_similar_users(l.ctx, rec, &one, 1, &lists), CW_UNSUPPORTED);
+    assert_string_equal(cw_context_error(l.ctx), "backbone neumf has no user vectors to compare");
+    cw_recommender_close(rec);
     cw_model_free(model);
     cw_dataset_free(data);
     listener_clear(&l);

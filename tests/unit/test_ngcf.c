@@ -127,9 +127,9 @@ static void layers_are_those_of_the_specification(void **state)
             near((double)(net.work[2][row * 2 + c] + b2[c]), product[row * 2 + c], 1e-6);
             near((double)(p[0] * e[0] * w2[c] + p[1] * e[1] * w2[2 + c] + b2[c]),
                  product[row * 2 + c], 1e-6);
-            assert_int_equal(net.mark[0][row * 2 + c],
-                             (sum[row * 2 + c] > 0 ? CWI_MARK_A : 0) |
-                                 (product[row * 2 + c] > 0 ? CWI_MARK_B : 0));
+            assert_int_equal(net.sign[0][row * 2 + c],
+                             (sum[row * 2 + c] > 0 ? CWI_SIGN_A : 0) |
+                                 (product[row * 2 + c] > 0 ? CWI_SIGN_B : 0));
         }
     }
     cwi_ngcf_clear(&net);
@@ -185,9 +185,9 @@ static double loss_at(small *s, const cwi_loss *loss, float *slope)
     for (int32_t h = 0; h < heads; h++) {
         for (int k = 0; k < 4; k++) one[k] = both[k * heads + h];
         value += loss->rows(NULL,
-                            &(cwi_rows){.score = one,
-                                        .count = s->batch.group[0].rows,
-                                        .width = s->batch.group[0].slots},
+                            &(cwi_loss_rows){.score = one,
+                                             .count = s->batch.group[0].rows,
+                                             .width = s->batch.group[0].slots},
                             1, of_one);
         for (int k = 0; k < 4; k++) slope[k * heads + h] = of_one[k];
     }
@@ -530,7 +530,7 @@ static void a_model_without_its_matrices_is_refused(void **state)
 
 /* ---- somebody new ------------------------------------------------------------------------ */
 
-/* A user whose base vector is zero is what fold_in makes of his items. */
+/* A user whose base vector is zero is what fold_in makes of their items. */
 static void somebody_new_is_a_user_without_a_vector_of_his_own(void **state)
 {
     (void)state;

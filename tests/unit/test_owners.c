@@ -1,5 +1,6 @@
 /* test_owners.c - who takes which option of training, and what a run is known by. */
 #include "core/options.h"
+#include "core/text.h"
 #include "registry/registry.h"
 #include "testing.h"
 
@@ -73,7 +74,7 @@ static void parts_that_share_an_option_say_the_same_of_it(void **state)
     (void)state;
     const cw_option_info *tables[CWI_TRAIN_TABLES];
     size_t n = 0;
-    cwi_train_tables(NULL, NULL, tables);
+    cwi_train_tables(NULL, NULL, NULL, tables);
     for (; tables[n]; n++)
         for (const cw_option_info *row = tables[n]; row->name; row++)
             for (size_t t = 0; t < n; t++) {
@@ -191,21 +192,89 @@ static void a_run_is_known_by_what_differs_from_the_tables(void **state)
     cw_options_free(given);
 }
 
+/* What a record of the method and its first backbone says of an option now. */
+static void reread(listener *l, const char *method, json_t *recorded, const char *option,
+                   const char *expected)
+{
+    cw_options *options;
+    const cwi_backbone *backbone = cwi_find_backbone(cw_method_backbone(method, 0));
+    cwi_begin(l->ctx);
+    assert_int_equal(
+        cwi_train_reread(l->ctx, cwi_find_method(method), backbone, recorded, &options), CW_OK);
+    assert_string_equal(cw_options_get(options, option), expected);
+    cw_options_free(options);
+    json_decref(recorded);
+}
+
 static void a_former_name_is_refused_and_still_read_in_records(void **state)
 {
+    static const char *const words[][2] = {
+        {"dense", "adam"}, {"deferred", "adam-deferred"}, {"lazy", "adam-lazy"}};
     listener *l = *state;
     cw_options *given = create(l);
-    const char *note = "--k is the length of lists elsewhere; the cycle length of CPR is --cycle "
-                       "now";
     assert_int_equal(cw_options_set(l->ctx, given, "k", "3"), CW_BAD_ARG);
-    assert_string_equal(cw_context_error(l->ctx), note);
-    const cw_option_info *cycle = cwi_table_find(cwi_sampler_cpr.options, "cycle");
-    json_t *old = json_pack("{s:i}", "k", 3), *both = json_pack("{s:i, s:i}", "k", 3, "cycle", 4);
-    assert_int_equal(json_integer_value(cwi_train_recorded(old, cycle)), 3);
-    assert_int_equal(json_integer_value(cwi_train_recorded(both, cycle)), 4);
-    assert_null(cwi_train_recorded(NULL, cycle));
-    json_decref(old);
-    json_decref(both);
+    assert_string_equal(cw_context_error(l->ctx), "--k is the length of lists elsewhere; the cycle "
+                                                  "length of CPR is --cycle now");
+    assert_int_equal(cw_options_set(l->ctx, given, "adam", "lazy"), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(l->ctx),
+                        "--adam is --optimizer now: adam, adam-deferred or adam-lazy");
+    reread(l, "cpr", json_pack("{s:i}", "k", 3), "cycle", "3");
+    reread(l, "cpr", json_pack("{s:i, s:i}", "k", 3, "cycle", 4), "cycle", "4");
+    reread(l, "cpr", json_object(), "cycle", "0");
+    for (size_t w = 0; w < 3; w++)
+        reread(l, "bpr", json_pack("{s:s}", "adam", words[w][0]), "optimizer", words[w][1]);
+    reread(l, "bpr", json_pack("{s:s, s:s}", "adam", "lazy", "optimizer", "sgd"), "optimizer",
+           "sgd");
+    cw_options_free(given);
+}
+
+static void what_a_record_cannot_say_is_refused(void **state)
+{
+    listener *l = *state;
+    cw_options *options;
+    json_t *recorded = json_pack("{s:s}", "adam", "eager");
+    assert_int_equal(cwi_train_reread(l->ctx, cwi_find_method("bpr"), cwi_find_backbone("mf"),
+                                      recorded, &options),
+                     CW_BAD_DATA);
+    assert_null(options);
+    json_decref(recorded);
+}
+
+static void the_words_of_optimizer_are_those_of_the_list(void **state)
+{
+    const cw_option_info *tables[CWI_TRAIN_TABLES], *row;
+    size_t n = 0;
+    (void)state;
+    cwi_train_tables(NULL, NULL, NULL, tables);
+    row = cwi_table_find(tables[0], "optimizer");
+    for (const char *name; (name = cw_optimizer_name(n)) != NULL; n++) {
+        assert_int_equal(cwi_word_index(row->choices, name), n);
+        assert_true(cw_optimizer_help(name)[0]);
+    }
+    for (const char *bar = row->choices; (bar = strchr(bar, '|')) != NULL; bar++) n--;
+    assert_int_equal(n, 1);
+    assert_null(cw_optimizer_help("magic"));
+}
+
+static void an_optimizer_has_options_of_its_own(void **state)
+{
+    listener *l = *state;
+    cw_options *settled, *given = create(l);
+    set(l, given, "adam-eps", "torch");
+    assert_int_equal(settle(l, given, &settled), CW_OK);
+    assert_string_equal(cw_options_get(settled, "adam-eps"), "torch");
+    cw_options_free(settled);
+    set(l, given, "optimizer", "sgd");
+    assert_int_equal(settle(l, given, &settled), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(l->ctx),
+                        "--adam-eps is 'torch'; optimizer sgd does not take it, adam, "
+                        "adam-deferred and adam-lazy do");
+    cw_options_free(given);
+    given = create(l);
+    set(l, given, "optimizer", "sgd");
+    assert_int_equal(settle(l, given, &settled), CW_OK);
+    assert_null(cw_options_get(settled, "adam-eps"));
+    cw_options_free(settled);
     cw_options_free(given);
 }
 
@@ -222,6 +291,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_former_name_is_refused_and_still_read_in_records, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_a_record_cannot_say_is_refused, set_up, tear_down),
+        cmocka_unit_test(the_words_of_optimizer_are_those_of_the_list),
+        cmocka_unit_test_setup_teardown(an_optimizer_has_options_of_its_own, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

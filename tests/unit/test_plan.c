@@ -51,7 +51,7 @@ static void a_plan_is_the_product_of_its_parts(void **state)
     assert_string_equal(plan.sets[0].train_set, "theta 0.5");
     assert_string_equal(plan.sets[1].name, "set");
     assert_string_not_equal(plan.sets[0].hash, plan.sets[1].hash);
-    const cwi_row *cpr = &plan.rows[5];
+    const cwi_plan_row *cpr = &plan.rows[5];
     assert_string_equal(cpr->method, "cpr");
     assert_string_equal(cpr->backbone, "mf");
     assert_int_equal(json_array_size(cpr->candidates), 6);
@@ -118,7 +118,7 @@ static void what_is_wrong_is_named_with_its_place(void **state)
 }
 
 /* "name value name value" of the options of a row and of its first candidate. */
-static void check_row(const cwi_row *row, const char *options, const char *candidate)
+static void check_row(const cwi_plan_row *row, const char *options, const char *candidate)
 {
     char *text = json_dumps(row->options, JSON_COMPACT);
     assert_string_equal(text, options);
@@ -253,7 +253,8 @@ static void halving_keeps_one_in_so_many(void **state)
     assert_int_equal(cwi_survivors(2, 3), 1);
     assert_int_equal(cwi_survivors(1, 3), 1);
     assert_int_equal(cwi_survivors(0, 3), 0);
-    cwi_row row = {.tuning = {.kind = CWI_TUNE_HALVING, .rungs = {5, 20}, .n_rungs = 2, .keep = 3}};
+    cwi_plan_row row = {
+        .tuning = {.kind = CWI_TUNE_HALVING, .rungs = {5, 20}, .n_rungs = 2, .keep = 3}};
     row.candidates = json_array();
     row.seeds = json_pack("[i, i, i, i, i]", 0, 1, 2, 3, 4);
     for (int k = 0; k < 27; k++) json_array_append_new(row.candidates, json_object());

@@ -32,24 +32,24 @@ static int close_context(void **state)
     return 0;
 }
 
-static cwi_plan small_plan(void)
+static cwi_simulation_plan small_plan(void)
 {
-    return (cwi_plan){.n_users = USERS,
-                      .n_items = ITEMS,
-                      .dim = 3,
-                      .interactions = 30,
-                      .alpha = 0.7,
-                      .popularity = 0.8,
-                      .activity = 0.8,
-                      .quality = 0.4,
-                      .quality_popularity = 0.3,
-                      .violation = 0.5,
-                      .sharpness = 2.0,
-                      .relevant = 0.4,
-                      .seed = 5};
+    return (cwi_simulation_plan){.n_users = USERS,
+                                 .n_items = ITEMS,
+                                 .dim = 3,
+                                 .interactions = 30,
+                                 .alpha = 0.7,
+                                 .popularity = 0.8,
+                                 .activity = 0.8,
+                                 .quality = 0.4,
+                                 .quality_popularity = 0.3,
+                                 .violation = 0.5,
+                                 .sharpness = 2.0,
+                                 .relevant = 0.4,
+                                 .seed = 5};
 }
 
-static cwi_simulation prepare(cwi_plan plan)
+static cwi_simulation prepare(cwi_simulation_plan plan)
 {
     cwi_simulation sim = {.plan = plan};
     assert_int_equal(cwi_simulation_populate(ctx, &sim), CW_OK);
@@ -102,7 +102,7 @@ static void frequencies_match_the_model(void **state)
     static int32_t count[USERS][ITEMS];
     (void)state;
     for (int v = 0; v < 2; v++) {
-        cwi_plan plan = small_plan();
+        cwi_simulation_plan plan = small_plan();
         double sum, squares, expected = 0, variance = 0, chi_square = 0, largest = 0;
         plan.violation = violations[v];
         cwi_simulation sim = prepare(plan);
@@ -129,7 +129,7 @@ static void frequencies_match_the_model(void **state)
 
 static void without_violation_exposure_is_a_product(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     (void)state;
     plan.violation = 0;
     cwi_simulation sim = prepare(plan);
@@ -165,7 +165,7 @@ static void mean_relevance_is_as_asked(void **state)
     const double asked[] = {0.01, 0.4, 0.95};
     (void)state;
     for (int k = 0; k < 3; k++) {
-        cwi_plan plan = small_plan();
+        cwi_simulation_plan plan = small_plan();
         plan.relevant = asked[k];
         plan.interactions = 1;
         plan.alpha = plan.popularity = 0;
@@ -178,7 +178,7 @@ static void mean_relevance_is_as_asked(void **state)
 /* Too many pairs for all of them to be looked at: the sample has to do. */
 static void sampled_calibration_is_close(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     (void)state;
     plan.n_users = 3000;
     plan.n_items = 2000;
@@ -197,7 +197,7 @@ static void sampled_calibration_is_close(void **state)
 
 static void quality_one_makes_all_users_agree(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     (void)state;
     plan.quality = 1;
     cwi_simulation sim = prepare(plan);
@@ -211,7 +211,7 @@ static void quality_one_makes_all_users_agree(void **state)
 /* Shares of the variance of the logit, measured on many items and users. */
 static void quality_is_a_share_of_variance(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     double common = 0, total = 0;
     (void)state;
     plan.n_users = 500;
@@ -234,7 +234,7 @@ static void quality_is_a_share_of_variance(void **state)
 
 static void quality_follows_popularity_as_asked(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     double xy = 0, xx = 0, yy = 0, mean = 0;
     (void)state;
     plan.n_items = 20000;
@@ -276,7 +276,7 @@ static void unreachable_request_is_refused(void **state)
 
 static void without_a_request_any_shape_works(void **state)
 {
-    cwi_plan plan = small_plan();
+    cwi_simulation_plan plan = small_plan();
     double expected = 0, most = 0;
     (void)state;
     plan.interactions = 0;
@@ -496,7 +496,8 @@ static void one_user_and_one_item_are_enough(void **state)
                                 {"alpha", "0"},
                                 {"relevant", "0.9999999"},
                                 {"sharpness", "0"}};
-    cwi_plan plan = {.n_users = 1, .n_items = 1, .dim = 1, .interactions = 1, .relevant = 0.5};
+    cwi_simulation_plan plan = {
+        .n_users = 1, .n_items = 1, .dim = 1, .interactions = 1, .relevant = 0.5};
     cwi_simulation sim = {.plan = plan};
     (void)state;
     assert_int_equal(cwi_simulation_populate(ctx, &sim), CW_OK);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/text.h"
-#include "train/train.h"
+#include "engine_check.h"
 #include "train_check.h"
 
 typedef struct fixture {
@@ -67,7 +67,7 @@ static cwi_trainer *open_trainer(fixture *f, const char *first, const char *seco
     if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
         fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
     cw_options_free(options);
-    t->steps_per_epoch = 1;
+    t->task.steps_per_epoch = 1;
     return t;
 }
 
@@ -90,18 +90,27 @@ static void for_each_pair(fixture *f, void (*try)(fixture *f, const char *pair))
 
 /* ---- the gradient ------------------------------------------------------------------ */
 
+/* The numbers of a tensor, or what the optimizer keeps beside them. */
+static float *array_named(const cwi_trainer *t, const char *kind, const cwi_tensor *tensor)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", kind, tensor->name);
+    return array_of(t, name).data;
+}
+
 /* What is left of a step that is undone: its whole loss. */
 static double loss_at(cwi_trainer *t, const cwi_params *from)
 {
-    cwi_params_assign(&t->params, from);
-    for (int k = 0; k < t->params.count; k++) {
-        size_t bytes = (size_t)(from->tensor[k].rows * from->tensor[k].columns) * sizeof(float);
-        memset(t->adam.m.tensor[k].data, 0, bytes);
-        memset(t->adam.v.tensor[k].data, 0, bytes);
+    for (int k = 0; k < from->count; k++) {
+        const cwi_tensor *tensor = &from->tensor[k];
+        size_t bytes = (size_t)(tensor->rows * tensor->columns) * sizeof(float);
+        memcpy(array_named(t, "param", tensor), tensor->data, bytes);
+        memset(array_named(t, "m", tensor), 0, bytes);
+        memset(array_named(t, "v", tensor), 0, bytes);
     }
-    t->adam.step = 0;
-    t->tally = (cwi_tally){0};
-    if (cwi_trainer_step(t) != CW_OK) fail_msg("%s", cw_context_error(t->ctx));
+    assert_int_equal(t->engine->verbs->write(t->engine, 0, &(cwi_tally){0}), CW_OK);
+    if (cwi_trainer_step(t) != CW_OK || cwi_trainer_listen(t) != CW_OK)
+        fail_msg("%s", cw_context_error(t->ctx));
     assert_int_equal(t->tally.trained, 1);
     return t->tally.data_loss + t->tally.penalty + t->tally.reg_loss;
 }
@@ -136,9 +145,12 @@ static void check_gradient(fixture *f, const char *first, const char *second)
 {
     cwi_trainer *t = open_trainer(f, first, second);
     cwi_params at, gradient;
-    assert_int_equal(cwi_params_copy(f->l.ctx, &t->params, &at), CW_OK);
+    assert_int_equal(cwi_params_copy(f->l.ctx, params_of(t), &at), CW_OK);
     double here = loss_at(t, &at), largest = 0;
-    assert_int_equal(cwi_params_copy(f->l.ctx, &t->adam.m, &gradient), CW_OK);
+    assert_int_equal(cwi_params_copy(f->l.ctx, &at, &gradient), CW_OK);
+    for (int k = 0; k < at.count; k++)
+        memcpy(gradient.tensor[k].data, array_named(t, "m", &at.tensor[k]),
+               (size_t)(at.tensor[k].rows * at.tensor[k].columns) * sizeof(float));
     for (int tensor = 0; tensor < at.count; tensor++)
         for (int64_t k = 0; k < at.tensor[tensor].rows * at.tensor[tensor].columns; k++) {
             /* m of a first step */
@@ -201,8 +213,8 @@ static double squares_of_row(const cwi_trainer *t, const cwi_tensor *table, int6
     double sum = 0;
     assert_true(table->rows <= 64);
     for (int32_t j = 0; j < n; j++) {
-        is_there[t->batch.user[slot + j]] = true;
-        is_there[t->shape.n_users + t->batch.item[slot + j]] = true;
+        is_there[batch_of(t)->user[slot + j]] = true;
+        is_there[t->dataset->n_users + batch_of(t)->item[slot + j]] = true;
     }
     for (int64_t k = 0; k < table->rows * table->columns; k++)
         if (is_there[k / table->columns]) sum += pow((double)table->data[k], 2) / 2;
@@ -215,15 +227,16 @@ static void check_batch_term(fixture *f, const char *method)
     cwi_params before;
     double sum = 0;
     cwi_trainer *t = open_trainer(f, method, "reg-kind=batch");
-    assert_int_equal(cwi_params_copy(f->l.ctx, &t->params, &before), CW_OK);
+    assert_int_equal(cwi_params_copy(f->l.ctx, params_of(t), &before), CW_OK);
     assert_int_equal(cwi_trainer_step(t), CW_OK);
-    for (int g = 0; g < t->batch.n_groups; g++) {
-        const cwi_group *group = &t->batch.group[g];
+    assert_int_equal(cwi_trainer_listen(t), CW_OK);
+    for (int g = 0; g < batch_of(t)->n_groups; g++) {
+        const cwi_group *group = &batch_of(t)->group[g];
         for (int64_t r = 0; r < group->rows; r++)
             sum += squares_of_row(t, &before.tensor[0], group->first_slot + r * group->slots,
                                   group->slots);
     }
-    near(t->tally.penalty, 0.3 * sum / (double)cwi_batch_rows(&t->batch), 1e-6);
+    near(t->tally.penalty, 0.3 * sum / (double)cwi_batch_rows(batch_of(t)), 1e-6);
     cwi_params_clear(&before);
     cwi_trainer_free(t);
 }
@@ -242,10 +255,10 @@ static cwi_trainer *run_steps(fixture *f, const char *pair, const char *options,
 {
     cwi_trainer *t = open_trainer(f, pair, options);
     for (; t->epoch < steps; t->epoch++) {
-        t->tally = (cwi_tally){0};
+        t->has_begun = false;
         if (cwi_trainer_step(t) != CW_OK) fail_msg("%s %s", pair, cw_context_error(t->ctx));
     }
-    assert_int_equal(cwi_adam_settle(t->ctx, &t->adam, &t->params), CW_OK);
+    assert_int_equal(t->engine->verbs->settle(t->engine), CW_OK);
     return t;
 }
 
@@ -253,8 +266,8 @@ static cwi_trainer *run_steps(fixture *f, const char *pair, const char *options,
 static double distance(const cwi_trainer *a, const cwi_trainer *b)
 {
     double apart = 0, size = 0;
-    for (int k = 0; k < a->params.count; k++) {
-        const cwi_tensor *x = &a->params.tensor[k], *y = &b->params.tensor[k];
+    for (int k = 0; k < params_of(a)->count; k++) {
+        const cwi_tensor *x = &params_of(a)->tensor[k], *y = &params_of(b)->tensor[k];
         for (int64_t e = 0; e < x->rows * x->columns; e++) {
             apart += pow((double)x->data[e] - (double)y->data[e], 2);
             size += pow((double)x->data[e], 2);
@@ -266,8 +279,8 @@ static double distance(const cwi_trainer *a, const cwi_trainer *b)
 static double distance_after(fixture *f, const char *pair, const char *mode, int steps)
 {
     char dense[128], other[128];
-    snprintf(dense, sizeof dense, "batch=2 reg-kind=batch weight-reg=0.1 adam=dense");
-    snprintf(other, sizeof other, "batch=2 reg-kind=batch weight-reg=0.1 adam=%s", mode);
+    snprintf(dense, sizeof dense, "batch=2 reg-kind=batch weight-reg=0.1 optimizer=adam");
+    snprintf(other, sizeof other, "batch=2 reg-kind=batch weight-reg=0.1 optimizer=adam-%s", mode);
     cwi_trainer *a = run_steps(f, pair, dense, steps), *b = run_steps(f, pair, other, steps);
     double apart = distance(a, b);
     cwi_trainer_free(a);

@@ -286,7 +286,7 @@ static double sum_squares(const float *x, int64_t n)
 }
 
 static void adam(float *theta, float *m, float *v, const float *gradient, int64_t n,
-                 const cwi_adam_step *step)
+                 const cwi_rates *step)
 {
     float *restrict t = theta, *restrict mm = m, *restrict vv = v;
     const float rate = step->rate, b1 = step->beta1, b2 = step->beta2, decay = step->decay;
@@ -392,7 +392,7 @@ __attribute__((noinline)) static void late(float *restrict theta, int16_t *restr
 }
 
 static void adam_late(const cwi_adam_row *row, const float *gradient, int64_t n,
-                      const cwi_adam_pause *pause, const cwi_adam_step *step, float *now)
+                      const cwi_adam_pause *pause, const cwi_rates *step, float *now)
 {
     const float b1 = step->beta1, b2 = step->beta2, decay = step->decay;
     const late_rates rates = {
@@ -497,29 +497,29 @@ static void multiply_back(const float *e, const float *p, int64_t n, float *t, f
 }
 
 static void leaky_sum(float *a, const float *bias_a, const float *b, const float *bias_b, int64_t n,
-                      float scale, uint8_t *mark)
+                      float scale, uint8_t *sign)
 {
     float *restrict sum = a;
     const float *restrict other = b, *restrict ca = bias_a, *restrict cb = bias_b;
-    uint8_t *restrict bits = mark;
+    uint8_t *restrict bits = sign;
     for (int64_t j = 0; j < n; j++) {
         float x = sum[j] + ca[j], y = other[j] + cb[j];
-        uint8_t drop = bits[j] & CWI_MARK_DROP;
-        bits[j] = (uint8_t)((x > 0 ? CWI_MARK_A : 0) | (y > 0 ? CWI_MARK_B : 0) | drop);
+        uint8_t drop = bits[j] & CWI_SIGN_DROP;
+        bits[j] = (uint8_t)((x > 0 ? CWI_SIGN_A : 0) | (y > 0 ? CWI_SIGN_B : 0) | drop);
         x = x > 0 ? x : leak * x;
         y = y > 0 ? y : leak * y;
         sum[j] = drop ? 0 : scale * (x + y);
     }
 }
 
-static void leaky_sum_back(float *g, const uint8_t *mark, int64_t n, float scale, float *gb)
+static void leaky_sum_back(float *g, const uint8_t *sign, int64_t n, float scale, float *gb)
 {
     float *restrict ga = g, *restrict other = gb;
-    const uint8_t *restrict bits = mark;
+    const uint8_t *restrict bits = sign;
     for (int64_t j = 0; j < n; j++) {
-        float slope = bits[j] & CWI_MARK_DROP ? 0 : scale * ga[j];
-        ga[j] = bits[j] & CWI_MARK_A ? slope : leak * slope;
-        other[j] = bits[j] & CWI_MARK_B ? slope : leak * slope;
+        float slope = bits[j] & CWI_SIGN_DROP ? 0 : scale * ga[j];
+        ga[j] = bits[j] & CWI_SIGN_A ? slope : leak * slope;
+        other[j] = bits[j] & CWI_SIGN_B ? slope : leak * slope;
     }
 }
 

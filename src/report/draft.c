@@ -1,10 +1,10 @@
-/* findings.c - from the results of an experiment to the description of a page. */
-#include "report/findings.h"
+/* draft.c - from the results of an experiment to the description of a page. */
+#include "report/draft.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/report.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "experiment/cells.h"
 #include "report/markup.h"
@@ -43,14 +43,14 @@ static bool is_table(const json_t *table)
     return true;
 }
 
-cw_status cwi_findings_check(cw_context *ctx, const json_t *results, const char *path)
+cw_status cwi_draft_check(cw_context *ctx, const json_t *results, const char *path)
 {
     const json_t *version = json_object_get(results, "version");
     char what[96];
     size_t index;
     json_t *entry;
 
-    if (strcmp(cwi_markup_get(results, "format"), "crosswise-experiment") != 0)
+    if (strcmp(cwi_json_get_text(results, "format"), "crosswise-experiment") != 0)
         return wrong(ctx, path, "these are no results of an experiment");
     if (json_integer_value(version) != 1)
         return wrong(ctx, path, "its version is not 1, the only one known here");
@@ -73,10 +73,9 @@ cw_status cwi_findings_check(cw_context *ctx, const json_t *results, const char 
 
 /* ---- what the parts share ----------------------------------------------------------------- */
 
-cw_status cwi_findings_add(const cwi_findings *f, json_t *section)
+cw_status cwi_draft_add(const cwi_draft *d, json_t *section)
 {
-    if (json_array_append_new(f->sections, section) == 0) return CW_OK;
-    return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
+    return json_array_append_new(d->sections, section) == 0 ? CW_OK : cwi_no_memory(d->ctx);
 }
 
 /* A letter of a file name; '\0' for what has no place there. */
@@ -101,60 +100,40 @@ static void add_word(char out[CWI_SECTION_BYTES], const char *text)
     out[used] = '\0';
 }
 
-void cwi_findings_name(const cwi_findings *f, const char *title, const char *dataset,
-                       const char *train_set, const char *what, char out[CWI_SECTION_BYTES])
+void cwi_draft_name(const cwi_draft *d, const char *title, const char *dataset,
+                    const char *train_set, const char *what, char out[CWI_SECTION_BYTES])
 {
-    snprintf(out, CWI_SECTION_BYTES, "%02zu", json_array_size(f->sections) + 1);
+    snprintf(out, CWI_SECTION_BYTES, "%02zu", json_array_size(d->sections) + 1);
     add_word(out, title);
     add_word(out, dataset);
     add_word(out, train_set);
     add_word(out, what);
 }
 
-const json_t *cwi_findings_run(const cwi_findings *f, const json_t *row, size_t k)
+const json_t *cwi_draft_run(const cwi_draft *d, const json_t *row, size_t k)
 {
     const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), k));
-    const json_t *run = name ? json_object_get(json_object_get(f->results, "runs"), name) : NULL;
+    const json_t *run = name ? json_object_get(json_object_get(d->results, "runs"), name) : NULL;
     return json_object_get(run, "error") ? NULL : run;
 }
 
-void cwi_findings_metric(const json_t *table, const char *metric, char key[32], char label[48])
-{
-    static const char *const titles[] = {"Recall", "NDCG", "ARP"};
-    int title = cwi_word_index("recall|ndcg|arp", metric);
-    size_t index, length = strlen(metric);
-    json_t *row, *unused;
-    const char *name;
-    key[0] = '\0';
-    json_array_foreach(json_object_get(table, "rows"), index, row)
-    {
-        json_object_foreach(json_object_get(row, "mean"), name, unused)
-        {
-            if (key[0] || strncmp(name, metric, length) != 0 || name[length] != '@') continue;
-            cwi_copy_text(key, 32, name);
-        }
-    }
-    snprintf(label, 48, "%s%.20s", title >= 0 ? titles[title] : metric, key[0] ? key + length : "");
-}
-
-/* ---- sections ----------------------------------------------------------------------------------
- */
+/* ---- sections ----------------------------------------------------------------------------- */
 
 /* The object of the plan's table with this title; NULL: none. */
-static const json_t *find_plan_table(const cwi_findings *f, const char *title)
+static const json_t *find_plan_table(const cwi_draft *d, const char *title)
 {
     size_t index;
     json_t *table;
-    json_array_foreach(json_object_get(json_object_get(f->results, "plan"), "tables"), index, table)
+    json_array_foreach(json_object_get(json_object_get(d->results, "plan"), "tables"), index, table)
     {
-        if (strcmp(cwi_markup_get(table, "title"), title) == 0) return table;
+        if (strcmp(cwi_json_get_text(table, "title"), title) == 0) return table;
     }
     return NULL;
 }
 
 static const char *title_of(const json_t *table)
 {
-    const char *title = cwi_markup_get(table, "title");
+    const char *title = cwi_json_get_text(table, "title");
     return title[0] ? title : "Results";
 }
 
@@ -170,7 +149,7 @@ static bool names_paper(const json_t *layout)
     return false;
 }
 
-static cw_status add_table(const cwi_findings *f, const json_t *table)
+static cw_status add_table(const cwi_draft *d, const json_t *table)
 {
     static const char key[] =
         "Mean and standard deviation over the seeds on the test part. Bold: the best. Underlined: "
@@ -180,45 +159,40 @@ static cw_status add_table(const cwi_findings *f, const json_t *table)
     static const char paper[] = "Beside ours are the numbers that the paper printed.";
     char name[CWI_SECTION_BYTES], text[2048];
     json_t *layout = NULL;
-    const json_t *plan = find_plan_table(f, cwi_markup_get(table, "title"));
-    const char *about = cwi_markup_get(plan, "about");
-    cw_status status = cwi_layout_table(f, table, &layout);
+    const json_t *plan = find_plan_table(d, cwi_json_get_text(table, "title"));
+    const char *about = cwi_json_get_text(plan, "about");
+    cw_status status = cwi_layout_table(d, table, &layout);
     if (status != CW_OK) return status;
-    cwi_findings_name(f, title_of(table), "", "", "table", name);
-    bool is_first = json_array_size(f->sections) == 0;
+    cwi_draft_name(d, title_of(table), "", "", "table", name);
+    bool is_first = json_array_size(d->sections) == 0;
     snprintf(text, sizeof text, "%.1000s\n\n%s\n\n%s", about, is_first ? key : "",
              names_paper(layout) ? paper : "");
-    status = cwi_findings_add(f, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading",
-                                           title_of(table), "text", cwi_report_string(text),
-                                           "table", layout));
-    return status == CW_OK ? cwi_figures_table(f, table) : status;
+    status =
+        cwi_draft_add(d, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading", title_of(table),
+                                   "text", cwi_json_string(text), "table", layout));
+    return status == CW_OK ? cwi_figures_table(d, table) : status;
 }
 
-static json_t *data_row(const cwi_findings *f, const json_t *set)
+static json_t *data_row(const cwi_draft *d, const json_t *set)
 {
     const json_t *about = json_object_get(set, "description");
     const json_t *degrees = json_object_get(about, "item_degrees");
     json_int_t users = json_integer_value(json_object_get(about, "users"));
     json_int_t items = json_integer_value(json_object_get(about, "items"));
-    const char *paper = cwi_published_dataset(f->published, users, items);
-    json_t *row = json_pack("[s, s, s, I, I]", cwi_markup_get(set, "dataset"),
-                            cwi_markup_get(set, "train_set"), paper ? paper : "", users, items);
+    const char *paper = cwi_published_dataset(d->published, users, items);
+    json_t *row = json_pack("[s, s, s, I, I]", cwi_json_get_text(set, "dataset"),
+                            cwi_json_get_text(set, "train_set"), paper ? paper : "", users, items);
     static const char *const parts[] = {"train", "valid", "test"};
-    int bad = 0;
     for (size_t k = 0; k < 3; k++)
-        bad |= json_array_append_new(
-            row, json_integer(json_integer_value(json_object_get(
-                     json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(about, "density"))));
-    bad |=
-        json_array_append_new(row, json_real(json_number_value(json_object_get(degrees, "gini"))));
-    if (!bad) return row;
-    json_decref(row);
-    return NULL;
+        cwi_json_add(&row,
+                     json_integer(json_integer_value(json_object_get(
+                         json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(about, "density"))));
+    cwi_json_add(&row, json_real(json_number_value(json_object_get(degrees, "gini"))));
+    return row;
 }
 
-static cw_status add_data(const cwi_findings *f)
+static cw_status add_data(const cwi_draft *d)
 {
     static const char *const titles[] = {
         "dataset", "train set", "paper's name", "users",   "items",
@@ -227,109 +201,100 @@ static cw_status add_data(const cwi_findings *f)
     json_t *columns = json_array(), *rows = json_array();
     size_t index;
     json_t *set;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
-    json_array_foreach(json_object_get(f->results, "datasets"), index, set) bad |=
-        json_array_append_new(rows, data_row(f, set));
-    cwi_findings_name(f, "data", "", "", "", name);
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
+    json_array_foreach(json_object_get(d->results, "datasets"), index, set)
+        cwi_json_add(&rows, data_row(d, set));
+    cwi_draft_name(d, "data", "", "", "", name);
     json_t *section =
         json_pack("{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Data", "text",
                   "Rows of each part, and how unevenly the train rows are spread over the items "
                   "(0: evenly, 1: all on one).",
                   "table", "columns", columns, "rows", rows);
-    if (bad) {
-        json_decref(section);
-        section = NULL;
-    }
-    cw_status status = cwi_findings_add(f, section);
-    return status == CW_OK ? cwi_figures_data(f) : status;
+    cw_status status = cwi_draft_add(d, section);
+    return status == CW_OK ? cwi_figures_data(d) : status;
 }
 
 /* A line for a row whose settings were tuned. */
-static int add_choice(const json_t *table, const json_t *row, json_t *rows)
+static void add_choice(const json_t *table, const json_t *row, json_t **rows)
 {
     char tuned[CWI_CELL_BYTES], varied[CWI_CELL_BYTES];
     cwi_cell_settings(json_object_get(row, "tuned"), tuned);
     cwi_cell_settings(json_object_get(row, "varied"), varied);
-    return json_array_append_new(
-        rows, json_pack("[s, s, s, s, s, o, o]", title_of(table), cwi_markup_get(row, "dataset"),
-                        cwi_markup_get(row, "train_set"), cwi_markup_get(row, "method"),
-                        cwi_markup_get(row, "backbone"), cwi_report_string(varied),
-                        cwi_report_string(tuned)));
+    cwi_json_add(rows,
+                 json_pack("[s, s, s, s, s, o, o]", title_of(table),
+                           cwi_json_get_text(row, "dataset"), cwi_json_get_text(row, "train_set"),
+                           cwi_json_get_text(row, "method"), cwi_json_get_text(row, "backbone"),
+                           cwi_json_string(varied), cwi_json_string(tuned)));
 }
 
-static cw_status add_choices(const cwi_findings *f)
+static cw_status add_choices(const cwi_draft *d)
 {
     static const char *const titles[] = {"table",    "dataset", "train set", "method",
                                          "backbone", "setting", "chosen"};
     char name[CWI_SECTION_BYTES];
     json_t *columns = json_array(), *rows = json_array(), *table, *row;
     size_t t, r;
-    int bad = 0;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++)
-        bad |= cwi_cell_add(columns, titles[c]);
-    json_array_foreach(json_object_get(f->results, "tables"), t, table)
+    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
+    json_array_foreach(json_object_get(d->results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
-        if (json_is_object(json_object_get(row, "tuned"))) bad |= add_choice(table, row, rows);
+        if (json_is_object(json_object_get(row, "tuned"))) add_choice(table, row, &rows);
     }
-    bool is_empty = json_array_size(rows) == 0;
-    cwi_findings_name(f, "chosen-settings", "", "", "", name);
+    bool is_empty = rows && json_array_size(rows) == 0;
+    cwi_draft_name(d, "chosen-settings", "", "", "", name);
     json_t *section = json_pack(
         "{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Chosen settings", "text",
         "What tuning on the validation part chose.", "table", "columns", columns, "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
-    return is_empty ? CW_OK : cwi_findings_add(f, section);
+    if (!is_empty) return cwi_draft_add(d, section);
+    json_decref(section);
+    return CW_OK;
 }
 
-static cw_status add_failures(const cwi_findings *f)
+static cw_status add_failures(const cwi_draft *d)
 {
     char name[CWI_SECTION_BYTES];
     const char *run_name;
     json_t *run, *rows = json_array();
-    int bad = 0;
-    json_object_foreach(json_object_get(f->results, "runs"), run_name, run)
+    json_object_foreach(json_object_get(d->results, "runs"), run_name, run)
     {
-        const char *error = cwi_markup_get(run, "error");
-        if (error[0]) bad |= json_array_append_new(rows, json_pack("[s, s]", run_name, error));
+        const char *error = cwi_json_get_text(run, "error");
+        if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", run_name, error));
     }
-    bool is_empty = json_array_size(rows) == 0;
-    cwi_findings_name(f, "failed-runs", "", "", "", name);
+    bool is_empty = rows && json_array_size(rows) == 0;
+    cwi_draft_name(d, "failed-runs", "", "", "", name);
     json_t *section = json_pack("{s:s, s:s, s:{s:[s, s], s:o}}", "name", name, "heading",
                                 "Failed runs", "table", "columns", "run", "reason", "rows", rows);
-    if (bad || is_empty) json_decref(section);
-    if (bad) return cwi_fail(f->ctx, CW_NO_MEMORY, "out of memory");
-    return is_empty ? CW_OK : cwi_findings_add(f, section);
+    if (!is_empty) return cwi_draft_add(d, section);
+    json_decref(section);
+    return CW_OK;
 }
 
-static cw_status add_sections(const cwi_findings *f)
+static cw_status add_sections(const cwi_draft *d)
 {
     cw_status status = CW_OK;
     size_t index;
     json_t *table;
-    json_array_foreach(json_object_get(f->results, "tables"), index, table)
-        CW_TRY(add_table(f, table));
-    CW_TRY(add_data(f));
-    CW_TRY(add_choices(f));
-    CW_TRY(add_failures(f));
+    json_array_foreach(json_object_get(d->results, "tables"), index, table)
+        CW_TRY(add_table(d, table));
+    CW_TRY(add_data(d));
+    CW_TRY(add_choices(d));
+    CW_TRY(add_failures(d));
 done:
     return status;
 }
 
-cw_status cwi_findings_page(cw_context *ctx, const json_t *results, json_t **page)
+cw_status cwi_draft_page(cw_context *ctx, const json_t *results, json_t **page)
 {
     const json_t *plan = json_object_get(results, "plan");
-    const char *title = cwi_markup_get(plan, "title");
+    const char *title = cwi_json_get_text(plan, "title");
     json_t *published = NULL;
     cw_status status = cwi_published_read(ctx, &published);
-    cwi_findings f = {ctx, results, published, json_array()};
+    cwi_draft d = {ctx, results, published, json_array()};
 
     *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
-                      cwi_markup_get(plan, "about"), "contents", 1, "sections", f.sections);
-    if (!*page) status = cwi_fail(ctx, CW_NO_MEMORY, "out of memory");
-    if (status == CW_OK) status = add_sections(&f);
+                      cwi_json_get_text(plan, "about"), "contents", 1, "sections", d.sections);
+    if (status == CW_OK) status = cwi_json_check(ctx, *page);
+    if (status == CW_OK) status = add_sections(&d);
     json_decref(published);
     if (status != CW_OK) {
         json_decref(*page);

@@ -1,0 +1,275 @@
+/* cpu.c - draw, score, select, loss and back on threads of this machine. */
+#include "engine/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/pool.h"
+#include "sample/select.h"
+
+/* ---- open and close --------------------------------------------------------------- */
+
+/* What training on rows of slots needs. */
+static cw_status open_slots(cwi_cpu *e)
+{
+    cw_status status = CW_OK;
+    cw_context *ctx = e->host.base.ctx;
+    size_t heads = (size_t)e->host.task->shape.heads, slots = (size_t)e->host.max_slots;
+
+    for (int k = 0; k < 2; k++)
+        CW_TRY(cwi_batch_create(ctx, e->host.max_slots, &e->drawn[k].batch));
+    e->context.threads = 1;
+    e->score = cwi_alloc(ctx, slots, heads * sizeof *e->score);
+    e->slope = cwi_alloc(ctx, slots, heads * sizeof *e->slope);
+    e->margin = cwi_alloc(ctx, slots, sizeof *e->margin);
+    e->work = cwi_alloc(ctx, slots, sizeof *e->work);
+    if (!e->score || !e->slope || !e->margin || !e->work) status = CW_NO_MEMORY;
+done:
+    return status;
+}
+
+cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
+                       cwi_params *first, cwi_cpu **out)
+{
+    cwi_cpu *e = *out = cwi_alloc_zero(ctx, 1, sizeof *e);
+    if (!e) {
+        cwi_params_clear(first);
+        return CW_NO_MEMORY;
+    }
+    e->now = &e->drawn[0];
+    e->next = &e->drawn[1];
+    cw_status status = cwi_host_open(ctx, verbs, task, first, &e->host);
+    return status == CW_OK && e->host.sampler ? open_slots(e) : status;
+}
+
+/* Wait for the batch that is being drawn, if any. */
+static cw_status await(cwi_cpu *e)
+{
+    if (!e->is_drawing) return CW_OK;
+    e->is_drawing = false;
+    cw_status status = cwi_pool_wait(e->host.base.ctx);
+    return status == CW_OK ? status : cwi_fail(e->host.base.ctx, status, "%s", e->context.error);
+}
+
+void cwi_cpu_close(cwi_engine *engine)
+{
+    cwi_cpu *e = (cwi_cpu *)engine;
+    if (!e) return;
+    (void)await(e); /* it draws into what is freed here */
+    for (int k = 0; k < 2; k++) {
+        cwi_batch_clear(&e->drawn[k].batch);
+        cwi_free(e->drawn[k].places.row);
+        cwi_free(e->drawn[k].places.at);
+    }
+    cwi_free(e->score);
+    cwi_free(e->slope);
+    cwi_free(e->margin);
+    cwi_free(e->work);
+    cwi_free(e->place);
+    cwi_free(e->partial);
+    cwi_deferred_free(e->deferred);
+    cwi_host_close(&e->host);
+    cwi_free(e);
+}
+
+/* ---- epochs ----------------------------------------------------------------------- */
+
+double cwi_cpu_reg(const cwi_cpu *e)
+{
+    double reg = 0;
+    for (int k = 0; k < e->host.params.count; k++) {
+        const cwi_tensor *tensor = &e->host.params.tensor[k];
+        double squares = cwi_ops_best()->sum_squares(tensor->data, tensor->rows * tensor->columns);
+        reg += (double)tensor->decay / 2 * squares;
+    }
+    return reg;
+}
+
+cw_status cwi_cpu_begin(cwi_engine *engine, int64_t epoch)
+{
+    cwi_cpu *e = (cwi_cpu *)engine;
+    cwi_host_begin(&e->host, epoch, cwi_cpu_reg(e));
+    return CW_OK;
+}
+
+/* ---- draw ------------------------------------------------------------------------- */
+
+static void list_place(cwi_places *p, int32_t row)
+{
+    if (p->at[row] >= 0) return;
+    p->at[row] = (int32_t)p->n;
+    p->row[p->n++] = row;
+}
+
+/* List the rows that the batch reads: items, then users, as far as the engine asks for them. */
+static void list_places(const cwi_cpu *e, cwi_drawn *d)
+{
+    cwi_places *p = &d->places;
+    for (int64_t k = 0; k < p->n; k++) p->at[p->row[k]] = -1;
+    p->n = 0;
+    for (int64_t s = 0; s < d->batch.n_slots && e->numbers_items; s++)
+        list_place(p, e->host.task->shape.n_users + d->batch.item[s]);
+    for (int64_t s = 0; s < d->batch.n_slots && e->numbers_users; s++)
+        list_place(p, d->batch.user[s]);
+}
+
+static cw_status draw_next(void *arg)
+{
+    cwi_cpu *e = arg;
+    cwi_drawn *d = e->next;
+    cwi_begin(&e->context);
+    memset(&d->luck, 0, sizeof d->luck);
+    cw_status status = cwi_sampler_draw(&e->context, e->host.task->method->sampler, e->host.sampler,
+                                        &d->moment, &d->batch, &d->luck);
+    d->batch.step = d->moment.step;
+    d->batch.is_paired = e->host.task->method->loss->by_difference;
+    if (status == CW_OK) list_places(e, d);
+    return status;
+}
+
+/* Start to draw the batch of step `step` of the epoch. */
+static cw_status post_draw(cwi_cpu *e, int64_t step)
+{
+    e->next->moment = cwi_host_moment(&e->host, step);
+    cw_status status = cwi_pool_post(e->host.base.ctx, draw_next, e);
+    e->is_drawing = status == CW_OK;
+    return status;
+}
+
+cw_status cwi_cpu_draw_ahead(cwi_cpu *e)
+{
+    return e->host.tally.steps < e->host.task->steps_per_epoch ? post_draw(e, e->host.tally.steps)
+                                                               : CW_OK;
+}
+
+cw_status cwi_cpu_draw(cwi_engine *engine)
+{
+    cw_status status = CW_OK;
+    cwi_cpu *e = (cwi_cpu *)engine;
+    int64_t step = e->host.tally.steps++;
+    e->is_idle = e->host.tally.bad != 0;
+    e->loss = 0;
+    if (e->is_idle || !e->host.sampler) {
+        e->now->moment = cwi_host_moment(&e->host, step);
+        return CW_OK;
+    }
+    if (!e->is_drawing) CW_TRY(post_draw(e, step));
+    CW_TRY(await(e));
+    cwi_drawn *drawn = e->next;
+    e->next = e->now;
+    e->now = drawn;
+    cwi_luck_add(&e->host.tally.luck, &drawn->luck);
+    e->is_idle = drawn->batch.n_slots == 0;
+done:
+    return status;
+}
+
+/* ---- score, select, loss, back ----------------------------------------------------- */
+
+cw_status cwi_cpu_score(cwi_engine *engine)
+{
+    cwi_cpu *e = (cwi_cpu *)engine;
+    if (e->is_idle || !e->host.sampler) return CW_OK;
+    cw_status status =
+        e->host.task->backbone->score(engine->ctx, e->host.scorer, &e->now->batch, e->score);
+    return status == CW_OK ? cwi_cpu_draw_ahead(e) : status;
+}
+
+/* The rows of group g, the first of which is row number `first` of the batch. */
+static cwi_loss_rows rows_of(const cwi_cpu *e, int g, int64_t first)
+{
+    const cwi_group *group = &e->now->batch.group[g];
+    int32_t heads = e->host.task->shape.heads;
+    return (cwi_loss_rows){.score = e->score + group->first_slot * heads,
+                           .mark = e->now->batch.mark + first,
+                           .count = group->rows,
+                           .width = group->slots * heads};
+}
+
+cw_status cwi_cpu_select(cwi_engine *engine)
+{
+    cwi_cpu *e = (cwi_cpu *)engine;
+    const cwi_method *method = e->host.task->method;
+    cwi_batch *batch = &e->now->batch;
+    if (e->is_idle || !method->selects || !method->sampler->keep) return CW_OK;
+    int64_t first = 0, keep = method->sampler->keep(e->host.sampler, batch);
+    if (keep == cwi_batch_rows(batch)) return CW_OK;
+    for (int g = 0; g < batch->n_groups; g++) {
+        cwi_loss_rows rows = rows_of(e, g, first);
+        method->loss->margin(&rows, e->margin + first);
+        first += rows.count;
+    }
+    cwi_select_hardest(batch, e->score, e->host.task->shape.heads, e->margin, keep,
+                       cwi_options_choice(e->host.task->options, "select") == 1, e->work);
+    return CW_OK;
+}
+
+/* What the loss of a group is divided by; all groups together when g is negative. */
+static double mass_of(const cwi_cpu *e, int g)
+{
+    const cwi_loss *loss = e->host.task->method->loss;
+    double mass = 0;
+    int64_t first = 0;
+    for (int k = 0; k < e->now->batch.n_groups; k++) {
+        cwi_loss_rows rows = rows_of(e, k, first);
+        if (g < 0 || g == k)
+            mass += loss->mass ? loss->mass(e->host.setting, &rows) : (double)rows.count;
+        first += rows.count;
+    }
+    return mass;
+}
+
+cw_status cwi_cpu_loss(cwi_engine *engine)
+{
+    cwi_cpu *e = (cwi_cpu *)engine;
+    const cwi_loss *loss = e->host.task->method->loss;
+    if (e->is_idle || !e->host.sampler) return CW_OK;
+    double mass = mass_of(e, -1);
+    e->loss = mass > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
+    int64_t first = 0;
+    for (int g = 0; g < e->now->batch.n_groups; g++) {
+        cwi_loss_rows rows = rows_of(e, g, first);
+        float *slope = e->slope + e->now->batch.group[g].first_slot * e->host.task->shape.heads;
+        if (loss->by_group) mass = mass_of(e, g);
+        if (rows.count > 0)
+            e->loss += loss->rows(e->host.setting, &rows, 1.0f / (float)mass, slope) / mass;
+        first += rows.count;
+    }
+    e->is_idle = !cwi_host_check(&e->host, e->loss);
+    return CW_OK;
+}
+
+/* The L2 term of the batch's rows of the table; that of final vectors is the backbone's extra. */
+static cw_status regularise_batch(cwi_cpu *e)
+{
+    const cwi_tensor *table = cwi_host_table(&e->host);
+    const cwi_extra *l2 = &e->host.batch_l2;
+    cwi_gradient *g = &e->gradient;
+    double value = 0;
+    if (!l2->penalty || e->host.extra.next) return CW_OK;
+    cw_status status =
+        l2->penalty->add(e->host.base.ctx, l2->state, &e->now->batch, g->touched, g->n_touched,
+                         table->data, (int32_t)table->columns, g->rows, &value);
+    g->penalty += value;
+    return status;
+}
+
+cw_status cwi_cpu_back(cwi_engine *engine)
+{
+    cw_status status = CW_OK;
+    cwi_cpu *e = (cwi_cpu *)engine;
+    const cwi_backbone *backbone = e->host.task->backbone;
+    if (e->is_idle) return CW_OK;
+    if (backbone->learn) {
+        CW_TRY(
+            backbone->learn(engine->ctx, e->host.scorer, &e->now->moment, &e->loss, &e->gradient));
+    } else {
+        CW_TRY(backbone->gradient(engine->ctx, e->host.scorer, &e->now->batch, e->slope,
+                                  &e->host.extra, &e->gradient));
+        CW_TRY(regularise_batch(e));
+    }
+    e->is_idle = !cwi_host_check(&e->host, e->loss + e->gradient.penalty);
+done:
+    return status;
+}

@@ -1,0 +1,70 @@
+/* cpu.h - what the engines of the CPU share: batches, scores, slopes, parameters. */
+#ifndef CWI_ENGINE_CPU_H
+#define CWI_ENGINE_CPU_H
+
+#include "engine/host.h"
+
+/* The distinct rows of the table that a batch reads, in the order of its slots. */
+typedef struct cwi_places {
+    int64_t n;
+    int32_t *row; /* [n] */
+    int32_t *at;  /* [rows of the table] place of a row on the list; -1 for all others */
+} cwi_places;
+
+/* A batch and what comes with it. */
+typedef struct cwi_drawn {
+    cwi_moment moment;
+    cwi_batch batch;
+    cwi_luck luck;
+    cwi_places places; /* where rows may be behind */
+} cwi_drawn;
+
+typedef struct cwi_cpu {
+    cwi_host host;
+
+    /* rows of slots */
+    cwi_drawn drawn[2], *now, *next;   /* the batch at hand, and one that is drawn beside it */
+    bool is_drawing;                   /* the next one */
+    bool numbers_users, numbers_items; /* list the places of these */
+    cw_context context;                /* of the thread that draws: its messages */
+    float *score, *slope;              /* [max_slots][heads] */
+    double *margin, *work;             /* [max rows] */
+
+    /* the step at hand */
+    bool is_idle; /* nothing was drawn, or an earlier step went wrong */
+    double loss;
+    cwi_gradient gradient;
+
+    int32_t *place;                /* [rows of the table] scratch, -1 between steps */
+    double *partial;               /* scratch for sums */
+    struct cwi_deferred *deferred; /* a table that is behind, or NULL */
+} cwi_cpu;
+
+/* Verbs that the engines share. */
+cw_status cwi_cpu_begin(cwi_engine *engine, int64_t epoch);
+cw_status cwi_cpu_draw(cwi_engine *engine);
+cw_status cwi_cpu_score(cwi_engine *engine);
+cw_status cwi_cpu_select(cwi_engine *engine);
+cw_status cwi_cpu_loss(cwi_engine *engine);
+cw_status cwi_cpu_back(cwi_engine *engine);
+void cwi_cpu_close(cwi_engine *engine);
+
+/* What both engines need but for a table and the memory of the optimiser. */
+cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
+                       cwi_params *first, cwi_cpu **out);
+
+/* Start to draw the batch of the next step, beside work that one thread does alone. */
+cw_status cwi_cpu_draw_ahead(cwi_cpu *e);
+
+/* The L2 terms of all tensors. */
+double cwi_cpu_reg(const cwi_cpu *e);
+
+/* dense.c: room for sums; a step on the tensors beside the table, whose L2 terms are added to *reg.
+ */
+cw_status cwi_cpu_make_partial(cwi_cpu *e);
+cw_status cwi_cpu_step_others(cwi_cpu *e, const cwi_rates *rates, double *reg);
+
+/* deferred.c */
+void cwi_deferred_free(struct cwi_deferred *deferred); /* NULL is fine */
+
+#endif

@@ -1,0 +1,202 @@
+/* lists.c - from scores to the lists of the caller, block by block in constant memory. */
+#include <math.h>
+
+#include "backend/backend.h"
+#include "core/mem.h"
+#include "core/pool.h"
+#include "evaluate/topk.h"
+#include "recommend/recommend.h"
+
+enum { MAX_CHUNK_ROWS = CWI_SCORE_USERS, CHUNK_SCORES = 1 << 22 };
+
+/* ---- checks -------------------------------------------------------------------- */
+
+cw_status cwi_fail_nan(cw_context *ctx)
+{
+    return cwi_fail(ctx, CW_BAD_DATA, "the model gives a score that is not a number");
+}
+
+cw_status cwi_check_given(cw_context *ctx, const char *name, const void *argument)
+{
+    return argument ? CW_OK : cwi_fail(ctx, CW_BAD_ARG, "%s is NULL", name);
+}
+
+cw_status cwi_check_numbers(cw_context *ctx, const char *name, const int32_t *number, size_t n,
+                            int32_t limit)
+{
+    cw_status status = n > 0 ? cwi_check_given(ctx, name, number) : CW_OK;
+    for (size_t k = 0; k < n && status == CW_OK; k++)
+        if (number[k] < 0 || number[k] >= limit)
+            status = cwi_fail(ctx, CW_BAD_ARG, "%s[%zu] is %d; it must lie between 0 and %d", name,
+                              k, (int)number[k], (int)limit - 1);
+    return status;
+}
+
+/* List what nobody gets: what is excluded, and what is not among the only ones. */
+static cw_status bar_items(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
+{
+    int32_t n_items = listing->n_scores, n = 0;
+    if (!rules->only && rules->n_exclude == 0) return CW_OK;
+    bool *is_barred = cwi_alloc_zero(ctx, (size_t)n_items, sizeof *is_barred);
+    listing->barred = cwi_alloc(ctx, (size_t)n_items, sizeof *listing->barred);
+    if (is_barred && listing->barred) {
+        for (int32_t i = 0; i < n_items; i++) is_barred[i] = rules->only != NULL;
+        for (size_t k = 0; k < rules->n_only; k++) is_barred[rules->only[k]] = false;
+        for (size_t k = 0; k < rules->n_exclude; k++) is_barred[rules->exclude[k]] = true;
+        for (int32_t i = 0; i < n_items; i++)
+            if (is_barred[i]) listing->barred[n++] = i;
+        listing->n_barred = n;
+    }
+    cw_status status = is_barred && listing->barred ? CW_OK : CW_NO_MEMORY;
+    cwi_free(is_barred);
+    return status;
+}
+
+static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
+{
+    cw_status status;
+    int32_t n_items = listing->n_scores;
+    if (!(fabs(rules->dial) <= CWI_MAX_DIAL))
+        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "the dial is %g; it must lie between %d and %d",
+                        rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
+    CW_TRY(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
+    CW_TRY(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
+    CW_TRY(bar_items(ctx, rules, listing));
+    listing->dial = rules->dial;
+    listing->with_skipped = rules->with_seen;
+done:
+    return status;
+}
+
+cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
+                           const cw_lists *out, cwi_listing *listing)
+{
+    cw_status status;
+    *listing = (cwi_listing){.rec = rec, .out = out};
+    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
+    CW_TRY(cwi_check_given(ctx, "lists", out));
+    CW_TRY(cwi_check_given(ctx, "items of the lists", out->items));
+    if (out->k < 1)
+        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
+    listing->n_scores = rec->model->n_items;
+    if (rules) CW_TRY(use_rules(ctx, rules, listing));
+done:
+    return status;
+}
+
+void cwi_listing_clear(cwi_listing *listing)
+{
+    cwi_free(listing->barred);
+    *listing = (cwi_listing){0};
+}
+
+/* ---- one list ------------------------------------------------------------------ */
+
+/* Both ascending lists in one, each item once. */
+static int64_t merge(const int32_t *a, int64_t n_a, const int32_t *b, int64_t n_b, int32_t *out)
+{
+    int64_t at = 0, bt = 0, n = 0;
+    while (at < n_a || bt < n_b) {
+        int32_t next = bt == n_b || (at < n_a && a[at] < b[bt]) ? a[at++] : b[bt++];
+        if (n == 0 || out[n - 1] != next) out[n++] = next;
+    }
+    return n;
+}
+
+/* Places that no item is left for are -1 with score 0. */
+static void write_list(const cw_lists *out, int64_t row, const cwi_ranked *top, int32_t count)
+{
+    int32_t *items = out->items + row * out->k;
+    for (int32_t r = 0; r < out->k; r++) items[r] = r < count ? top[r].item : -1;
+    if (out->counts) out->counts[row] = count;
+    if (!out->scores) return;
+    float *scores = out->scores + row * out->k;
+    for (int32_t r = 0; r < out->k; r++) scores[r] = r < count ? top[r].score : 0.0f;
+}
+
+/* ---- blocks -------------------------------------------------------------------- */
+
+/* Some rows of a listing on their way. */
+typedef struct block {
+    const cwi_listing *listing;
+    int64_t first, rows;
+    int32_t chunk_rows; /* scored together by one thread */
+    int32_t k;          /* places that can be filled */
+    float *score;       /* [rows][n_scores] */
+    cwi_ranked *top;    /* [chunks][k] */
+    int32_t *merged;    /* [chunks][n_scores] when something is barred */
+} block;
+
+static void block_clear(block *b)
+{
+    cwi_free(b->score);
+    cwi_free(b->top);
+    cwi_free(b->merged);
+}
+
+/* Room for two chunks a thread, but for no more rows than there are. */
+static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t n, block *b)
+{
+    size_t n_scores = (size_t)listing->n_scores, chunk = CHUNK_SCORES / (n_scores + 1);
+    if (chunk < 1) chunk = 1;
+    if (chunk > MAX_CHUNK_ROWS) chunk = MAX_CHUNK_ROWS;
+    size_t rows = 2 * chunk * (size_t)cw_context_threads(ctx);
+    if (rows > n) rows = n;
+    *b = (block){.listing = listing, .rows = (int64_t)rows, .chunk_rows = (int32_t)chunk};
+    b->k = listing->out->k < listing->n_scores ? listing->out->k : listing->n_scores;
+    size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
+    b->score = cwi_alloc(ctx, rows, n_scores * sizeof *b->score);
+    b->top = cwi_alloc(ctx, chunks, (size_t)b->k * sizeof *b->top);
+    if (!b->score || !b->top) return CW_NO_MEMORY;
+    if (listing->n_barred == 0) return CW_OK;
+    b->merged = cwi_alloc(ctx, chunks, n_scores * sizeof *b->merged);
+    return b->merged ? CW_OK : CW_NO_MEMORY;
+}
+
+/* The list of a row from its scores, to which the dial is applied in place. */
+static bool pick(const block *b, int64_t chunk, int64_t row, float *score)
+{
+    const cwi_listing *l = b->listing;
+    const cwi_csr *skip = l->skip;
+    cwi_ranked *top = b->top + chunk * b->k;
+    const int32_t *skipped = skip ? skip->value + skip->start[l->who[row]] : &l->who[row];
+    int64_t n = skip ? skip->start[l->who[row] + 1] - skip->start[l->who[row]] : 1;
+
+    if (l->with_skipped) n = 0;
+    if (l->dial != 0)
+        for (int32_t i = 0; i < l->n_scores; i++)
+            score[i] = (float)((double)score[i] + l->dial * l->rec->log_degree[i]);
+    if (b->merged) {
+        int32_t *merged = b->merged + chunk * l->n_scores;
+        n = merge(skipped, n, l->barred, l->n_barred, merged);
+        skipped = merged;
+    }
+    int32_t count = cwi_topk(score, l->n_scores, skipped, n, b->k, top);
+    if (count >= 0) write_list(l->out, row, top, count);
+    return count >= 0;
+}
+
+static cw_status fill_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const block *b = arg;
+    const cwi_listing *l = b->listing;
+    l->score(l, l->who + b->first + begin, (int32_t)(end - begin), b->score + begin * l->n_scores);
+    for (int64_t row = begin; row < end; row++)
+        if (!pick(b, chunk, b->first + row, b->score + row * l->n_scores)) return CW_BAD_DATA;
+    return CW_OK;
+}
+
+cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n)
+{
+    block b;
+    cw_status status = block_init(ctx, listing, n, &b);
+    for (int64_t left = (int64_t)n; left > 0 && status == CW_OK; left -= b.rows) {
+        if (b.rows > left) b.rows = left;
+        status = cwi_pool_for(ctx, b.rows, b.chunk_rows, fill_chunk, &b);
+        if (status == CW_BAD_DATA) status = cwi_fail_nan(ctx);
+        b.first += b.rows;
+        if (status == CW_OK) status = cwi_progress(ctx, "recommending", b.first, (int64_t)n);
+    }
+    block_clear(&b);
+    return status;
+}

@@ -1,0 +1,286 @@
+/* recommender.c - what a model can be asked once its ranker is made. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "core/elementary.h"
+#include "core/mem.h"
+#include "core/pool.h"
+#include "recommend/recommend.h"
+#include "score/foldin.h"
+
+enum { PAIRS_A_CHUNK = 4096 };
+
+/* ---- the handle ----------------------------------------------------------------- */
+
+cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender **out)
+{
+    cw_status status;
+    cw_recommender *rec = NULL;
+
+    cwi_begin(ctx);
+    *out = NULL;
+    CW_TRY(cwi_check_given(ctx, "the model", model));
+    rec = cwi_alloc_zero(ctx, 1, sizeof *rec);
+    if (!rec) return CW_NO_MEMORY;
+    rec->model = cwi_model_hold(model);
+    rec->log_degree = cwi_alloc(ctx, (size_t)model->n_items, sizeof *rec->log_degree);
+    status = CW_NO_MEMORY;
+    if (!rec->log_degree) goto done;
+    for (int32_t i = 0; i < model->n_items; i++)
+        rec->log_degree[i] = cwi_log1p((double)model->degree[i]);
+    CW_TRY(cwi_model_rank(ctx, model, &rec->ranker));
+    CW_TRY(cwi_foldin_keep(ctx, &rec->ranker));
+    *out = rec;
+done:
+    if (status != CW_OK) cw_recommender_close(rec);
+    return status;
+}
+
+void cw_recommender_close(cw_recommender *rec)
+{
+    if (!rec) return;
+    cwi_ranker_close(&rec->ranker);
+    cwi_free(rec->log_degree);
+    cw_model_free(rec->model);
+    cwi_free(rec);
+}
+
+const cw_model *cw_recommender_model(const cw_recommender *rec)
+{
+    return rec->model;
+}
+
+/* ---- lists for users and newcomers ------------------------------------------------ */
+
+static void score_users(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
+{
+    l->rec->ranker.score(&l->rec->ranker, who, n, out);
+}
+
+cw_status cw_recommend(cw_context *ctx, const cw_recommender *rec, const int32_t *users, size_t n,
+                       const cw_rules *rules, const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
+    listing.score = score_users;
+    listing.who = users;
+    listing.skip = &rec->model->seen;
+    CW_TRY(cwi_listing_run(ctx, &listing, n));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+static void score_newcomer(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
+{
+    (void)who;
+    (void)n;
+    memcpy(out, l->newcomer, (size_t)l->n_scores * sizeof *out);
+}
+
+/* The history as a row of items, ascending and distinct. */
+static void sort_distinct(cwi_csr *row)
+{
+    int64_t n = row->start[1], kept = 0;
+    cwi_csr_sort(row);
+    for (int64_t k = 0; k < n; k++)
+        if (kept == 0 || row->value[kept - 1] != row->value[k]) row->value[kept++] = row->value[k];
+    row->start[1] = kept;
+}
+
+static cw_status list_newcomer(cw_context *ctx, cwi_listing *listing, const cwi_csr *liked)
+{
+    cw_status status = CW_NO_MEMORY;
+    const cwi_ranker *ranker = &listing->rec->ranker;
+    static const int32_t first[] = {0};
+    float *score = cwi_alloc(ctx, (size_t)ranker->n_items, sizeof *score);
+
+    if (!score) goto done;
+    CW_TRY(ranker->fold_in(ctx, ranker, liked->value, (int32_t)liked->start[1], score));
+    listing->score = score_newcomer;
+    listing->newcomer = score;
+    listing->who = first;
+    listing->skip = liked;
+    CW_TRY(cwi_listing_run(ctx, listing, 1));
+done:
+    cwi_free(score);
+    return status;
+}
+
+static cw_status check_history(cw_context *ctx, const cw_recommender *rec, const int32_t *history,
+                               size_t n)
+{
+    if (!rec->ranker.fold_in)
+        return cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no way to recommend from a history",
+                        rec->model->backbone);
+    if (n == 0) return cwi_fail(ctx, CW_BAD_ARG, "a history needs at least one item");
+    if (n > INT32_MAX) return cwi_fail(ctx, CW_BAD_ARG, "a history of %zu items is too long", n);
+    return cwi_check_numbers(ctx, "history", history, n, rec->model->n_items);
+}
+
+cw_status cw_recommend_history(cw_context *ctx, const cw_recommender *rec, const int32_t *history,
+                               size_t n, const cw_rules *rules, const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+    int64_t start[] = {0, (int64_t)n};
+    cwi_csr liked = {.n_rows = 1, .start = start};
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(check_history(ctx, rec, history, n));
+    liked.value = cwi_alloc(ctx, n, sizeof *liked.value);
+    status = CW_NO_MEMORY;
+    if (!liked.value) goto done;
+    memcpy(liked.value, history, n * sizeof *liked.value);
+    sort_distinct(&liked);
+    CW_TRY(list_newcomer(ctx, &listing, &liked));
+done:
+    cwi_free(liked.value);
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+/* ---- items and users that are alike ----------------------------------------------- */
+
+static double dot(const float *a, const float *b, int32_t width)
+{
+    double sum = 0.0;
+    for (int32_t d = 0; d < width; d++) sum += (double)a[d] * (double)b[d];
+    return sum;
+}
+
+/* Cosines of one vector of a table with all; 0 where a vector has no direction. */
+static void score_alike(const float *table, int32_t width, int32_t rows, int32_t who, float *out)
+{
+    const float *own = table + (int64_t)who * width;
+    double length = sqrt(dot(own, own, width));
+    for (int32_t r = 0; r < rows; r++) {
+        const float *other = table + (int64_t)r * width;
+        double both = length * sqrt(dot(other, other, width));
+        out[r] = both > 0.0 ? (float)(dot(own, other, width) / both) : 0.0f;
+    }
+}
+
+static void score_items_alike(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
+{
+    const cwi_ranker *ranker = &l->rec->ranker;
+    for (int64_t k = 0; k < n; k++)
+        score_alike(ranker->items, ranker->width, l->n_scores, who[k], out + k * l->n_scores);
+}
+
+static void score_users_alike(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
+{
+    const cwi_ranker *ranker = &l->rec->ranker;
+    for (int64_t k = 0; k < n; k++)
+        score_alike(ranker->users, ranker->width, l->n_scores, who[k], out + k * l->n_scores);
+}
+
+cw_status cw_similar_items(cw_context *ctx, const cw_recommender *rec, const int32_t *items,
+                           size_t n, const cw_rules *rules, const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    if (!rec->ranker.items)
+        CW_TRY(cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no item vectors to compare",
+                        rec->model->backbone));
+    CW_TRY(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
+    listing.score = score_items_alike;
+    listing.who = items;
+    listing.with_skipped = false; /* an item is no neighbour of itself */
+    CW_TRY(cwi_listing_run(ctx, &listing, n));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+cw_status cw_similar_users(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
+                           size_t n, const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, NULL, lists, &listing));
+    if (!rec->ranker.users)
+        CW_TRY(cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no user vectors to compare",
+                        rec->model->backbone));
+    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
+    listing.score = score_users_alike;
+    listing.who = users;
+    listing.n_scores = rec->model->n_users;
+    CW_TRY(cwi_listing_run(ctx, &listing, n));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+/* ---- scores of pairs --------------------------------------------------------------- */
+
+typedef struct pairs {
+    const cwi_ranker *ranker;
+    const int32_t *user, *item;
+    float *score;
+} pairs;
+
+/* By the operation that lists are made with, so that the bits are those of lists. */
+static cw_status score_products(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const pairs *p = arg;
+    const cwi_ranker *ranker = p->ranker;
+    const cwi_ops *ops = cwi_ops_best();
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        const float *user = ranker->users + (int64_t)p->user[k] * ranker->width;
+        ops->score_block(&user, 1, ranker->items + (int64_t)p->item[k] * ranker->width, 1,
+                         ranker->width, p->score + k);
+    }
+    return CW_OK;
+}
+
+/* Where a score cannot be had alone, all of a user are made. */
+static cw_status score_whole_rows(cw_context *ctx, const pairs *p, int64_t n)
+{
+    cw_status status = CW_OK;
+    float *row = cwi_alloc(ctx, (size_t)p->ranker->n_items, sizeof *row);
+    if (!row) return CW_NO_MEMORY;
+    for (int64_t k = 0; k < n; k++) {
+        if (k == 0 || p->user[k] != p->user[k - 1]) {
+            CW_TRY(cwi_progress(ctx, "scoring", k, n));
+            p->ranker->score(p->ranker, &p->user[k], 1, row);
+        }
+        p->score[k] = row[p->item[k]];
+    }
+done:
+    cwi_free(row);
+    return status;
+}
+
+cw_status cw_score_pairs(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
+                         const int32_t *items, size_t n, float *scores)
+{
+    cw_status status;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
+    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
+    CW_TRY(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
+    if (n > 0) CW_TRY(cwi_check_given(ctx, "scores", scores));
+    pairs p = {&rec->ranker, users, items, scores};
+    if (cwi_ranker_is_dot(&rec->ranker))
+        CW_TRY(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
+    else
+        CW_TRY(score_whole_rows(ctx, &p, (int64_t)n));
+    for (size_t k = 0; k < n; k++)
+        if (isnan(scores[k])) CW_TRY(cwi_fail_nan(ctx));
+done:
+    return status;
+}

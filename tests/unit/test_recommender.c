@@ -1,0 +1,459 @@
+/* test_recommender.c - a model opened once: lists for every backbone, from many threads at once. */
+#include <math.h>
+#include <pthread.h>
+
+#include "core/elementary.h"
+#include "model_sample.h"
+#include "recommend/recommend.h"
+#include "train_check.h"
+
+enum { K = 7, SOME = 60 };
+
+/* ---- every backbone ------------------------------------------------------------- */
+
+typedef struct variant {
+    const char *method, *backbone, *hidden;
+    bool folds, compares_users, compares_items;
+} variant;
+
+static const variant variants[] = {
+    {"cpr", "mf", "8", true, true, true},        {"bpr", "lightgcn", "8", true, true, true},
+    {"bpr", "ngcf", "8", true, true, true},      {"bpr", "neumf", "8", false, false, true},
+    {"bpr", "neumf", "8,4", false, false, true}, /* its ranker needs room of its own */
+    {"mult-vae", "vae", "8", true, true, true},  {"pop", "pop", "8", true, false, false},
+};
+
+enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
+
+static cw_model *train_variant(cw_context *ctx, const cw_dataset *data, const variant *v)
+{
+    const char *const settings[][2] = {
+        {"method", v->method}, {"backbone", v->backbone}, {"hidden", v->hidden}, {"dim", "8"},
+        {"vae-sizes", "4,8"},  {"batch", "128"},          {"epochs", "1"}};
+    cw_options *options;
+    assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
+        if (cw_method_takes(v->method, v->backbone, settings[k][0]))
+            assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
+    return train_with(ctx, data, options);
+}
+
+/* The best that is not barred, again and again: as plain as can be. */
+static void expect_list(const float *score, int32_t n, const bool *is_barred, const int32_t *items,
+                        const float *scores, int32_t count)
+{
+    bool is_taken[512] = {false};
+    assert_true(n <= 512);
+    for (int32_t r = 0; r < K; r++) {
+        int32_t best = -1;
+        for (int32_t i = 0; i < n; i++)
+            if (!is_barred[i] && !is_taken[i] && (best < 0 || score[i] > score[best])) best = i;
+        if (best < 0) {
+            assert_int_equal(count, r);
+            return;
+        }
+        is_taken[best] = true;
+        assert_int_equal(items[r], best);
+        assert_true(scores[r] == score[best]);
+    }
+    assert_int_equal(count, K);
+}
+
+/* What a call fills. */
+typedef struct answer {
+    int32_t items[SOME * K], counts[SOME];
+    float scores[SOME * K];
+} answer;
+
+static cw_lists lists_of(answer *a)
+{
+    memset(a, 0, sizeof *a); /* so that answers can be compared as bytes */
+    return (cw_lists){.k = K, .items = a->items, .scores = a->scores, .counts = a->counts};
+}
+
+static const int32_t excluded[] = {9, 3, 3, 50}, chosen[] = {80, 3, 9, 11, 12, 13, 2, 1, 0, 60};
+
+static void bar(const cw_model *model, const cw_rules *rules, int32_t user, bool *is_barred)
+{
+    const cwi_csr *seen = &model->seen;
+    for (int32_t i = 0; i < model->n_items; i++) is_barred[i] = rules->only != NULL;
+    for (size_t k = 0; k < rules->n_only; k++) is_barred[rules->only[k]] = false;
+    for (size_t k = 0; k < rules->n_exclude; k++) is_barred[rules->exclude[k]] = true;
+    for (int64_t e = seen->start[user]; e < seen->start[user + 1] && !rules->with_seen; e++)
+        is_barred[seen->value[e]] = true;
+}
+
+static void expect_users(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules)
+{
+    const cw_model *model = cw_recommender_model(rec);
+    answer a;
+    cw_lists lists = lists_of(&a);
+    int32_t users[SOME];
+    bool is_barred[512];
+    float score[512];
+    cwi_ranker ranker;
+
+    for (int32_t k = 0; k < SOME; k++) users[k] = k * 7 % 50; /* some of them twice */
+    assert_int_equal(cw_recommend(ctx, rec, users, SOME, rules, &lists), CW_OK);
+    assert_int_equal(cwi_model_rank(ctx, model, &ranker), CW_OK);
+    for (int32_t k = 0; k < SOME; k++) {
+        ranker.score(&ranker, &users[k], 1, score);
+        bar(model, rules, users[k], is_barred);
+        for (int32_t i = 0; i < model->n_items && rules->dial != 0; i++)
+            score[i] =
+                (float)((double)score[i] + rules->dial * cwi_log1p((double)model->degree[i]));
+        expect_list(score, model->n_items, is_barred, a.items + k * K, a.scores + k * K,
+                    a.counts[k]);
+    }
+    cwi_ranker_close(&ranker);
+}
+
+static void expect_history(cw_context *ctx, const cw_recommender *rec)
+{
+    const cw_model *model = cw_recommender_model(rec);
+    const int32_t history[] = {20, 4, 20, 30}, liked[] = {4, 20, 30};
+    answer a;
+    cw_lists lists = lists_of(&a);
+    bool is_barred[512] = {false};
+    float score[512];
+    cwi_ranker ranker;
+
+    for (int k = 0; k < 3; k++) is_barred[liked[k]] = true;
+    assert_int_equal(cwi_model_rank(ctx, model, &ranker), CW_OK);
+    assert_int_equal(ranker.fold_in(ctx, &ranker, liked, 3, score), CW_OK);
+    for (int twice = 0; twice < 2; twice++) {
+        assert_int_equal(cw_recommend_history(ctx, rec, history, 4, NULL, &lists), CW_OK);
+        expect_list(score, model->n_items, is_barred, a.items, a.scores, a.counts[0]);
+    }
+    cwi_ranker_close(&ranker);
+}
+
+static void expect_pairs(cw_context *ctx, const cw_recommender *rec)
+{
+    const cw_model *model = cw_recommender_model(rec);
+    int32_t users[SOME], items[SOME];
+    float scores[SOME], score[512];
+    cwi_ranker ranker;
+
+    for (int32_t k = 0; k < SOME; k++) {
+        users[k] = k / 3;
+        items[k] = k * 31 % model->n_items;
+    }
+    assert_int_equal(cw_score_pairs(ctx, rec, users, items, SOME, scores), CW_OK);
+    assert_int_equal(cwi_model_rank(ctx, model, &ranker), CW_OK);
+    for (int32_t k = 0; k < SOME; k++) {
+        ranker.score(&ranker, &users[k], 1, score);
+        assert_memory_equal(&scores[k], &score[items[k]], sizeof *scores);
+    }
+    cwi_ranker_close(&ranker);
+}
+
+static double cosine(const float *a, const float *b, int32_t width)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int32_t d = 0; d < width; d++) {
+        ab += (double)a[d] * (double)b[d];
+        aa += (double)a[d] * (double)a[d];
+        bb += (double)b[d] * (double)b[d];
+    }
+    return aa > 0 && bb > 0 ? ab / (sqrt(aa) * sqrt(bb)) : 0;
+}
+
+/* Nobody is their own neighbour, and none that is left out is nearer. */
+static void expect_alike(const float *table, int32_t rows, int32_t width, int32_t who,
+                         const answer *a)
+{
+    assert_int_equal(a->counts[0], K);
+    for (int32_t r = 0; r < K; r++) {
+        assert_int_not_equal(a->items[r], who);
+        near((double)a->scores[r],
+             cosine(table + who * width, table + (int64_t)a->items[r] * width, width), 1e-6);
+        assert_true(r == 0 || a->scores[r] <= a->scores[r - 1]);
+    }
+    for (int32_t i = 0; i < rows; i++) {
+        bool is_listed = i == who;
+        for (int32_t r = 0; r < K; r++) is_listed |= a->items[r] == i;
+        if (is_listed) continue;
+        assert_true(cosine(table + who * width, table + i * width, width) <=
+                    (double)a->scores[K - 1] + 1e-6);
+    }
+}
+
+static void expect_neighbours(cw_context *ctx, const cw_recommender *rec, const variant *v)
+{
+    const int32_t who = 5;
+    const cwi_ranker *ranker = &rec->ranker;
+    answer a;
+    cw_lists lists = lists_of(&a);
+    cw_status status = cw_similar_items(ctx, rec, &who, 1, NULL, &lists);
+    assert_int_equal(status, v->compares_items ? CW_OK : CW_UNSUPPORTED);
+    if (status == CW_OK) expect_alike(ranker->items, rec->model->n_items, ranker->width, who, &a);
+    status = cw_similar_users(ctx, rec, &who, 1, &lists);
+    assert_int_equal(status, v->compares_users ? CW_OK : CW_UNSUPPORTED);
+    if (status == CW_OK) expect_alike(ranker->users, rec->model->n_users, ranker->width, who, &a);
+}
+
+static void answers_are_those_of_the_ranker_for_every_backbone(void **state)
+{
+    (void)state;
+    static const cw_rules rules[] = {
+        {0},
+        {.with_seen = true, .dial = 0.3},
+        {.dial = -2, .exclude = excluded, .n_exclude = 4},
+        {.only = chosen, .n_only = 10},
+        {.only = chosen, .n_only = 10, .exclude = excluded, .n_exclude = 4, .with_seen = true},
+        {.only = chosen}};
+    listener l;
+    listener_init(&l);
+    cw_dataset *data = simulate(l.ctx);
+    for (int v = 0; v < N_VARIANTS; v++) {
+        cw_recommender *rec;
+        cw_model *model = train_variant(l.ctx, data, &variants[v]);
+        assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+        assert_ptr_equal(cw_recommender_model(rec), model);
+        for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++)
+            expect_users(l.ctx, rec, &rules[r]);
+        if (variants[v].folds) expect_history(l.ctx, rec);
+        expect_pairs(l.ctx, rec);
+        expect_neighbours(l.ctx, rec, &variants[v]);
+        cw_recommender_close(rec);
+        cw_model_free(model);
+    }
+    cw_dataset_free(data);
+    listener_clear(&l);
+}
+
+/* ---- threads -------------------------------------------------------------------- */
+
+/* All that can be asked, answered. */
+typedef struct answers {
+    answer users, newcomer, items, alike;
+    float pairs[SOME];
+} answers;
+
+static cw_status ask_all(cw_context *ctx, const cw_recommender *rec, const variant *v, answers *out)
+{
+    const cw_rules rules = {.dial = 0.1, .exclude = excluded, .n_exclude = 4};
+    int32_t who[SOME];
+    cw_status status;
+    cw_lists lists = lists_of(&out->users);
+    for (int32_t k = 0; k < SOME; k++) who[k] = k;
+    status = cw_recommend(ctx, rec, who, SOME, &rules, &lists);
+    lists = lists_of(&out->newcomer);
+    if (status == CW_OK && v->folds)
+        status = cw_recommend_history(ctx, rec, who, 3, &rules, &lists);
+    lists = lists_of(&out->items);
+    if (status == CW_OK && v->compares_items)
+        status = cw_similar_items(ctx, rec, who, SOME, &rules, &lists);
+    lists = lists_of(&out->alike);
+    if (status == CW_OK && v->compares_users)
+        status = cw_similar_users(ctx, rec, who, SOME, &lists);
+    if (status == CW_OK) status = cw_score_pairs(ctx, rec, who, who, SOME, out->pairs);
+    return status;
+}
+
+/* No assertions: those belong to the main thread. */
+typedef struct asker {
+    pthread_t thread;
+    const cw_recommender *rec;
+    const variant *v;
+    const answers *expected;
+    int threads; /* of its context */
+    bool is_good;
+} asker;
+
+static void *ask_often(void *arg)
+{
+    asker *a = arg;
+    cw_context *ctx = NULL;
+    answers *got = calloc(1, sizeof *got);
+    a->is_good =
+        got && cw_context_create(&ctx) == CW_OK && cw_context_set_threads(ctx, a->threads) == CW_OK;
+    for (int n = 0; n < 3 && a->is_good; n++)
+        a->is_good =
+            ask_all(ctx, a->rec, a->v, got) == CW_OK && memcmp(got, a->expected, sizeof *got) == 0;
+    cw_context_free(ctx);
+    free(got);
+    return NULL;
+}
+
+static void many_threads_ask_one_recommender(void **state)
+{
+    (void)state;
+    enum { ASKERS = 4 };
+    listener l;
+    listener_init(&l);
+    cw_dataset *data = simulate(l.ctx);
+    for (int v = 0; v < N_VARIANTS; v++) {
+        cw_recommender *alone, *shared;
+        asker askers[ASKERS];
+        answers *expected = calloc(1, sizeof *expected);
+        cw_model *model = train_variant(l.ctx, data, &variants[v]);
+        assert_int_equal(cw_recommender_open(l.ctx, model, &alone), CW_OK);
+        assert_int_equal(cw_recommender_open(l.ctx, model, &shared), CW_OK);
+        cw_model_free(model); /* both keep it */
+        assert_int_equal(ask_all(l.ctx, alone, &variants[v], expected), CW_OK);
+        cw_recommender_close(alone);
+        for (int t = 0; t < ASKERS; t++) {
+            askers[t] = (asker){
+                .rec = shared, .v = &variants[v], .expected = expected, .threads = 1 + t % 2};
+            assert_int_equal(pthread_create(&askers[t].thread, NULL, ask_often, &askers[t]), 0);
+        }
+        for (int t = 0; t < ASKERS; t++) {
+            assert_int_equal(pthread_join(askers[t].thread, NULL), 0);
+            assert_true(askers[t].is_good);
+        }
+        cw_recommender_close(shared);
+        free(expected);
+    }
+    cw_dataset_free(data);
+    listener_clear(&l);
+}
+
+/* ---- arrays of the caller --------------------------------------------------------- */
+
+typedef struct place {
+    listener l;
+    cw_model *model;
+    cw_recommender *rec;
+} place;
+
+static int open_place(void **state)
+{
+    place *p = calloc(1, sizeof *p);
+    listener_init(&p->l);
+    p->model = make_sample(p->l.ctx);
+    assert_int_equal(cw_recommender_open(p->l.ctx, p->model, &p->rec), CW_OK);
+    *state = p;
+    return 0;
+}
+
+static int close_place(void **state)
+{
+    place *p = *state;
+    cw_model_free(p->model);
+    cw_recommender_close(p->rec);
+    listener_clear(&p->l);
+    free(p);
+    return 0;
+}
+
+static void places_beyond_the_last_item_are_empty(void **state)
+{
+    place *p = *state;
+    enum { ROOM = SAMPLE_ITEMS + 3 };
+    const int32_t users[] = {3, 2}, none = 0;
+    int32_t items[2 * ROOM], counts[2];
+    float scores[2 * ROOM];
+    cw_lists lists = {.k = ROOM, .items = items, .scores = scores, .counts = counts};
+    const int32_t expected[] = {4, -1, -1, -1, -1, -1, -1, -1, -1, 0, 2, 4, 3, 5, 1, -1, -1, -1};
+
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, users, 2, NULL, &lists), CW_OK);
+    assert_memory_equal(items, expected, sizeof expected);
+    assert_true(counts[0] == 1 && counts[1] == SAMPLE_ITEMS);
+    assert_true(scores[1] == 0 && scores[ROOM] == 2 && scores[2 * ROOM - 1] == 0);
+    lists.scores = NULL;
+    lists.counts = NULL;
+    memset(items, 0, sizeof items);
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, users, 2, NULL, &lists), CW_OK);
+    assert_memory_equal(items, expected, sizeof expected);
+    const cw_rules nothing = {.only = &none};
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, users, 1, &nothing, &lists), CW_OK);
+    assert_int_equal(items[0], -1);
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, NULL, 0, NULL, &lists), CW_OK);
+    assert_int_equal(cw_similar_users(p->l.ctx, p->rec, users, 1, &lists), CW_OK);
+    assert_true(items[SAMPLE_USERS - 2] >= 0 && items[SAMPLE_USERS - 1] == -1);
+}
+
+#define REFUSED(p, call, sentence)                                                                 \
+    do {                                                                                           \
+        assert_int_equal(call, CW_BAD_ARG);                                                        \
+        assert_string_equal(cw_context_error((p)->l.ctx), sentence);                               \
+    } while (0)
+
+static void what_is_missing_is_named(void **state)
+{
+    place *p = *state;
+    cw_context *ctx = p->l.ctx;
+    int32_t item, one = 1;
+    float score;
+    const cw_lists lists = {.k = 1, .items = &item}, nowhere = {.k = 1}, flat = {.items = &item};
+    cw_recommender *rec = p->rec;
+    cw_rules *rules;
+
+    REFUSED(p, cw_recommender_open(ctx, NULL, &rec), "the model is NULL");
+    assert_null(rec);
+    REFUSED(p, cw_rules_create(ctx, NULL, NULL, &rules), "the model is NULL");
+    REFUSED(p, cw_recommend(ctx, NULL, &one, 1, NULL, &lists), "the recommender is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, NULL, 1, NULL, &lists), "users is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, NULL, NULL), "lists is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, NULL, &nowhere), "items of the lists is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, NULL, &flat), "k is 0; it must be at least 1");
+    REFUSED(p, cw_recommend_history(ctx, NULL, &one, 1, NULL, &lists), "the recommender is NULL");
+    REFUSED(p, cw_recommend_history(ctx, p->rec, NULL, 1, NULL, &lists), "history is NULL");
+    REFUSED(p, cw_similar_items(ctx, p->rec, NULL, 1, NULL, &lists), "items is NULL");
+    REFUSED(p, cw_similar_users(ctx, NULL, &one, 1, &lists), "the recommender is NULL");
+    REFUSED(p, cw_score_pairs(ctx, NULL, &one, &one, 1, &score), "the recommender is NULL");
+    REFUSED(p, cw_score_pairs(ctx, p->rec, &one, NULL, 1, &score), "items is NULL");
+    REFUSED(p, cw_score_pairs(ctx, p->rec, &one, &one, 1, NULL), "scores is NULL");
+    assert_int_equal(cw_score_pairs(ctx, p->rec, NULL, NULL, 0, NULL), CW_OK);
+    cw_recommender_close(NULL);
+}
+
+static void numbers_out_of_range_are_named(void **state)
+{
+    place *p = *state;
+    cw_context *ctx = p->l.ctx;
+    int32_t room[3];
+    float scores[3];
+    const int32_t far[] = {0, 3, 6}, negative[] = {-1};
+    const cw_lists lists = {.k = 1, .items = room};
+    const cw_rules exclude = {.exclude = far, .n_exclude = 3}, none = {.n_exclude = 1},
+                   only = {.only = negative, .n_only = 1}, dial = {.dial = NAN},
+                   steep = {.dial = 2e6};
+
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 3, NULL, &lists),
+            "users[2] is 6; it must lie between 0 and 3");
+    REFUSED(p, cw_recommend_history(ctx, p->rec, negative, 1, NULL, &lists),
+            "history[0] is -1; it must lie between 0 and 5");
+    REFUSED(p, cw_similar_items(ctx, p->rec, far, 3, NULL, &lists),
+            "items[2] is 6; it must lie between 0 and 5");
+    REFUSED(p, cw_similar_users(ctx, p->rec, far, 3, &lists),
+            "users[2] is 6; it must lie between 0 and 3");
+    REFUSED(p, cw_score_pairs(ctx, p->rec, far, negative, 1, scores),
+            "items[0] is -1; it must lie between 0 and 5");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &exclude, &lists),
+            "exclude[2] is 6; it must lie between 0 and 5");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &none, &lists), "exclude is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &only, &lists),
+            "only[0] is -1; it must lie between 0 and 5");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &dial, &lists),
+            "the dial is nan; it must lie between -1000000 and 1000000");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &steep, &lists),
+            "the dial is 2e+06; it must lie between -1000000 and 1000000");
+}
+
+static void scores_that_are_no_numbers_are_refused(void **state)
+{
+    place *p = *state;
+    const int32_t users[] = {0, 1}, items[] = {1, 0};
+    float scores[2];
+    p->model->params.tensor[0].data[SAMPLE_USERS * SAMPLE_WIDTH] = NAN; /* of the first item */
+    assert_int_equal(cw_score_pairs(p->l.ctx, p->rec, users, items, 1, scores), CW_OK);
+    assert_int_equal(cw_score_pairs(p->l.ctx, p->rec, users, items, 2, scores), CW_BAD_DATA);
+    assert_string_equal(cw_context_error(p->l.ctx), "the model gives a score that is not a number");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_place, close_place)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_those_of_the_ranker_for_every_backbone),
+        cmocka_unit_test(many_threads_ask_one_recommender),
+        TEST(places_beyond_the_last_item_are_empty),
+        TEST(what_is_missing_is_named),
+        TEST(numbers_out_of_range_are_named),
+        TEST(scores_that_are_no_numbers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
