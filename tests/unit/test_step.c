@@ -2,91 +2,8 @@
  * slope of the loss that it tells, and the ways of the optimizer agree as far as they promise. */
 #include <math.h>
 
-#include "core/text.h"
 #include "engine_check.h"
 #include "train_check.h"
-
-typedef struct fixture {
-    listener l;
-    cw_dataset *data;
-} fixture;
-
-/* A dozen users and few items, so that all numbers can be tried. */
-static int set_up(void **state)
-{
-    static const char *const settings[][2] = {
-        {"users", "12"},       {"items", "8"},    {"dim", "2"},  {"relevant", "0.6"},
-        {"popularity", "0.2"}, {"activity", "0"}, {"alpha", "0"}};
-    fixture *f = calloc(1, sizeof *f);
-    cw_options *drawn, *split;
-    listener_init(&f->l);
-    assert_int_equal(cw_context_set_threads(f->l.ctx, 1), CW_OK);
-    assert_int_equal(cw_options_create(f->l.ctx, "simulate", &drawn), CW_OK);
-    for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
-        assert_int_equal(cw_options_set(f->l.ctx, drawn, settings[k][0], settings[k][1]), CW_OK);
-    assert_int_equal(cw_options_create(f->l.ctx, "prepare", &split), CW_OK);
-    assert_int_equal(cw_options_set(f->l.ctx, split, "core", "1"), CW_OK);
-    assert_int_equal(cw_dataset_simulate(f->l.ctx, drawn, split, &f->data), CW_OK);
-    cw_options_free(drawn);
-    cw_options_free(split);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    cw_dataset_free(f->data);
-    listener_clear(&f->l);
-    free(f);
-    return 0;
-}
-
-/* A trainer whose epochs are one step, from "name=value name=value" in turn. */
-static cwi_trainer *open_trainer(fixture *f, const char *first, const char *second)
-{
-    static const char common[] =
-        "dim=4 batch=24 layers=2 hidden=6,4 vae-sizes=3,5 init=normal init-scale=0.5 reg=0.3 "
-        "lr=1e-3 margin=1 min-size=2 int-weight=2 pop-weight=1.5 dis-penalty=0.5";
-    const char *const texts[] = {common, first, second};
-    char name[32], value[32];
-    int length;
-    cwi_trainer *t;
-    cw_options *options;
-    assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
-    for (int k = 0; k < 6; k++) /* the method and the backbone say what else they take */
-        for (const char *at = texts[k % 3];
-             sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2; at += length) {
-            const char *method = cw_options_get(options, "method");
-            const char *backbone = cw_options_get(options, "backbone");
-            if (!backbone[0]) backbone = cw_method_backbone(method, 0);
-            bool is_pair = strcmp(name, "method") == 0 || strcmp(name, "backbone") == 0;
-            if (k < 3 ? is_pair : cw_method_takes(method, backbone, name))
-                assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
-        }
-    if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
-        fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
-    cw_options_free(options);
-    t->task.steps_per_epoch = 1;
-    return t;
-}
-
-/* Call for every method that learns on every backbone it works on. */
-static void for_each_pair(fixture *f, void (*try)(fixture *f, const char *pair))
-{
-    int met = 0;
-    for (size_t m = 0; cw_method_name(m); m++)
-        for (size_t b = 0; cw_backbone_name(b); b++) {
-            char pair[64];
-            const cwi_method *method = cwi_find_method(cw_method_name(m));
-            if (cwi_word_index(method->backbones, cw_backbone_name(b)) < 0) continue;
-            if (!method->sampler && !cwi_find_backbone(cw_backbone_name(b))->learn) continue;
-            snprintf(pair, sizeof pair, "method=%s backbone=%s", method->name, cw_backbone_name(b));
-            try(f, pair);
-            met++;
-        }
-    assert_true(met > 30);
-}
 
 /* ---- the gradient ------------------------------------------------------------------ */
 
@@ -141,7 +58,7 @@ static bool is_slope(cwi_trainer *t, cwi_params *at, float *theta, double here, 
     return false;
 }
 
-static void check_gradient(fixture *f, const char *first, const char *second)
+static void check_gradient(small_data *f, const char *first, const char *second)
 {
     cwi_trainer *t = open_trainer(f, first, second);
     cwi_params at, gradient;
@@ -167,7 +84,7 @@ static void check_gradient(fixture *f, const char *first, const char *second)
 }
 
 /* The L2 term is of the table or of the batch, of the vectors kept or of those after all layers. */
-static void check_pair(fixture *f, const char *pair)
+static void check_pair(small_data *f, const char *pair)
 {
     static const char *const terms[] = {
         "weight-reg=0.1 reg-kind=table reg-target=base",
@@ -222,7 +139,7 @@ static double squares_of_row(const cwi_trainer *t, const cwi_tensor *table, int6
 }
 
 /* reg times the mean over the examples. */
-static void check_batch_term(fixture *f, const char *method)
+static void check_batch_term(small_data *f, const char *method)
 {
     cwi_params before;
     double sum = 0;
@@ -251,7 +168,7 @@ static void the_l2_term_of_the_batch_is_that_of_its_examples(void **state)
 /* ---- ways of the optimizer --------------------------------------------------------- */
 
 /* The trainer after so many steps, all rows brought up to date. */
-static cwi_trainer *run_steps(fixture *f, const char *pair, const char *options, int steps)
+static cwi_trainer *run_steps(small_data *f, const char *pair, const char *options, int steps)
 {
     cwi_trainer *t = open_trainer(f, pair, options);
     for (; t->epoch < steps; t->epoch++) {
@@ -276,7 +193,7 @@ static double distance(const cwi_trainer *a, const cwi_trainer *b)
     return sqrt(apart / size);
 }
 
-static double distance_after(fixture *f, const char *pair, const char *mode, int steps)
+static double distance_after(small_data *f, const char *pair, const char *mode, int steps)
 {
     char dense[128], other[128];
     snprintf(dense, sizeof dense, "batch=2 reg-kind=batch weight-reg=0.1 optimizer=adam");
@@ -291,7 +208,7 @@ static double distance_after(fixture *f, const char *pair, const char *mode, int
 /* A first step moves only rows of the batch, so that all ways are one.  Later the deferred one
  * stays close, and the lazy one is another unless every row is stepped every time.  Choosing the
  * hardest samples magnifies any difference. */
-static void check_modes(fixture *f, const char *pair)
+static void check_modes(small_data *f, const char *pair)
 {
     bool is_graph = strstr(pair, "lightgcn") || strstr(pair, "ngcf");
     bool selects = strstr(pair, "method=cpr ");
@@ -313,13 +230,14 @@ static void every_adam_takes_the_l2_term_of_the_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_step_follows_the_slope_of_its_loss, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(variants_of_losses_and_terms_do_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_l2_term_of_the_batch_is_that_of_its_examples, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(every_adam_takes_the_l2_term_of_the_batch, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_step_follows_the_slope_of_its_loss, make_small_data,
+                                        free_small_data),
+        cmocka_unit_test_setup_teardown(variants_of_losses_and_terms_do_too, make_small_data,
+                                        free_small_data),
+        cmocka_unit_test_setup_teardown(the_l2_term_of_the_batch_is_that_of_its_examples,
+                                        make_small_data, free_small_data),
+        cmocka_unit_test_setup_teardown(every_adam_takes_the_l2_term_of_the_batch, make_small_data,
+                                        free_small_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,13 @@ cw_status cwi_cpu_begin(cwi_engine *engine, int64_t epoch)
     return CW_OK;
 }
 
+/* What was drawn ahead is of another moment then. */
+cw_status cwi_cpu_write(cwi_engine *engine, int64_t epoch, const cwi_tally *tally)
+{
+    cw_status status = await((cwi_cpu *)engine);
+    return status == CW_OK ? cwi_host_write(engine, epoch, tally) : status;
+}
+
 /* ---- draw ------------------------------------------------------------------------- */
 
 static void list_place(cwi_places *p, int32_t row)

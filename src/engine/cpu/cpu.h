@@ -47,6 +47,7 @@ cw_status cwi_cpu_score(cwi_engine *engine);
 cw_status cwi_cpu_select(cwi_engine *engine);
 cw_status cwi_cpu_loss(cwi_engine *engine);
 cw_status cwi_cpu_back(cwi_engine *engine);
+cw_status cwi_cpu_write(cwi_engine *engine, int64_t epoch, const cwi_tally *tally);
 void cwi_cpu_close(cwi_engine *engine);
 
 /* What both engines need but for a table and the memory of the optimiser. */

@@ -543,7 +543,7 @@ static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally 
 {
     cw_status status;
     deferred *t = ((cwi_cpu *)engine)->deferred;
-    CW_TRY(cwi_host_write(engine, epoch, tally));
+    CW_TRY(cwi_cpu_write(engine, epoch, tally));
     cwi_adam_clock clock = t->gaps.clock;
     cwi_gaps_clear(&t->gaps);
     cwi_gaps_init(&clock, &t->gaps);

@@ -189,6 +189,6 @@ const cwi_engine_verbs cwi_engine_dense = {
     .rank = cwi_host_rank,
     .params = cwi_host_params,
     .read = cwi_host_read,
-    .write = cwi_host_write,
+    .write = cwi_cpu_write,
     .close = cwi_cpu_close,
 };

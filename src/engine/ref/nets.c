@@ -16,6 +16,12 @@ static bool is_original(const cwi_host *host)
     return is(host, "ngcf") && cwi_options_choice(host->task->options, "ngcf") == 1;
 }
 
+/* Share of the entries of the graph that a step leaves out. */
+static double node_dropout(const cwi_host *host)
+{
+    return is_original(host) ? cwi_options_real(host->task->options, "node-dropout") : 0;
+}
+
 cw_status cwi_net_open(const cwi_host *host, cwi_net_data *out)
 {
     const cwi_shape *shape = &host->task->shape;
@@ -44,9 +50,11 @@ void cwi_net_close(cwi_net_data *data)
     cwi_free(data->gone);
 }
 
-static cwi_node *spread(cwi_net *net, const cwi_graph *g, cwi_node *e)
+/* A e, with other weights of A where there are some. */
+static cwi_node *spread(cwi_net *net, const cwi_graph *a, const float *weight, cwi_node *e)
 {
-    return cwi_tape_spread(&net->tape, e, g->n_nodes, g->start, g->neighbour, g->weight);
+    return cwi_tape_spread(&net->tape, e, a->n_nodes, a->start, a->neighbour,
+                           weight ? weight : a->weight);
 }
 
 /* x W + b */
@@ -62,7 +70,7 @@ static cwi_node *lightgcn(const cwi_host *host, const cwi_graph *graph, cwi_net 
     int64_t layers = cwi_options_integer(host->task->options, "layers");
     cwi_node *e = net->leaf[0], *sum = e;
     for (int64_t l = 0; l < layers; l++) {
-        e = spread(net, graph, e);
+        e = spread(net, graph, NULL, e);
         sum = cwi_tape_add(&net->tape, sum, e, 1);
     }
     return cwi_tape_drop(&net->tape, sum, NULL, 1.0 / (double)(layers + 1));
@@ -91,15 +99,15 @@ static cwi_node *ngcf(const cwi_host *host, cwi_net_data *data, uint64_t step, c
     const cw_options *options = host->task->options;
     cwi_tape *tape = &net->tape;
     int64_t layers = cwi_options_integer(options, "layers"), heads = host->task->shape.heads;
-    int64_t nodes = host->params.tensor[0].rows, w = host->params.tensor[0].columns / heads;
+    int64_t w = host->params.tensor[0].columns / heads;
     double rate = is_original(host) ? cwi_options_real(options, "message-dropout") : 0;
-    const cwi_graph *graph = data->thinned.start ? &data->thinned : &data->graph;
+    const float *thinned = node_dropout(host) > 0 ? data->thinned.weight : NULL;
     cwi_node *all = NULL;
     for (int64_t h = 0; h < heads; h++) {
-        cwi_node *e = cwi_tape_part(tape, net->leaf[0], 0, nodes, h * w, w), *final = e;
+        cwi_node *e = cwi_tape_columns(tape, net->leaf[0], h * w, w), *final = e;
         for (int64_t l = 0; l < layers; l++) {
             int first = cwi_ngcf_index((int32_t)layers, (int32_t)h, (int32_t)l, CWI_NGCF_W1);
-            cwi_node *p = spread(net, graph, e);
+            cwi_node *p = spread(net, &data->graph, thinned, e);
             cwi_node *s = cwi_tape_leaky(tape, affine(net, p, first), 0.2);
             cwi_node *b = affine(net, cwi_tape_times(tape, e, p), first + CWI_NGCF_W2);
             e = cwi_tape_add(tape, s, cwi_tape_leaky(tape, b, 0.2), 1);
@@ -131,13 +139,11 @@ static void score_slots(const cwi_host *host, const cwi_batch *batch, cwi_net *n
     if (!net->vectors) return;
     int64_t n = batch->n_slots, w = net->vectors->columns / shape->heads;
     int per_head = (host->params.count - 1) / shape->heads;
-    cwi_node *items =
-        cwi_tape_part(tape, net->vectors, shape->n_users, shape->n_items, 0, net->vectors->columns);
-    cwi_node *users = cwi_tape_rows(tape, net->vectors, batch->user, n);
-    items = cwi_tape_rows(tape, items, batch->item, n);
+    cwi_node *users = cwi_tape_rows(tape, net->vectors, 0, batch->user, n);
+    cwi_node *items = cwi_tape_rows(tape, net->vectors, shape->n_users, batch->item, n);
     for (int h = 0; h < shape->heads; h++) {
-        cwi_node *x = cwi_tape_part(tape, users, 0, n, h * w, w);
-        cwi_node *y = cwi_tape_part(tape, items, 0, n, h * w, w);
+        cwi_node *x = cwi_tape_columns(tape, users, h * w, w);
+        cwi_node *y = cwi_tape_columns(tape, items, h * w, w);
         net->score[h] = is(host, "neumf") ? neumf(net, x, y, 1 + h * per_head, (per_head - 1) / 2)
                                           : cwi_tape_sums(tape, cwi_tape_times(tape, x, y));
     }
@@ -159,8 +165,8 @@ static void encode(const cwi_host *host, cwi_net *net)
         if (l == layers / 2) {
             cwi_tensor noise = {.rows = b->rows, .columns = z, .data = b->noise};
             net->code = x;
-            cwi_node *spread_by = cwi_tape_exp(tape, cwi_tape_part(tape, x, 0, b->rows, z, z), 0.5);
-            x = cwi_tape_add(tape, cwi_tape_part(tape, x, 0, b->rows, 0, z),
+            cwi_node *spread_by = cwi_tape_exp(tape, cwi_tape_columns(tape, x, z, z), 0.5);
+            x = cwi_tape_add(tape, cwi_tape_columns(tape, x, 0, z),
                              cwi_tape_times(tape, spread_by, cwi_tape_leaf(tape, &noise)), 1);
         } else if (l < layers) {
             x = cwi_tape_tanh(tape, x);
@@ -179,7 +185,7 @@ cw_status cwi_net_forward(const cwi_host *host, cwi_net_data *data, const cwi_ba
     if (is(host, "vae")) {
         encode(host, out);
     } else {
-        double rate = is_original(host) ? cwi_options_real(host->task->options, "node-dropout") : 0;
+        double rate = node_dropout(host);
         uint64_t seed = (uint64_t)cwi_options_integer(host->task->options, "seed");
         if (rate > 0) {
             cw_status status = cwi_graph_thin(host->base.ctx, &data->graph, rate, seed, batch->step,

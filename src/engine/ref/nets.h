@@ -20,9 +20,10 @@ typedef struct cwi_net {
 
 /* What backbones need of the data. */
 typedef struct cwi_net_data {
-    cwi_graph graph, thinned; /* where there are layers; the second with node dropout */
-    int64_t *next;            /* scratch of thinning */
-    uint8_t *gone;            /* [heads][nodes][width] message dropout */
+    cwi_graph graph;   /* where there are layers */
+    cwi_graph thinned; /* weights that node dropout leaves of it */
+    int64_t *next;     /* scratch of thinning */
+    uint8_t *gone;     /* [heads][nodes][width] message dropout */
 } cwi_net_data;
 
 cw_status cwi_net_open(const cwi_host *host, cwi_net_data *out);

@@ -64,34 +64,36 @@ static void touch(cwi_node *n, int64_t row)
 
 static void rows_back(cwi_node *n)
 {
-    FOR_ALL(n) n->a->slope[n->index[r] * n->columns + c] += n->slope[k];
-    for (int64_t r = 0; r < n->rows; r++) touch(n->a, n->index[r]);
+    FOR_ALL(n) n->a->slope[(n->first + n->index[r]) * n->columns + c] += n->slope[k];
+    for (int64_t r = 0; r < n->rows; r++) touch(n->a, n->first + n->index[r]);
 }
 
-cwi_node *cwi_tape_rows(cwi_tape *tape, cwi_node *a, const int32_t *index, int64_t rows)
+cwi_node *cwi_tape_rows(cwi_tape *tape, cwi_node *a, int64_t first, const int32_t *index,
+                        int64_t rows)
 {
     cwi_node *n = a ? make(tape, rows, a->columns, rows_back, a, NULL) : NULL;
     if (!n) return NULL;
+    n->first = first;
     n->index = index;
-    FOR_ALL(n) n->value[k] = a->value[index[r] * a->columns + c];
+    FOR_ALL(n) n->value[k] = a->value[(first + index[r]) * a->columns + c];
     return n;
 }
 
-/* factor is where the part begins. */
-static void part_back(cwi_node *n)
+static void columns_back(cwi_node *n)
 {
-    FOR_ALL(n) n->a->slope[(int64_t)n->factor + r * n->a->columns + c] += n->slope[k];
-    for (int64_t r = 0; r < n->a->rows; r++) touch(n->a, r);
+    FOR_ALL(n)
+    {
+        n->a->slope[r * n->a->columns + n->first + c] += n->slope[k];
+        touch(n->a, r);
+    }
 }
 
-cwi_node *cwi_tape_part(cwi_tape *tape, cwi_node *a, int64_t skip, int64_t rows, int64_t first,
-                        int64_t columns)
+cwi_node *cwi_tape_columns(cwi_tape *tape, cwi_node *a, int64_t first, int64_t columns)
 {
-    cwi_node *n = a ? make(tape, rows, columns, part_back, a, NULL) : NULL;
+    cwi_node *n = a ? make(tape, a->rows, columns, columns_back, a, NULL) : NULL;
     if (!n) return NULL;
-    int64_t begin = skip * a->columns + first;
-    n->factor = (double)begin;
-    FOR_ALL(n) n->value[k] = a->value[begin + r * a->columns + c];
+    n->first = first;
+    FOR_ALL(n) n->value[k] = a->value[r * a->columns + first + c];
     return n;
 }
 

@@ -22,6 +22,7 @@ struct cwi_node {
     const float *weight;
     const uint8_t *gone;
     double factor;
+    int64_t first;
     bool *touched; /* leaves: [rows] those that a slope may have reached */
     cwi_node *next;
 };
@@ -39,11 +40,11 @@ void cwi_tape_back(cwi_tape *tape);
 
 /* The numbers of a tensor. */
 cwi_node *cwi_tape_leaf(cwi_tape *tape, const cwi_tensor *tensor);
-/* Rows index[0], index[1], ... of a. */
-cwi_node *cwi_tape_rows(cwi_tape *tape, cwi_node *a, const int32_t *index, int64_t n);
-/* n columns of a from the first on; all rows but the first `skip`. */
-cwi_node *cwi_tape_part(cwi_tape *tape, cwi_node *a, int64_t skip, int64_t rows, int64_t first,
+/* Rows first + index[0], first + index[1], ... of a. */
+cwi_node *cwi_tape_rows(cwi_tape *tape, cwi_node *a, int64_t first, const int32_t *index,
                         int64_t n);
+/* n columns of a from the first on. */
+cwi_node *cwi_tape_columns(cwi_tape *tape, cwi_node *a, int64_t first, int64_t n);
 /* a and b side by side. */
 cwi_node *cwi_tape_beside(cwi_tape *tape, cwi_node *a, cwi_node *b);
 /* a + factor b; b may have a single row, which is added to all. */

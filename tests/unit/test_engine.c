@@ -1,0 +1,344 @@
+/*
+ * test_engine.c - what every engine promises (engine/engine.h), against the plain one.
+ *
+ * An engine is met by its row in `engines`; everything here then holds for it, on every method and
+ * backbone that the registry has.
+ */
+#include <math.h>
+
+#include "engine_check.h"
+#include "train_check.h"
+
+typedef struct kind {
+    const char *name, *options;
+    double apart, loss; /* how far parameters and losses may be from those of the plain engine */
+} kind;
+
+static const kind engines[] = {
+    {"plain", "engine=ref optimizer=adam", 0, 0},
+    {"dense", "engine=cpu optimizer=adam", 2e-6, 1e-6},
+    {"deferred", "engine=cpu optimizer=adam-deferred", 1e-3, 1e-5}, /* in closed form */
+};
+
+enum { N_ENGINES = sizeof engines / sizeof engines[0], STEPS = 3 };
+
+static const char plain[] = "engine=ref optimizer=adam";
+
+/* A trainer whose epochs have STEPS steps. */
+static cwi_trainer *open_engine(small_data *f, const char *pair, const char *options)
+{
+    cwi_trainer *t = open_trainer(f, pair, options);
+    t->task.steps_per_epoch = STEPS;
+    return t;
+}
+
+static void make_steps(cwi_trainer *t, int steps)
+{
+    for (int k = 0; k < steps; k++)
+        if (cwi_trainer_step(t) != CW_OK) fail_msg("%s", cw_context_error(t->ctx));
+    assert_int_equal(t->engine->verbs->tell(t->engine, &t->tally), CW_OK);
+}
+
+static void settle(cwi_trainer *t)
+{
+    assert_int_equal(t->engine->verbs->settle(t->engine), CW_OK);
+}
+
+/* Relative distance of all parameters, root mean square; 0 is for the same bits. */
+static double distance(const cwi_trainer *a, const cwi_trainer *b)
+{
+    double apart = 0, size = 0;
+    const cwi_params *x = params_of(a), *y = params_of(b);
+    for (int k = 0; k < x->count; k++)
+        for (int64_t e = 0; e < x->tensor[k].rows * x->tensor[k].columns; e++) {
+            apart += pow((double)x->tensor[k].data[e] - (double)y->tensor[k].data[e], 2);
+            size += pow((double)x->tensor[k].data[e], 2);
+        }
+    return sqrt(apart / size);
+}
+
+/* ---- the same steps ---------------------------------------------------------------- */
+
+static void check_tally(const char *what, const cwi_tally *got, const cwi_tally *expected,
+                        double apart)
+{
+    double loss = expected->data_loss + expected->penalty;
+    if (memcmp(&got->luck, &expected->luck, sizeof got->luck) != 0) fail_msg("%s: luck", what);
+    if (got->steps != expected->steps || got->trained != expected->trained ||
+        got->applied != expected->applied || got->bad != expected->bad)
+        fail_msg("%s: counts", what);
+    if (!(fabs(got->data_loss + got->penalty - loss) <= apart * fmax(1, fabs(loss))))
+        fail_msg("%s: loss %.9g, not %.9g", what, got->data_loss + got->penalty, loss);
+}
+
+/* One engine beside the plain one for a few steps from the same parameters. */
+static void check_steps(small_data *f, const char *pair, const kind *engine, const char *more)
+{
+    char what[200], ours[200], theirs[200];
+    snprintf(what, sizeof what, "%s, %s, %s", engine->name, pair, more);
+    snprintf(ours, sizeof ours, "%s %s", engine->options, more);
+    snprintf(theirs, sizeof theirs, "%s %s", plain, more);
+    cwi_trainer *a = open_engine(f, pair, ours), *b = open_engine(f, pair, theirs);
+    make_steps(a, STEPS);
+    make_steps(b, STEPS);
+    check_tally(what, &a->tally, &b->tally, engine->loss);
+    settle(a);
+    settle(b);
+    double apart = distance(a, b);
+    if (!(apart <= engine->apart)) fail_msg("%s: %g apart", what, apart);
+    cwi_trainer_free(a);
+    cwi_trainer_free(b);
+}
+
+static bool takes_all(const char *pair, const char *options)
+{
+    return !strstr(pair, "mult-vae") || !strstr(options, "deferred");
+}
+
+static void check_pair(small_data *f, const char *pair)
+{
+    static const char *const terms[] = {"reg-kind=table", "reg-kind=batch",
+                                        "reg-kind=table reg-target=final"};
+    bool has_slots = !strstr(pair, "mult-vae");
+    for (int k = 1; k < N_ENGINES; k++)
+        for (int term = 0; term < (has_slots ? 3 : 1); term++)
+            if (takes_all(pair, engines[k].options))
+                check_steps(f, pair, &engines[k], has_slots ? terms[term] : "init=joint");
+}
+
+static void every_engine_makes_the_steps_of_the_plain_one(void **state)
+{
+    for_each_pair(*state, check_pair);
+}
+
+static void variants_of_methods_are_the_same_too(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=cpr backbone=mf", "beta=3 ratio=1 max-k=4 select=per-k"},
+        {"method=dice backbone=mf", "neg=2 dis=l1"},
+        {"method=dice backbone=lightgcn", "dis=dcor"},
+        {"method=cause backbone=mf", "neg=3 cause-penalty=l1"},
+        {"method=rel-mf backbone=mf", "relmf-loss=log negatives=user"},
+        {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=bpr backbone=neumf", "hidden=6"},
+        {"method=bpr backbone=mf", "pos=user adam-eps=torch"},
+    };
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++)
+        for (int k = 1; k < N_ENGINES; k++)
+            check_steps(*state, variants[v][0], &engines[k], variants[v][1]);
+}
+
+/* Rules other than Adam, and rows that stand still: the plain engine has them all. */
+static void every_rule_is_that_of_the_plain_engine(void **state)
+{
+    static const char *const rules[] = {"optimizer=sgd", "optimizer=adagrad",
+                                        "optimizer=adam-lazy"};
+    static const char *const pairs[] = {"method=bpr backbone=mf", "method=cause backbone=mf",
+                                        "method=bce backbone=lightgcn",
+                                        "method=dice backbone=neumf"};
+    const kind cpu = {"cpu", "engine=cpu", 2e-6, 1e-6};
+    for (int r = 0; r < 3; r++)
+        for (int p = 0; p < 4; p++) check_steps(*state, pairs[p], &cpu, rules[r]);
+}
+
+/* ---- the contract -------------------------------------------------------------------- */
+
+/* Call for every engine, with a method of slots and with one of users. */
+static void for_each_engine(small_data *f,
+                            void (*try)(small_data *f, const char *pair, const kind *engine))
+{
+    static const char *const pairs[] = {"method=cpr backbone=mf", "method=dice backbone=lightgcn",
+                                        "method=ubpr backbone=neumf", "method=mult-vae init=joint"};
+    for (int k = 0; k < N_ENGINES; k++)
+        for (int p = 0; p < 4; p++)
+            if (takes_all(pairs[p], engines[k].options)) try(f, pairs[p], &engines[k]);
+}
+
+/* Everything of one engine into another that was opened for the same task. */
+static void hand_over(cwi_trainer *from, cwi_trainer *to)
+{
+    static const size_t bytes[] = {4, 8, 4, 8, 1, 8, 2};
+    cwi_state *x = malloc(sizeof *x), *y = malloc(sizeof *y);
+    assert_int_equal(from->engine->verbs->read(from->engine, x), CW_OK);
+    assert_int_equal(to->engine->verbs->read(to->engine, y), CW_OK);
+    assert_int_equal(x->count, y->count);
+    for (int k = 0; k < x->count; k++) {
+        const cwi_state_array *a = &x->array[k], *b = cwi_state_find(y, a->name);
+        assert_non_null(b);
+        assert_true(a->rows == b->rows && a->columns == b->columns && a->dtype == b->dtype);
+        size_t n = (size_t)(a->rows * (a->columns ? a->columns : 1));
+        if (n > 0) memcpy(b->data, a->data, n * bytes[a->dtype]);
+    }
+    assert_int_equal(to->engine->verbs->write(to->engine, from->epoch, &from->tally), CW_OK);
+    free(x);
+    free(y);
+}
+
+static void check_hand_over(small_data *f, const char *pair, const kind *engine)
+{
+    cwi_trainer *whole = open_engine(f, pair, engine->options);
+    cwi_trainer *begun = open_engine(f, pair, engine->options);
+    cwi_trainer *other = open_engine(f, pair, engine->options);
+    make_steps(whole, STEPS);
+    make_steps(begun, 1);
+    make_steps(other, 2); /* what it did is forgotten */
+    hand_over(begun, other);
+    make_steps(other, STEPS - 1);
+    settle(whole);
+    settle(other);
+    if (distance(whole, other) != 0) fail_msg("%s, %s: not the same bits", engine->name, pair);
+    assert_int_equal(other->tally.steps, STEPS);
+    cwi_trainer_free(whole);
+    cwi_trainer_free(begun);
+    cwi_trainer_free(other);
+}
+
+static void a_state_goes_on_in_another_engine_bit_for_bit(void **state)
+{
+    for_each_engine(*state, check_hand_over);
+}
+
+/* Engines that keep the same arrays can take over from each other. */
+static void a_state_goes_from_the_plain_engine_to_a_fast_one_and_back(void **state)
+{
+    small_data *f = *state;
+    const char *pair = "method=bpr backbone=neumf";
+    cwi_trainer *whole = open_engine(f, pair, plain), *first = open_engine(f, pair, plain);
+    cwi_trainer *second = open_engine(f, pair, engines[1].options);
+    cwi_trainer *third = open_engine(f, pair, plain);
+    make_steps(whole, STEPS);
+    make_steps(first, 1);
+    hand_over(first, second);
+    make_steps(second, 1);
+    hand_over(second, third);
+    make_steps(third, 1);
+    assert_true(distance(whole, third) < engines[1].apart);
+    check_tally("handed over", &third->tally, &whole->tally, engines[1].loss);
+    cwi_trainer_free(whole);
+    cwi_trainer_free(first);
+    cwi_trainer_free(second);
+    cwi_trainer_free(third);
+}
+
+static void check_settled(small_data *f, const char *pair, const kind *engine)
+{
+    cwi_params before;
+    cwi_trainer *t = open_engine(f, pair, engine->options);
+    make_steps(t, STEPS);
+    settle(t);
+    assert_int_equal(cwi_params_copy(t->ctx, params_of(t), &before), CW_OK);
+    settle(t);
+    for (int k = 0; k < before.count; k++)
+        assert_memory_equal(before.tensor[k].data, params_of(t)->tensor[k].data,
+                            (size_t)(before.tensor[k].rows * before.tensor[k].columns) * 4);
+    cwi_params_clear(&before);
+    cwi_trainer_free(t);
+}
+
+static void settled_rows_stay(void **state)
+{
+    for_each_engine(*state, check_settled);
+}
+
+/* Every number of the state that is not a count becomes one that is none. */
+static void spoil(cwi_trainer *t)
+{
+    cwi_state *state = malloc(sizeof *state);
+    assert_int_equal(t->engine->verbs->read(t->engine, state), CW_OK);
+    for (int k = 0; k < state->count; k++) {
+        const cwi_state_array *a = &state->array[k];
+        size_t width = a->dtype == CWI_F32 ? 4 : a->dtype == CWI_I16 ? 2 : 0;
+        if (a->data) memset(a->data, 0xff, (size_t)(a->rows * a->columns) * width);
+    }
+    assert_int_equal(t->engine->verbs->write(t->engine, 0, &t->tally), CW_OK);
+    free(state);
+}
+
+/* The step that goes wrong is told when somebody asks, and nothing moves from there on. */
+static void check_bad(small_data *f, const char *pair, const kind *engine)
+{
+    cwi_trainer *t = open_engine(f, pair, engine->options);
+    make_steps(t, 1);
+    assert_int_equal(t->tally.bad, 0);
+    spoil(t);
+    make_steps(t, 2);
+    if (t->tally.bad != 2) fail_msg("%s, %s: bad step %d", engine->name, pair, (int)t->tally.bad);
+    assert_int_equal(t->tally.trained, 1);
+    assert_int_equal(t->tally.applied, 1);
+    assert_int_equal(cwi_trainer_listen(t), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(t->ctx), "not a number any more (epoch 1, step 2)"));
+    cwi_trainer_free(t);
+}
+
+static void a_loss_that_is_no_number_is_the_last_one(void **state)
+{
+    for_each_engine(*state, check_bad);
+}
+
+static void check_epochs(small_data *f, const char *pair, const kind *engine)
+{
+    cwi_trainer *t = open_engine(f, pair, engine->options);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        make_steps(t, STEPS);
+        assert_int_equal(t->tally.steps, STEPS);
+        assert_int_equal(t->tally.trained, STEPS);
+        assert_int_equal(t->tally.applied, (epoch + 1) * STEPS);
+        settle(t);
+        t->epoch++;
+        t->has_begun = false;
+    }
+    cwi_trainer_free(t);
+}
+
+static void a_tally_is_of_one_epoch_and_steps_of_all(void **state)
+{
+    for_each_engine(*state, check_epochs);
+}
+
+/* A ranker after settle ranks by the parameters that the host reads. */
+static void check_rank(small_data *f, const char *pair, const kind *engine)
+{
+    cwi_trainer *t = open_engine(f, pair, engine->options);
+    cwi_ranker own = {0}, host = {0};
+    float *a = malloc((size_t)f->data->n_items * sizeof *a),
+          *b = malloc((size_t)f->data->n_items * sizeof *b);
+    make_steps(t, STEPS);
+    settle(t);
+    assert_int_equal(t->engine->verbs->rank(t->engine, &own), CW_OK);
+    assert_int_equal(cwi_method_rank(t->ctx, t->task.method, t->task.backbone, &t->task.shape,
+                                     t->options, params_of(t), &host),
+                     CW_OK);
+    for (int32_t user = 0; user < f->data->n_users; user++) {
+        own.score(&own, &user, 1, a);
+        host.score(&host, &user, 1, b);
+        assert_memory_equal(a, b, (size_t)f->data->n_items * sizeof *a);
+    }
+    cwi_ranker_close(&own);
+    cwi_ranker_close(&host);
+    free(a);
+    free(b);
+    cwi_trainer_free(t);
+}
+
+static void a_ranker_is_of_the_settled_parameters(void **state)
+{
+    for_each_engine(*state, check_rank);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_small_data, free_small_data)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_engine_makes_the_steps_of_the_plain_one),
+        TEST(variants_of_methods_are_the_same_too),
+        TEST(every_rule_is_that_of_the_plain_engine),
+        TEST(a_state_goes_on_in_another_engine_bit_for_bit),
+        TEST(a_state_goes_from_the_plain_engine_to_a_fast_one_and_back),
+        TEST(settled_rows_stay),
+        TEST(a_loss_that_is_no_number_is_the_last_one),
+        TEST(a_tally_is_of_one_epoch_and_steps_of_all),
+        TEST(a_ranker_is_of_the_settled_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
