@@ -44,7 +44,7 @@ static cw_status open_all(subject *s, const char *hidden)
     cw_status status;
     cwi_rng rng;
     s->shape = (cwi_shape){.n_users = N_USERS, .n_items = N_ITEMS, .heads = 1, .ranked = 1};
-    CW_TRY(cwi_options_create(s->ctx, "train", cwi_train_options, &s->options));
+    CW_TRY(cwi_train_options(s->ctx, &s->options));
     CW_TRY(cwi_options_assign(s->ctx, s->options, "hidden", hidden));
     CW_TRY(cwi_backbone_neumf.declare(s->ctx, &s->shape, s->options, &s->params));
     cwi_rng_init(&rng, 1, CWI_RNG_TEST, 0);

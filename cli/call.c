@@ -65,8 +65,11 @@ static int unknown_flag(const cli_call *call, const cli_flag *flags, const char 
     for (; flags->name && n < 100; flags++) words[n++] = flags->name;
     for (size_t s = 0; call->command->stages[s]; s++)
         for (size_t row = 0; n < 128 && (info = cw_stage_option(call->command->stages[s], row));
-             row++)
+             row++) {
             words[n++] = info->name;
+            if (info->former && strcmp(info->former, name) == 0)
+                return cli_misuse(call->command, "%s", info->former_note);
+        }
     const char *near = cli_nearest(name, words, n);
     return cli_misuse(call->command,
                       near ? "there is no flag --%s; did you mean --%s?" : "there is no flag --%s",
@@ -175,6 +178,37 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* The value of a flag, as --name value or --name=value, or "". */
+static const char *find_value(int argc, char **argv, const char *name)
+{
+    size_t length = strlen(name);
+    for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++) {
+        if (strncmp(argv[at], name, length) != 0) continue;
+        if (argv[at][length] == '=') return argv[at] + length + 1;
+        if (argv[at][length] == '\0' && argv[at + 1]) return argv[at + 1];
+    }
+    return "";
+}
+
+/* Help for a method and a backbone where they are named, and there are such. */
+static int help(const cli_command *command, int argc, char **argv, const cli_flag *flags)
+{
+    cli_topic topic = {"", ""};
+    if (command->stages[0] && strcmp(command->stages[0], "train") == 0) {
+        topic.method = find_value(argc, argv, "--method");
+        topic.backbone = find_value(argc, argv, "--backbone");
+    }
+    if (topic.method[0] && !cw_method_help(topic.method))
+        return cli_misuse(command, "there is no method '%s'; crosswise methods lists them",
+                          topic.method);
+    if (topic.backbone[0] && !cw_backbone_help(topic.backbone))
+        return cli_misuse(command, "there is no backbone '%s'; crosswise methods lists them",
+                          topic.backbone);
+    if (topic.method[0] && !topic.backbone[0]) topic.backbone = cw_method_backbone(topic.method, 0);
+    cli_print_help(command, flags, &topic);
+    return CLI_DONE;
+}
+
 static int set_threads(cli_call *call)
 {
     char *end;
@@ -198,10 +232,7 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
               const cli_flag *flags)
 {
     *call = (cli_call){.command = command};
-    if (asks_for_help(argc, argv)) {
-        cli_print_help(command, flags);
-        return CLI_DONE;
-    }
+    if (asks_for_help(argc, argv)) return help(command, argc, argv, flags);
     call->inputs = calloc((size_t)argc + 1, sizeof *call->inputs);
     call->given = calloc((size_t)argc + 1, sizeof *call->given);
     cw_status status = cw_context_create(&call->ctx);

@@ -105,7 +105,12 @@ const char *cli_one_line(const char *text, char out[CLI_LINE_BYTES]);
 
 /* ---- help.c ---------------------------------------------------------------- */
 
-void cli_print_help(const cli_command *command, const cli_flag *flags);
+/* Whose options of training the help shows beside the common ones; "": nobody's. */
+typedef struct cli_topic {
+    const char *method, *backbone;
+} cli_topic;
+
+void cli_print_help(const cli_command *command, const cli_flag *flags, const cli_topic *topic);
 /* The options of a stage alone. */
 void cli_print_stage(const char *stage);
 void cli_print_overview(FILE *out);

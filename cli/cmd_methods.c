@@ -28,8 +28,19 @@ static void print_methods(void)
     printf("\nBackbones:\n");
     for (size_t b = 0; cw_backbone_name(b); b++)
         printf("  %-10s %s\n", cw_backbone_name(b), cw_backbone_help(cw_backbone_name(b)));
+    printf("\nOptimizers:\n");
+    for (size_t n = 0; cw_optimizer_name(n); n++)
+        printf("  %-13s %s\n", cw_optimizer_name(n), cw_optimizer_help(cw_optimizer_name(n)));
     printf("\nOptions of training (default in brackets):\n");
     cli_print_stage("train");
+}
+
+/* The names that a call gives for indices 0, 1, ... */
+static json_t *report_names(const char *(*name_at)(const char *of, size_t index), const char *of)
+{
+    json_t *out = json_array();
+    for (size_t n = 0; name_at(of, n); n++) json_array_append_new(out, json_string(name_at(of, n)));
+    return out;
 }
 
 static json_t *report_option(const cw_option_info *info)
@@ -42,6 +53,7 @@ static json_t *report_option(const cw_option_info *info)
         json_object_set_new(out, "maximum", json_real(info->maximum));
     }
     if (info->choices) json_object_set_new(out, "choices", json_string(info->choices));
+    json_object_set_new(out, "owners", report_names(cw_train_option_owner, info->name));
     return out;
 }
 
@@ -64,23 +76,32 @@ static json_t *report_method(const char *name)
         if (json_object_size(tuned) > 0) json_object_set(defaults, cw_backbone_name(b), tuned);
         json_decref(tuned);
     }
-    return json_pack("{s:s, s:s, s:o}", "name", name, "help", cw_method_help(name), "defaults",
-                     defaults);
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", name, "help", cw_method_help(name),
+                     "backbones", report_names(cw_method_backbone, name), "defaults", defaults);
+}
+
+/* Names and help of all parts of a kind. */
+static json_t *report_parts(const char *(*name_at)(size_t index), const char *(*help)(const char *))
+{
+    json_t *out = json_array();
+    for (size_t n = 0; name_at(n); n++)
+        json_array_append_new(
+            out, json_pack("{s:s, s:s}", "name", name_at(n), "help", help(name_at(n))));
+    return out;
 }
 
 static cw_status print_json(void)
 {
     const cw_option_info *info;
-    json_t *methods = json_array(), *backbones = json_array(), *options = json_array();
+    json_t *methods = json_array(), *options = json_array();
     for (size_t m = 0; cw_method_name(m); m++)
         json_array_append_new(methods, report_method(cw_method_name(m)));
-    for (size_t b = 0; cw_backbone_name(b); b++)
-        json_array_append_new(backbones, json_pack("{s:s, s:s}", "name", cw_backbone_name(b),
-                                                   "help", cw_backbone_help(cw_backbone_name(b))));
     for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++)
         json_array_append_new(options, report_option(info));
-    json_t *root = json_pack("{s:o, s:o, s:o}", "methods", methods, "backbones", backbones,
-                             "options", options);
+    json_t *root =
+        json_pack("{s:o, s:o, s:o, s:o}", "methods", methods, "backbones",
+                  report_parts(cw_backbone_name, cw_backbone_help), "optimizers",
+                  report_parts(cw_optimizer_name, cw_optimizer_help), "options", options);
     if (!root) return CW_NO_MEMORY;
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');

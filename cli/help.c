@@ -51,13 +51,27 @@ static void print_bounds(const cw_option_info *info, char *out, size_t bytes)
         snprintf(out, bytes, "%.10g or more", info->minimum);
 }
 
-static void print_option(const cw_option_info *info)
+/* "ubpr, rel-mf: " for an option of training that not all methods take. */
+static void print_owners(const char *stage, const char *option, char *out, size_t bytes)
+{
+    const char *owner;
+    out[0] = '\0';
+    if (strcmp(stage, "train") != 0) return;
+    for (size_t n = 0; (owner = cw_train_option_owner(option, n)) != NULL; n++) {
+        size_t used = strlen(out);
+        bool is_last = !cw_train_option_owner(option, n + 1);
+        snprintf(out + used, bytes - used, "%s%s", owner, is_last ? ": " : ", ");
+    }
+}
+
+static void print_option(const char *stage, const cw_option_info *info)
 {
     static const char *const value[] = {"N", "X", "WORD", "TEXT", NULL};
-    char bounds[64], help[1024];
+    char owners[256], bounds[64], help[1280];
 
+    print_owners(stage, info->name, owners, sizeof owners);
     print_bounds(info, bounds, sizeof bounds);
-    snprintf(help, sizeof help, "%s%s%s%s%s%s%s%s", info->help, info->choices ? " (" : "",
+    snprintf(help, sizeof help, "%s%s%s%s%s%s%s%s%s", owners, info->help, info->choices ? " (" : "",
              info->choices ? info->choices : "", info->choices ? ")" : "", bounds[0] ? " (" : "",
              bounds, bounds[0] ? ")" : "",
              info->kind == CW_OPTION_FLAG || !info->preset[0] ? "" : " [");
@@ -76,7 +90,13 @@ static bool was_printed(const cli_command *command, size_t stage, const char *na
     return false;
 }
 
-void cli_print_help(const cli_command *command, const cli_flag *flags)
+/* Common options, and those of the method and of the backbone. */
+static bool is_wanted(const char *stage, const char *option, const cli_topic *topic)
+{
+    return strcmp(stage, "train") != 0 || cw_method_takes(topic->method, topic->backbone, option);
+}
+
+void cli_print_help(const cli_command *command, const cli_flag *flags, const cli_topic *topic)
 {
     const cw_option_info *info;
     cli_call unused;
@@ -88,7 +108,14 @@ void cli_print_help(const cli_command *command, const cli_flag *flags)
     for (size_t s = 0; command->stages[s]; s++) {
         printf("\nOptions of %s (default in brackets):\n", command->stages[s]);
         for (size_t row = 0; (info = cw_stage_option(command->stages[s], row)) != NULL; row++)
-            if (!was_printed(command, s, info->name)) print_option(info);
+            if (!was_printed(command, s, info->name) &&
+                is_wanted(command->stages[s], info->name, topic))
+                print_option(command->stages[s], info);
+        if (strcmp(command->stages[s], "train") == 0 && !topic->method[0])
+            printf(
+                "\nMethods and backbones have more of their own: crosswise help %s --method dice,\n"
+                "or --method cpr --backbone neumf; crosswise methods shows them all.\n",
+                command->name);
     }
     printf("\nEverywhere:\n");
     cli_common_flags(&unused, common);
@@ -100,7 +127,8 @@ void cli_print_help(const cli_command *command, const cli_flag *flags)
 void cli_print_stage(const char *stage)
 {
     const cw_option_info *info;
-    for (size_t row = 0; (info = cw_stage_option(stage, row)) != NULL; row++) print_option(info);
+    for (size_t row = 0; (info = cw_stage_option(stage, row)) != NULL; row++)
+        print_option(stage, info);
 }
 
 void cli_print_overview(FILE *out)

@@ -53,9 +53,11 @@ static int help(int argc, char **argv)
         cli_print_overview(stdout);
         return CLI_DONE;
     }
+    char ask[] = "--help";
     const cli_command *command = find(argv[2]);
-    char *ask[] = {argv[2], "--help", NULL};
-    return command ? command->run(command, 2, ask) : unknown(argv[2]);
+    argv[1] = argv[2];
+    argv[2] = ask; /* in front of what else is there, such as --method dice */
+    return command ? command->run(command, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
 static int dispatch(int argc, char **argv)

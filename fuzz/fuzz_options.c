@@ -17,7 +17,7 @@ static void read_train(cw_context *ctx, const cw_options *options)
 
     cw_status status = cwi_train_settle(ctx, options, &settled, &method, &backbone);
     if (status == CW_OK)
-        status = cwi_metric_parse(ctx, cwi_options_text(options, "metric"), metric, &k);
+        status = cwi_metric_aim(ctx, cwi_options_text(options, "metric"), metric, &k);
     must(status != CW_OK || k > 0);
     if (status == CW_OK)
         status = cwi_pace_parse(ctx, cwi_options_text(options, "checkpoint-every"), &pace);

@@ -13,22 +13,30 @@
 
 static const struct {
     const char *name;
-    const cw_option_info *options;
+    const cw_option_info *options; /* NULL: of training, which has several tables */
 } stages[] = {
-    {"import", cwi_import_options},       {"prepare", cwi_prepare_options},
-    {"skew", cwi_skew_options},           {"simulate", cwi_simulate_options},
-    {"train", cwi_train_options},         {"evaluate", cwi_evaluate_options},
-    {"recommend", cwi_recommend_options}, {"experiment", cwi_experiment_options},
+    {"import", cwi_import_options},
+    {"prepare", cwi_prepare_options},
+    {"skew", cwi_skew_options},
+    {"simulate", cwi_simulate_options},
+    {"train", NULL},
+    {"evaluate", cwi_evaluate_options},
+    {"recommend", cwi_recommend_options},
+    {"experiment", cwi_experiment_options},
     {"compare", cwi_compare_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };
 
-static const cw_option_info *find_table(const char *stage)
+static bool find_tables(const char *stage, const cw_option_info *out[CWI_TRAIN_TABLES])
 {
-    for (size_t s = 0; s < N_STAGES; s++)
-        if (strcmp(stages[s].name, stage) == 0) return stages[s].options;
-    return NULL;
+    size_t s = 0;
+    while (s < N_STAGES && strcmp(stages[s].name, stage) != 0) s++;
+    if (s == N_STAGES) return false;
+    out[0] = stages[s].options;
+    out[1] = NULL;
+    if (!out[0]) cwi_train_tables(NULL, NULL, NULL, out);
+    return true;
 }
 
 const char *cw_stage_name(size_t index)
@@ -38,19 +46,16 @@ const char *cw_stage_name(size_t index)
 
 const cw_option_info *cw_stage_option(const char *stage, size_t index)
 {
-    const cw_option_info *table = find_table(stage);
-    if (!table) return NULL;
-    for (size_t row = 0; table[row].name; row++)
-        if (row == index) return &table[row];
-    return NULL;
+    const cw_option_info *tables[CWI_TRAIN_TABLES];
+    return find_tables(stage, tables) ? cwi_tables_row(tables, index) : NULL;
 }
 
 cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out)
 {
-    const cw_option_info *table = find_table(stage);
+    const cw_option_info *tables[CWI_TRAIN_TABLES];
     cwi_begin(ctx);
     *out = NULL;
-    if (table) return cwi_options_create(ctx, stage, table, out);
+    if (find_tables(stage, tables)) return cwi_options_join(ctx, stage, tables, out);
     char known[256] = "";
     for (size_t s = 0; s < N_STAGES; s++) {
         size_t used = strlen(known);

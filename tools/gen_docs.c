@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OWNERS_BYTES = 256 };
+
 /* "a whole number from 1 to 5", "a number above 0", "one of a, b", ... */
 static void print_allowed(const cw_option_info *info)
 {
@@ -45,6 +47,66 @@ static void print_markdown_text(const char *text)
     for (; *text; text++) printf(strchr("|*_<", *text) ? "\\%c" : "%c", *text);
 }
 
+/* Who takes an option of training, with commas between; "" for the others. */
+static void name_owners(const char *stage, const char *option, char *out, size_t bytes)
+{
+    const char *owner;
+    out[0] = '\0';
+    if (strcmp(stage, "train") != 0) return;
+    for (size_t n = 0; (owner = cw_train_option_owner(option, n)); n++) {
+        size_t used = strlen(out);
+        snprintf(out + used, bytes - used, "%s%s", n ? ", " : "", owner);
+    }
+}
+
+/* Call print_row for the options that have these owners. */
+static void print_group(const char *stage, const char *owners,
+                        void (*print_row)(const cw_option_info *info))
+{
+    const cw_option_info *info;
+    char theirs[OWNERS_BYTES];
+    for (size_t row = 0; (info = cw_stage_option(stage, row)); row++) {
+        name_owners(stage, info->name, theirs, sizeof theirs);
+        if (strcmp(theirs, owners) == 0) print_row(info);
+    }
+}
+
+/* The rows of a stage in groups of the same owners, in the order in which these are met first. */
+static void print_groups(const char *stage, void (*print_title)(const char *owners),
+                         void (*print_row)(const cw_option_info *info))
+{
+    const cw_option_info *info;
+    char owners[OWNERS_BYTES], earlier[OWNERS_BYTES];
+    for (size_t row = 0; (info = cw_stage_option(stage, row)); row++) {
+        size_t other = 0;
+        name_owners(stage, info->name, owners, sizeof owners);
+        for (; other < row; other++) {
+            name_owners(stage, cw_stage_option(stage, other)->name, earlier, sizeof earlier);
+            if (strcmp(earlier, owners) == 0) break;
+        }
+        if (other < row) continue;
+        print_title(owners);
+        print_group(stage, owners, print_row);
+    }
+}
+
+static void print_markdown_title(const char *owners)
+{
+    if (owners[0]) printf("\n### train: %s\n", owners);
+    printf("\n| option | default | allowed | what it does |\n|---|---|---|---|\n");
+}
+
+static void print_markdown_row(const cw_option_info *info)
+{
+    printf("| `%s` | ", info->name);
+    printf(info->preset[0] ? "`%s`" : "not set%s", info->preset);
+    printf(" | ");
+    print_allowed(info);
+    printf(" | ");
+    print_markdown_text(info->help);
+    printf(" |\n");
+}
+
 static void print_markdown(void)
 {
     printf("# Options\n\n"
@@ -53,18 +115,13 @@ static void print_markdown(void)
            "`cw_options_set(ctx, options, \"name\", \"value\")`. Real numbers may be written as\n"
            "fractions, such as `1/60`.\n");
     for (size_t s = 0; cw_stage_name(s); s++) {
-        const cw_option_info *info;
-        printf("\n## %s\n\n| option | default | allowed | what it does |\n|---|---|---|---|\n",
-               cw_stage_name(s));
-        for (size_t row = 0; (info = cw_stage_option(cw_stage_name(s), row)); row++) {
-            printf("| `%s` | ", info->name);
-            printf(info->preset[0] ? "`%s`" : "not set%s", info->preset);
-            printf(" | ");
-            print_allowed(info);
-            printf(" | ");
-            print_markdown_text(info->help);
-            printf(" |\n");
-        }
+        printf("\n## %s\n", cw_stage_name(s));
+        if (strcmp(cw_stage_name(s), "train") == 0)
+            printf(
+                "\nEvery training takes the options of the first table. The others belong to the\n"
+                "methods, backbones and optimizers named above them; any other training refuses "
+                "them.\n");
+        print_groups(cw_stage_name(s), print_markdown_title, print_markdown_row);
     }
 }
 
@@ -81,22 +138,25 @@ static void print_man_text(const char *text)
     }
 }
 
-static bool print_man_options(const char *stage)
+static void print_man_title(const char *owners)
 {
-    const cw_option_info *info = cw_stage_option(stage, 0);
-    if (!info) return false;
-    for (size_t row = 0; (info = cw_stage_option(stage, row)); row++) {
-        printf(".TP\n.B \\-\\-");
-        print_man_text(info->name);
-        printf("\n%c", toupper((unsigned char)info->help[0]));
-        print_man_text(info->help + 1);
-        printf(".\nAllowed: ");
-        print_allowed(info);
-        printf(".\nDefault: ");
-        print_man_text(info->preset[0] ? info->preset : "not set");
-        printf(".\n");
-    }
-    return true;
+    if (!owners[0]) return;
+    printf(".PP\nOnly for ");
+    print_man_text(owners);
+    printf(":\n");
+}
+
+static void print_man_row(const cw_option_info *info)
+{
+    printf(".TP\n.B \\-\\-");
+    print_man_text(info->name);
+    printf("\n%c", toupper((unsigned char)info->help[0]));
+    print_man_text(info->help + 1);
+    printf(".\nAllowed: ");
+    print_allowed(info);
+    printf(".\nDefault: ");
+    print_man_text(info->preset[0] ? info->preset : "not set");
+    printf(".\n");
 }
 
 static bool print_man(FILE *template)
@@ -106,9 +166,12 @@ static bool print_man(FILE *template)
     while (fgets(line, sizeof line, template)) {
         char *version = strstr(line, "@VERSION@");
         if (sscanf(line, "@OPTIONS %31[a-z]@", stage) == 1) {
-            if (print_man_options(stage)) continue;
-            fprintf(stderr, "gen-docs: there is no stage '%s'\n", stage);
-            return false;
+            if (!cw_stage_option(stage, 0)) {
+                fprintf(stderr, "gen-docs: there is no stage '%s'\n", stage);
+                return false;
+            }
+            print_groups(stage, print_man_title, print_man_row);
+            continue;
         }
         if (version)
             printf("%.*s%s%s", (int)(version - line), line, cw_version(),

@@ -143,15 +143,17 @@ static void need(cw_context *ctx, const char *what, cw_status status)
     if (status != CW_OK) stop(what, ctx ? cw_context_error(ctx) : cw_status_text(status));
 }
 
-/* Options of a stage from "name=value name=value". */
-static cw_options *options_of(cw_context *ctx, const char *stage, const char *text)
+/* Options of a stage from "name=value name=value"; of training, those that the line's method and
+ * backbone take. */
+static cw_options *options_of(cw_context *ctx, const char *stage, const char *text, const line *of)
 {
     char name[32], value[32];
     int length;
     cw_options *options;
     need(ctx, stage, cw_options_create(ctx, stage, &options));
     for (; text && sscanf(text, " %31[^= ]=%31s%n", name, value, &length) == 2; text += length)
-        need(ctx, stage, cw_options_set(ctx, options, name, value));
+        if (!of || cw_method_takes(of->method, of->backbone, name))
+            need(ctx, stage, cw_options_set(ctx, options, name, value));
     return options;
 }
 
@@ -181,7 +183,7 @@ static cw_dataset *open_files(cw_context *ctx, const set *s, const char *data)
         need(ctx, s->name, cw_dataset_load(ctx, path[0], &dataset));
         return dataset;
     }
-    cw_options *options = options_of(ctx, "import", s->import);
+    cw_options *options = options_of(ctx, "import", s->import, NULL);
     const char *const paths[] = {path[0], path[1]};
     need(ctx, s->name, cw_import(ctx, paths, n, options, &rows));
     need(ctx, s->name, cw_dataset_prepare(ctx, rows, NULL, &dataset));
@@ -194,7 +196,7 @@ static cw_dataset *open_set(cw_context *ctx, const set *s, const char *data)
 {
     cw_dataset *dataset;
     if (!s->simulate) return open_files(ctx, s, data);
-    cw_options *options = options_of(ctx, "simulate", s->simulate);
+    cw_options *options = options_of(ctx, "simulate", s->simulate, NULL);
     need(ctx, s->name, cw_dataset_simulate(ctx, options, NULL, &dataset));
     cw_options_free(options);
     return dataset;
@@ -220,7 +222,7 @@ static void make_line(cw_context *ctx, const set *s, const cw_dataset *dataset, 
 {
     char what[80], *run;
     cw_model *model;
-    cw_options *options = options_of(ctx, "train", s->train);
+    cw_options *options = options_of(ctx, "train", s->train, out);
     snprintf(what, sizeof what, "%s on %s, %s", out->method, out->backbone, out->dataset);
     need(ctx, what, cw_options_set(ctx, options, "method", out->method));
     need(ctx, what, cw_options_set(ctx, options, "backbone", out->backbone));

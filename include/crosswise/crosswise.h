@@ -139,13 +139,17 @@ typedef struct cw_option_info {
     bool maximum_is_open;
     const char *choices; /* CHOICE: "a|b|c"; otherwise NULL */
     const char *help;    /* one sentence */
+    /* Its name in earlier versions, which is refused with the note, and the names of its first
+     * choices then; NULL: the same. */
+    const char *former, *former_note, *former_choices;
 } cw_option_info;
 
 /* Stages that have options: "import", "prepare", "skew", "simulate", "train", "evaluate",
  * "recommend", "experiment", "compare".  NULL when index is past the last one. */
 CW_API const char *cw_stage_name(size_t index);
 
-/* Row index of the option table of a stage; NULL past the end or for an unknown stage. */
+/* Row index of the option table of a stage; NULL past the end or for an unknown stage.  That of
+ * "train" has the options of every method, backbone and optimizer: cw_train_option_owner. */
 CW_API const cw_option_info *cw_stage_option(const char *stage, size_t index);
 
 CW_API CW_MUST_CHECK cw_status cw_options_create(cw_context *ctx, const char *stage,
@@ -290,6 +294,17 @@ CW_API const char *cw_method_help(const char *method);
 /* The backbones, the same way. */
 CW_API const char *cw_backbone_name(size_t index);
 CW_API const char *cw_backbone_help(const char *backbone);
+/* The optimizers, the same way. */
+CW_API const char *cw_optimizer_name(size_t index);
+CW_API const char *cw_optimizer_help(const char *optimizer);
+/* The backbones that a method works on, the same way; the first is its default. */
+CW_API const char *cw_method_backbone(const char *method, size_t index);
+/* The methods, backbones and optimizers that an option of stage "train" belongs to, the same way.
+ * One without an owner is common: every training takes it. */
+CW_API const char *cw_train_option_owner(const char *option, size_t index);
+/* Does a method on a backbone take a train option: is it common, of one of the two, or of an
+ * optimizer?  cw_train refuses any other that was set, and those of an optimizer with another. */
+CW_API bool cw_method_takes(const char *method, const char *backbone, const char *option);
 /* The tuned default of a train option for a method on a backbone, "" when the table's holds. */
 CW_API const char *cw_method_default(const char *method, const char *backbone, const char *option);
 

@@ -69,7 +69,8 @@ static json_t *value_of(const cw_options *options, const cw_option_info *info)
 json_t *cwi_json_options(const cw_options *options)
 {
     json_t *object = json_object();
-    for (const cw_option_info *info = cwi_options_table(options); info->name; info++)
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++)
         cwi_json_set(&object, info->name, value_of(options, info));
     return object;
 }
@@ -90,6 +91,24 @@ const char *cwi_json_get_text(const json_t *object, const char *key)
 double cwi_json_to_number(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+bool cwi_json_to_text(const json_t *value, char *out, size_t bytes)
+{
+    char number[CWI_NUMBER_BYTES] = "";
+    const char *text = number;
+    if (json_is_integer(value))
+        cwi_print_int(json_integer_value(value), number);
+    else if (json_is_real(value))
+        cwi_print_real(json_real_value(value), number);
+    else if (json_is_boolean(value))
+        text = json_is_true(value) ? "on" : "off";
+    else if (json_is_string(value))
+        text = json_string_value(value);
+    else
+        return false;
+    cwi_copy_text(out, bytes, text);
+    return true;
 }
 
 /* ---- parsing ------------------------------------------------------------------- */

@@ -45,6 +45,9 @@ const char *cwi_json_get_text(const json_t *object, const char *key);
 /* A number; NaN when the value is none, or NULL. */
 double cwi_json_to_number(const json_t *value);
 
+/* The text of an option with this value; false when it can be none. */
+bool cwi_json_to_text(const json_t *value, char *out, size_t bytes);
+
 /* ---- texts ----------------------------------------------------------------------- */
 
 /* Parse text[0..length), an object or an array in UTF-8 without a name twice, as a new value.

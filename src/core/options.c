@@ -9,15 +9,18 @@
 #include "core/mem.h"
 #include "core/text.h"
 
+enum { MAX_ROWS = 256 }; /* of a stage */
+
 typedef struct value {
+    const cw_option_info *info;
     char *text;
     double number; /* INTEGER and REAL; index of a CHOICE; 0 or 1 of a FLAG */
+    double preset; /* the same of the table */
     bool is_given; /* assigned by somebody, not by the table */
 } value;
 
 struct cw_options {
     const char *stage;
-    const cw_option_info *table;
     size_t count;
     value value[]; /* [count] */
 };
@@ -116,41 +119,78 @@ static cw_status parse_value(cw_context *ctx, const cw_option_info *info, const 
     return CW_OK;
 }
 
-static cw_status assign(cw_context *ctx, cw_options *options, size_t row, const char *text,
-                        bool is_given)
+static cw_status assign(cw_context *ctx, value *v, const char *text, bool is_given)
 {
     double number;
-    cw_status status = parse_value(ctx, &options->table[row], text, &number);
+    cw_status status = parse_value(ctx, v->info, text, &number);
     if (status != CW_OK) return status;
     char *copy = cwi_strdup(ctx, text);
     if (!copy) return CW_NO_MEMORY;
-    cwi_free(options->value[row].text); /* which `text` may be */
-    bool not_given = !copy[0] && !options->table[row].preset[0];
-    options->value[row] =
-        (value){.text = copy, .number = number, .is_given = is_given && !not_given};
+    cwi_free(v->text); /* which `text` may be */
+    bool not_given = !copy[0] && !v->info->preset[0];
+    v->text = copy;
+    v->number = number;
+    v->is_given = is_given && !not_given;
     return CW_OK;
 }
 
-cw_status cwi_options_create(cw_context *ctx, const char *stage, const cw_option_info *table,
-                             cw_options **out)
+const cw_option_info *cwi_table_find(const cw_option_info *table, const char *name)
+{
+    for (; table && table->name; table++)
+        if (strcmp(table->name, name) == 0) return table;
+    return NULL;
+}
+
+/* The rows of all tables that no earlier table has, as far as there is room; returns how many. */
+static size_t list_rows(const cw_option_info *const *tables, const cw_option_info **out,
+                        size_t room)
 {
     size_t count = 0;
+    for (size_t t = 0; tables[t]; t++)
+        for (const cw_option_info *row = tables[t]; row->name && count < room; row++) {
+            size_t earlier = 0;
+            while (earlier < t && !cwi_table_find(tables[earlier], row->name)) earlier++;
+            if (earlier == t) out[count++] = row;
+        }
+    return count;
+}
+
+const cw_option_info *cwi_tables_row(const cw_option_info *const *tables, size_t index)
+{
+    const cw_option_info *rows[MAX_ROWS];
+    return index < list_rows(tables, rows, MAX_ROWS) ? rows[index] : NULL;
+}
+
+cw_status cwi_options_join(cw_context *ctx, const char *stage, const cw_option_info *const *tables,
+                           cw_options **out)
+{
+    const cw_option_info *rows[MAX_ROWS];
+    size_t count = list_rows(tables, rows, MAX_ROWS);
     cw_status status = CW_OK;
 
     *out = NULL;
-    while (table[count].name) count++;
     cw_options *options = cwi_alloc_zero(ctx, 1, sizeof *options + count * sizeof(value));
     if (!options) return CW_NO_MEMORY;
     options->stage = stage;
-    options->table = table;
     options->count = count;
-    for (size_t row = 0; row < count && status == CW_OK; row++)
-        status = assign(ctx, options, row, table[row].preset, false);
+    for (size_t row = 0; row < count && status == CW_OK; row++) {
+        value *v = &options->value[row];
+        v->info = rows[row];
+        status = assign(ctx, v, rows[row]->preset, false);
+        v->preset = v->number;
+    }
     if (status == CW_OK)
         *out = options;
     else
         cw_options_free(options);
     return status;
+}
+
+cw_status cwi_options_create(cw_context *ctx, const char *stage, const cw_option_info *table,
+                             cw_options **out)
+{
+    const cw_option_info *const tables[] = {table, NULL};
+    return cwi_options_join(ctx, stage, tables, out);
 }
 
 void cw_options_free(cw_options *options)
@@ -163,7 +203,7 @@ void cw_options_free(cw_options *options)
 static const value *find(const cw_options *options, const char *name)
 {
     for (size_t row = 0; row < options->count; row++)
-        if (strcmp(options->table[row].name, name) == 0) return &options->value[row];
+        if (strcmp(options->value[row].info->name, name) == 0) return &options->value[row];
     return NULL;
 }
 
@@ -180,12 +220,14 @@ cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *n
     size_t length = 0;
 
     for (size_t row = 0; row < options->count; row++) {
-        if (strcmp(options->table[row].name, name) == 0)
-            return assign(ctx, options, row, text, true);
-        int added = snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "",
-                             options->table[row].name);
+        const cw_option_info *info = options->value[row].info;
+        if (strcmp(info->name, name) == 0) return assign(ctx, &options->value[row], text, true);
+        int added =
+            snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "", info->name);
         if (added > 0 && (size_t)added < sizeof known - length) length += (size_t)added;
     }
+    const char *note = cwi_options_former(options, name);
+    if (note) return cwi_fail(ctx, CW_BAD_ARG, "%s", note);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no %s option '%s'; there are %s", options->stage,
                     name, known);
 }
@@ -196,11 +238,20 @@ const char *cw_options_get(const cw_options *options, const char *name)
     return v ? v->text : NULL;
 }
 
-static const value *must_find(const cw_options *options, const char *name)
+bool cwi_options_is(const cw_options *options, const char *name, const char *word)
 {
     const value *v = find(options, name);
+    return v && strcmp(v->text, word) == 0;
+}
+
+/* Nobody reads an option that its stage, or the parts of a training, do not have. */
+static const value *must_find(const cw_options *options, const char *name)
+{
+    static const cw_option_info no_row = {.preset = ""};
+    static const value nothing = {.info = &no_row, .text = ""};
+    const value *v = find(options, name);
     assert(v && "option is not in the table");
-    return v;
+    return v ? v : &nothing;
 }
 
 int64_t cwi_options_integer(const cw_options *options, const char *name)
@@ -238,9 +289,27 @@ bool cwi_options_is_given(const cw_options *options, const char *name)
     return must_find(options, name)->is_given;
 }
 
-const cw_option_info *cwi_options_table(const cw_options *options)
+bool cwi_options_is_preset(const cw_options *options, const char *name)
 {
-    return options->table;
+    const value *v = must_find(options, name);
+    const char *preset = v->info->preset;
+    if (v->info->kind == CW_OPTION_TEXT || !is_set(v) || !preset[0])
+        return strcmp(v->text, preset) == 0;
+    return v->number == v->preset;
+}
+
+const char *cwi_options_former(const cw_options *options, const char *name)
+{
+    for (size_t row = 0; row < options->count; row++) {
+        const cw_option_info *info = options->value[row].info;
+        if (info->former && strcmp(info->former, name) == 0) return info->former_note;
+    }
+    return NULL;
+}
+
+const cw_option_info *cwi_options_row(const cw_options *options, size_t index)
+{
+    return index < options->count ? options->value[index].info : NULL;
 }
 
 cw_status cwi_options_check(cw_context *ctx, const cw_options *options, const char *stage)

@@ -20,7 +20,7 @@ static cw_status open_penalties(cwi_host *e)
         e->batch_l2.penalty = &cwi_penalty_batch_l2;
         CW_TRY(e->batch_l2.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
                                          &e->batch_l2.state));
-        if (cwi_options_choice(t->options, "reg-target") == 1) e->extra.next = &e->batch_l2;
+        if (cwi_options_is(t->options, "reg-target", "final")) e->extra.next = &e->batch_l2;
     }
 done:
     return status;

@@ -60,6 +60,16 @@ cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METR
                     names + 1);
 }
 
+cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES], int32_t *k)
+{
+    cw_status status = cwi_metric_parse(ctx, text, name, k);
+    if (status != CW_OK || !cwi_metric_table[cwi_word_index(names + 1, name)].is_low_good)
+        return status;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--metric is '%s'; training keeps the largest, and of this less is better",
+                    text);
+}
+
 static bool is_held(const cwi_trial *t, int32_t item)
 {
     int64_t low = 0, high = t->n_held;

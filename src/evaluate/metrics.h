@@ -33,6 +33,9 @@ enum { CWI_METRIC_BYTES = 16, CWI_METRIC_KEY_BYTES = 32 }; /* room for "recall",
 /* "recall@20" into its two halves; CW_BAD_ARG when it is something else. */
 cw_status cwi_metric_parse(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
                            int32_t *k);
+/* The same of a metric to stop training by, which keeps the largest. */
+cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC_BYTES],
+                         int32_t *k);
 /* The halves put together, which is how results name a metric. */
 const char *cwi_metric_key(int metric, int32_t k, char key[CWI_METRIC_KEY_BYTES]);
 

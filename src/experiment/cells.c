@@ -27,7 +27,7 @@ const char *cwi_cell_settings(const json_t *settings, char out[CWI_CELL_BYTES])
     json_object_foreach((json_t *)settings, name, value)
     {
         char text[256] = "";
-        (void)cwi_plan_value(value, text, sizeof text);
+        (void)cwi_json_to_text(value, text, sizeof text);
         int added =
             snprintf(out + used, CWI_CELL_BYTES - used, "%s%s %s", used ? ", " : "", name, text);
         if (added < 0 || (size_t)added >= CWI_CELL_BYTES - used) break;

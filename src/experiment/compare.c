@@ -43,16 +43,17 @@ static json_t *special_options(const cwi_contest *contest, size_t side)
 {
     json_t *out = json_object(), *value;
     const char *name;
-    const json_t *ours = json_object_get(cwi_contest_first(contest, side)->record, "options");
-    json_object_foreach((json_t *)ours, name, value)
+    const json_t *ours = cwi_contest_first(contest, side)->record;
+    json_object_foreach(json_object_get(ours, "taken"), name, value)
     {
+        const json_t *mine = json_object_get(json_object_get(ours, "settings"), name);
         bool differs = false;
-        for (size_t s = 0; s < contest->n_sides; s++)
-            differs |= !json_equal(
-                value,
-                json_object_get(json_object_get(cwi_contest_first(contest, s)->record, "options"),
-                                name));
-        if (differs && strcmp(name, "seed") != 0) cwi_json_set(&out, name, json_incref(value));
+        for (size_t s = 0; s < contest->n_sides; s++) {
+            const json_t *theirs = cwi_contest_first(contest, s)->record;
+            theirs = json_object_get(json_object_get(theirs, "settings"), name);
+            differs |= theirs != mine && !json_equal(theirs, mine);
+        }
+        if (differs) cwi_json_set(&out, name, json_incref(value));
     }
     return out;
 }

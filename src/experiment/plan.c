@@ -30,6 +30,7 @@ typedef struct reader {
     cwi_option_check check;
     contender *contenders; /* of the table that is being read */
     size_t n_contenders, contender_capacity;
+    json_t *idle; /* options said for several methods that no row takes so far, and where */
 } reader;
 
 /* ---- levels ----------------------------------------------------------------------- */
@@ -72,6 +73,81 @@ done:
     return status;
 }
 
+/* ---- options that not all methods take ------------------------------------------------ */
+
+/* Options of the plan or of a table: those methods that take them shall have them. */
+static cw_status note_wide(reader *r, const cwi_place *place, const json_t *options)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)options, name, value)
+    {
+        cwi_place at = cwi_place_field(place, name);
+        if (!json_is_null(value) && cw_train_option_owner(name, 0) &&
+            json_object_set_new(r->idle, name, cwi_json_string(at.text)) != 0)
+            return cwi_no_memory(r->ctx);
+    }
+    return CW_OK;
+}
+
+static cw_status note_scope(reader *r, const cwi_place *place, const json_t *value)
+{
+    cwi_place options = cwi_place_field(place, "options"), grid = cwi_place_field(place, "grid");
+    cw_status status = note_wide(r, &options, json_object_get(value, "options"));
+    return status == CW_OK ? note_wide(r, &grid, json_object_get(value, "grid")) : status;
+}
+
+/* A copy of the options without those that are for other methods or backbones.  What `own` says is
+ * for this method alone, but maybe not for each of its backbones. */
+static json_t *keep_taken(const contender *c, const json_t *options, const json_t *own,
+                          const json_t *backbones)
+{
+    const char *name;
+    void *next;
+    json_t *value, *out = cwi_json_copy(options);
+    json_object_foreach_safe(out, next, name, value)
+    {
+        bool is_wide = !json_object_get(own, name);
+        for (size_t b = 0; b < json_array_size(backbones) && !is_wide; b++)
+            is_wide =
+                cw_method_takes(c->method, json_string_value(json_array_get(backbones, b)), name);
+        if (is_wide && !cw_method_takes(c->method, c->backbone, name))
+            (void)json_object_del(out, name);
+    }
+    return out;
+}
+
+/* The contenders of a table are known, and its variations. */
+static void forget_taken(reader *r)
+{
+    const char *name;
+    void *next;
+    json_t *where;
+    json_object_foreach_safe(r->idle, next, name, where)
+    {
+        size_t c = 0;
+        while (c < r->n_contenders &&
+               !cw_method_takes(r->contenders[c].method, r->contenders[c].backbone, name))
+            c++;
+        if (c < r->n_contenders) (void)json_object_del(r->idle, name);
+    }
+}
+
+static cw_status refuse_idle(reader *r)
+{
+    const char *name;
+    json_t *where;
+    if (r->check.skips_unknown) return CW_OK; /* who takes them may have been left out */
+    json_object_foreach(r->idle, name, where)
+    {
+        cwi_place place;
+        cwi_copy_text(place.text, sizeof place.text, json_string_value(where));
+        return cwi_plan_bad(r->ctx, &place, "no method of the plan takes it; %s does",
+                            cw_train_option_owner(name, 0));
+    }
+    return CW_OK;
+}
+
 /* ---- methods and backbones --------------------------------------------------------- */
 
 /* Does the method work on the backbone ("" for its own)?  *name gets the backbone's name. */
@@ -82,7 +158,7 @@ static cw_status check_pair(reader *r, const char *method, const char *backbone,
     const cwi_method *found;
     const cwi_backbone *on;
 
-    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &given));
+    CW_TRY(cwi_train_options(r->ctx, &given));
     CW_TRY(cwi_options_assign(r->ctx, given, "method", method));
     CW_TRY(cwi_options_assign(r->ctx, given, "backbone", backbone));
     CW_TRY(cwi_train_settle(r->ctx, given, &settled, &found, &on));
@@ -93,8 +169,10 @@ done:
     return status;
 }
 
+/* own: what the plan says of this method alone, or NULL. */
 static cw_status add_contender(reader *r, const cwi_place *place, const char *method,
-                               const char *backbone, const scope *s)
+                               const char *backbone, const scope *s, const json_t *own,
+                               const json_t *backbones)
 {
     char name[32];
     cw_status status = check_pair(r, method, backbone, name);
@@ -109,12 +187,13 @@ static cw_status add_contender(reader *r, const cwi_place *place, const char *me
                       sizeof *r->contenders);
     if (status != CW_OK) return status;
     contender *c = &r->contenders[r->n_contenders++];
-    *c = (contender){
-        .place = *place,
-        .scope = {json_incref(s->options), json_incref(s->grid), json_incref(s->seeds), s->tuning}};
+    *c = (contender){.place = *place};
     cwi_copy_text(c->method, sizeof c->method, method);
     cwi_copy_text(c->backbone, sizeof c->backbone, name);
-    return CW_OK;
+    c->scope = (scope){keep_taken(c, s->options, json_object_get(own, "options"), backbones),
+                       keep_taken(c, s->grid, json_object_get(own, "grid"), backbones),
+                       json_incref(s->seeds), s->tuning};
+    return c->scope.options && c->scope.grid ? CW_OK : cwi_no_memory(r->ctx);
 }
 
 /* "cpr", or {"method": "cpr", "backbones": [...], "options": ..., "grid": ...} */
@@ -142,10 +221,10 @@ static cw_status read_method(reader *r, const cwi_place *place, const json_t *va
         return CW_OK;
     }
     CW_TRY(scope_read(r, place, value, outer, &s));
-    if (!backbones) CW_TRY(add_contender(r, place, method, "", &s));
+    if (!backbones) CW_TRY(add_contender(r, place, method, "", &s, value, NULL));
     for (size_t b = 0; b < json_array_size(backbones); b++)
-        CW_TRY(
-            add_contender(r, place, method, json_string_value(json_array_get(backbones, b)), &s));
+        CW_TRY(add_contender(r, place, method, json_string_value(json_array_get(backbones, b)), &s,
+                             value, backbones));
 done:
     scope_clear(&s);
     return status;
@@ -194,7 +273,7 @@ static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_pl
 
     CW_TRY(cwi_row_options(r->ctx, row, candidate, 0, 0, &given));
     CW_TRY(cwi_train_settle(r->ctx, given, &settled, &method, &backbone));
-    CW_TRY(cwi_metric_parse(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
+    CW_TRY(cwi_metric_aim(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
     if (row->tuning.n_rungs > 0 &&
         row->tuning.rungs[row->tuning.n_rungs - 1] >= cwi_options_integer(settled, "epochs"))
         status = cwi_fail(r->ctx, CW_BAD_ARG, "the last rung must be below --epochs %s",
@@ -243,17 +322,42 @@ static cw_status add_row(reader *r, const cwi_plan_row *row, size_t set)
     return CW_OK;
 }
 
+static bool contains(const json_t *list, const json_t *value)
+{
+    size_t at = 0;
+    while (at < json_array_size(list) && !json_equal(json_array_get(list, at), value)) at++;
+    return at < json_array_size(list);
+}
+
+/* The settings as far as the contender takes them; those of which it takes less than all, once. */
+static cw_status adapt(reader *r, const contender *c, const json_t *settings, json_t *out)
+{
+    for (size_t v = 0; v < json_array_size(settings); v++) {
+        const json_t *setting = json_array_get(settings, v);
+        json_t *taken = keep_taken(c, setting, NULL, NULL);
+        bool is_less = taken && json_object_size(taken) < json_object_size(setting);
+        int bad = is_less && contains(out, taken) ? 0 : json_array_append(out, taken);
+        json_decref(taken);
+        if (bad) return cwi_no_memory(r->ctx);
+    }
+    return CW_OK;
+}
+
 /* Rows of one dataset with one training set. */
 static cw_status add_rows(reader *r, const json_t *settings, size_t set)
 {
     cw_status status = CW_OK;
-    for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++)
-        for (size_t v = 0; v < json_array_size(settings) && status == CW_OK; v++) {
+    for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++) {
+        json_t *taken = json_array();
+        status = taken ? adapt(r, &r->contenders[c], settings, taken) : cwi_no_memory(r->ctx);
+        for (size_t v = 0; v < json_array_size(taken) && status == CW_OK; v++) {
             cwi_plan_row row = {0};
-            status = make_row(r, &r->contenders[c], json_array_get(settings, v), &row);
+            status = make_row(r, &r->contenders[c], json_array_get(taken, v), &row);
             if (status == CW_OK) status = add_row(r, &row, set);
             row_clear(&row);
         }
+        json_decref(taken);
+    }
     return status;
 }
 
@@ -301,6 +405,7 @@ static cw_status read_varied(reader *r, const cwi_place *place, const json_t *va
     for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
         cwi_place at = cwi_place_index(place, v);
         status = read_variation(r, &at, json_array_get(value, v), *out);
+        if (status == CW_OK) status = note_wide(r, &at, json_array_get(value, v));
     }
     return status; /* the caller releases what there is */
 }
@@ -319,6 +424,7 @@ static cw_status expand_table(reader *r, const cwi_place *place, const json_t *t
     CW_TRY(cwi_plan_check_train_sets(r->ctx, &at, train_sets));
     at = cwi_place_field(place, "vary");
     CW_TRY(read_varied(r, &at, json_object_get(table, "vary"), &settings));
+    forget_taken(r);
     for (size_t d = 0; d < json_array_size(datasets); d++)
         for (size_t t = 0; t < n_train_sets; t++) {
             size_t set;
@@ -369,6 +475,7 @@ static cw_status read_table(reader *r, const cwi_place *place, const json_t *val
         goto done;
     }
     CW_TRY(scope_read(r, place, value, outer, &s));
+    CW_TRY(note_scope(r, place, value));
     CW_TRY(open_table(r, value, number));
     CW_TRY(read_methods(r, place, value, &s));
     CW_TRY(expand_table(r, place, value, json_object_get(r->plan->source, "datasets")));
@@ -393,12 +500,14 @@ static cw_status read_plan(reader *r)
     none.options = json_object();
     none.grid = json_object();
     none.seeds = json_pack("[i]", 0);
-    status = none.options && none.grid && none.seeds ? CW_OK : cwi_no_memory(r->ctx);
+    r->idle = json_object();
+    status = none.options && none.grid && none.seeds && r->idle ? CW_OK : cwi_no_memory(r->ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
     r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));
-    CW_TRY(cwi_options_create(r->ctx, "train", cwi_train_options, &r->check.probe));
+    CW_TRY(cwi_train_options(r->ctx, &r->check.probe));
     CW_TRY(scope_read(r, &top, source, &none, &s));
+    CW_TRY(note_scope(r, &top, source));
     CW_TRY(cwi_plan_check_datasets(r->ctx, json_object_get(source, "datasets")));
     if (!tables) {
         status = cwi_plan_bad(r->ctx, &place, "it is missing: a list of tables");
@@ -409,7 +518,8 @@ static cw_status read_plan(reader *r)
         cwi_place at = cwi_place_index(&place, t);
         CW_TRY(read_table(r, &at, json_array_get(tables, t), t + 1, &s));
     }
-    if (r->plan->n_rows == 0) status = cwi_plan_bad(r->ctx, &place, "nothing is left to run");
+    status = r->plan->n_rows > 0 ? refuse_idle(r)
+                                 : cwi_plan_bad(r->ctx, &place, "nothing is left to run");
 done:
     scope_clear(&none);
     scope_clear(&s);
@@ -426,6 +536,7 @@ cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out)
     if (status == CW_OK) status = cwi_plan_load_sets(ctx, out);
     cw_options_free(r.check.probe);
     cwi_free(r.contenders);
+    json_decref(r.idle);
     if (status != CW_OK) cwi_plan_clear(out);
     return status;
 }

@@ -78,9 +78,6 @@ cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *
 /* How many of n settings go on when one in `keep` does: at least one. */
 size_t cwi_survivors(size_t n, int64_t keep);
 
-/* plan_fields.c: a value of the plan as the text of an option; false when it can be none. */
-bool cwi_plan_value(const json_t *value, char *out, size_t bytes);
-
 /* row.c: the options of one run of a row; epochs 0 for as many as the row says. */
 cw_status cwi_row_options(cw_context *ctx, const cwi_plan_row *row, const json_t *candidate,
                           int64_t seed, int64_t epochs, cw_options **out);

@@ -210,29 +210,11 @@ done:
 
 /* ---- options ------------------------------------------------------------------------- */
 
-bool cwi_plan_value(const json_t *value, char *out, size_t bytes)
-{
-    char number[CWI_NUMBER_BYTES] = "";
-    const char *text = number;
-    if (json_is_integer(value))
-        cwi_print_int(json_integer_value(value), number);
-    else if (json_is_real(value))
-        cwi_print_real(json_real_value(value), number);
-    else if (json_is_boolean(value))
-        text = json_is_true(value) ? "on" : "off";
-    else if (json_is_string(value))
-        text = json_string_value(value);
-    else
-        return false;
-    cwi_copy_text(out, bytes, text);
-    return true;
-}
-
 static cw_status check_value(cw_context *ctx, const cwi_place *place, const char *name,
                              const json_t *value, cw_options *probe)
 {
     char text[256];
-    if (!cwi_plan_value(value, text, sizeof text))
+    if (!cwi_json_to_text(value, text, sizeof text))
         return cwi_plan_bad(ctx, place, "it must be a number, a text, true or false");
     cw_status status = cwi_options_assign(ctx, probe, name, text);
     if (status != CW_BAD_ARG) return status;
@@ -312,7 +294,8 @@ cw_status cwi_plan_read_options(cw_context *ctx, const cwi_place *place, const j
     {
         cwi_place at = cwi_place_field(place, name);
         if (reserved(name)) return cwi_plan_bad(ctx, &at, "it is set by %s", reserved(name));
-        if (check->skips_unknown && !cw_options_get(check->probe, name)) {
+        if (check->skips_unknown && !cwi_options_former(check->probe, name) &&
+            !cw_options_get(check->probe, name)) {
             cwi_log(ctx, CW_LOG_INFO, "plan: %s: this version has no such option; left out",
                     at.text);
             continue;

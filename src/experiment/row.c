@@ -1,4 +1,5 @@
 /* row.c - the runs of a row. */
+#include "core/json.h"
 #include "core/text.h"
 #include "experiment/plan.h"
 #include "registry/registry.h"
@@ -11,7 +12,7 @@ static cw_status assign_all(cw_context *ctx, cw_options *options, const json_t *
     json_object_foreach((json_t *)values, name, value)
     {
         char text[256];
-        if (status == CW_OK && cwi_plan_value(value, text, sizeof text))
+        if (status == CW_OK && cwi_json_to_text(value, text, sizeof text))
             status = cwi_options_assign(ctx, options, name, text);
     }
     return status;
@@ -29,7 +30,7 @@ cw_status cwi_row_options(cw_context *ctx, const cwi_plan_row *row, const json_t
 {
     cw_status status;
     *out = NULL;
-    CW_TRY(cwi_options_create(ctx, "train", cwi_train_options, out));
+    CW_TRY(cwi_train_options(ctx, out));
     CW_TRY(cwi_options_assign(ctx, *out, "method", row->method));
     CW_TRY(cwi_options_assign(ctx, *out, "backbone", row->backbone));
     CW_TRY(assign_all(ctx, *out, row->options));

@@ -52,10 +52,10 @@ static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
 
 /* Same data, same options, same minor version: same result. */
 static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
-                            const cw_options *settled, int64_t whole_epochs, cwi_run *run)
+                            int64_t whole_epochs, cwi_run *run)
 {
     char version[16], key[17], trail[17];
-    json_t *rungs = json_array(), *options = cwi_lasting_options(settled);
+    json_t *rungs = json_array(), *options = cwi_train_identity(run->options);
     cw_status status = CW_OK;
 
     snprintf(version, sizeof version, "%d.%d", CW_VERSION_MAJOR, CW_VERSION_MINOR);
@@ -123,16 +123,16 @@ static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_pl
                           const json_t *candidate, int64_t epochs, cwi_run *run)
 {
     cw_status status;
-    cw_options *settled = NULL, *whole = NULL;
+    cw_options *given = NULL, *whole = NULL;
     const cwi_method *method;
     const cwi_backbone *backbone;
 
     CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, 0, &whole));
-    CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, epochs, &run->options));
-    CW_TRY(cwi_train_settle(ctx, run->options, &settled, &method, &backbone));
-    CW_TRY(name_files(ctx, e, row, settled, cwi_options_integer(whole, "epochs"), run));
+    CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, epochs, &given));
+    CW_TRY(cwi_train_settle(ctx, given, &run->options, &method, &backbone));
+    CW_TRY(name_files(ctx, e, row, cwi_options_integer(whole, "epochs"), run));
 done:
-    cw_options_free(settled);
+    cw_options_free(given);
     cw_options_free(whole);
     return status;
 }
@@ -238,7 +238,7 @@ static json_t *record_failure(cw_context *ctx, const cwi_run *run)
 {
     return json_pack(
         "{s:s, s:s, s:o, s:I, s:o}", "method", cwi_options_text(run->options, "method"), "backbone",
-        cwi_options_text(run->options, "backbone"), "options", cwi_lasting_options(run->options),
+        cwi_options_text(run->options, "backbone"), "options", cwi_train_record(run->options),
         "seed", (json_int_t)run->seed, "error", cwi_json_string(ctx->error));
 }
 

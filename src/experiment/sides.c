@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/mem.h"
+#include "registry/registry.h"
 
 cw_status cwi_contest_warn(cw_context *ctx, cwi_contest *contest, const char *format, ...)
 {
@@ -64,6 +65,25 @@ static cw_status check_metrics(cw_context *ctx, const char *path, const char *pa
     return CW_OK;
 }
 
+/* Put into the record the options that it has now ("taken") and what it is known by beside the seed
+ * ("settings"), so that those of earlier versions, which list more options, are the same. */
+static cw_status add_settings(cw_context *ctx, json_t **record)
+{
+    const cwi_method *method = cwi_find_method(cwi_json_get_text(*record, "method"));
+    const cwi_backbone *backbone = cwi_find_backbone(cwi_json_get_text(*record, "backbone"));
+    const json_t *recorded = json_object_get(*record, "options");
+    cw_options *options = NULL;
+    cw_status status = CW_OK;
+    if (method && backbone) status = cwi_train_reread(ctx, method, backbone, recorded, &options);
+    if (status != CW_OK) return status;
+    json_t *settings = options ? cwi_train_identity(options) : cwi_json_copy(recorded);
+    (void)json_object_del(settings, "seed");
+    cwi_json_set(record, "taken", options ? cwi_train_record(options) : cwi_json_copy(recorded));
+    cwi_json_set(record, "settings", settings);
+    cw_options_free(options);
+    return cwi_json_check(ctx, *record);
+}
+
 static cw_status read_record(cw_context *ctx, const char *path, const char *part,
                              cwi_contest_entry *entry)
 {
@@ -78,6 +98,7 @@ static cw_status read_record(cw_context *ctx, const char *path, const char *part
     CW_TRY(check_keys(ctx, path, entry->record));
     CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
+    CW_TRY(add_settings(ctx, &entry->record));
 done:
     return status;
 }
@@ -92,23 +113,13 @@ static const char *checksum_of(const cwi_contest_entry *entry)
 /* Everything the same but the seed. */
 static bool are_alike(const cwi_contest_entry *a, const cwi_contest_entry *b)
 {
-    const char *name;
-    json_t *value;
-    const json_t *ours = json_object_get(a->record, "options");
-    const json_t *theirs = json_object_get(b->record, "options");
-    if (strcmp(cwi_json_get_text(a->record, "method"), cwi_json_get_text(b->record, "method")) !=
-            0 ||
-        strcmp(cwi_json_get_text(a->record, "backbone"),
-               cwi_json_get_text(b->record, "backbone")) != 0 ||
-        strcmp(checksum_of(a), checksum_of(b)) != 0 ||
-        json_object_size(ours) != json_object_size(theirs))
-        return false;
-    json_object_foreach((json_t *)ours, name, value)
-    {
-        if (strcmp(name, "seed") == 0) continue;
-        if (!json_equal(value, json_object_get(theirs, name))) return false;
-    }
-    return true;
+    return strcmp(cwi_json_get_text(a->record, "method"), cwi_json_get_text(b->record, "method")) ==
+               0 &&
+           strcmp(cwi_json_get_text(a->record, "backbone"),
+                  cwi_json_get_text(b->record, "backbone")) == 0 &&
+           strcmp(checksum_of(a), checksum_of(b)) == 0 &&
+           json_equal(json_object_get(a->record, "settings"),
+                      json_object_get(b->record, "settings"));
 }
 
 const cwi_contest_entry *cwi_contest_first(const cwi_contest *contest, size_t side)

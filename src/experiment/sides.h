@@ -8,7 +8,7 @@
 
 typedef struct cwi_contest_entry {
     const char *path; /* borrowed */
-    json_t *record;
+    json_t *record;   /* with "taken" and "settings", which sides.c adds */
     int64_t seed;
     size_t side;
 } cwi_contest_entry;

@@ -4,6 +4,14 @@
 #include "core/mem.h"
 #include "core/pool.h"
 #include "score/score.h"
+#include "score/shared_rows.h"
+
+static const cw_option_info options_of_cause[] = {
+    DIS_PENALTY,
+    WORD("cause-penalty", "l2", "l2|l1|l1-stop",
+         "mean square or mean absolute difference of the two vectors, or their mean L1 distance "
+         "with the treatment vector held constant"),
+    {0}};
 
 enum { ITEMS_A_CHUNK = 128 };
 
@@ -158,4 +166,8 @@ static cw_status add(cw_context *ctx, void *opened, const cwi_batch *batch, cons
     return status;
 }
 
-const cwi_penalty cwi_penalty_cause = {"cause", open_state, add, close_state};
+const cwi_penalty cwi_penalty_cause = {.name = "cause",
+                                       .open = open_state,
+                                       .add = add,
+                                       .close = close_state,
+                                       .options = options_of_cause};

@@ -5,6 +5,7 @@
  * when the negative is the more popular: then interest must explain the choice and conformity
  * speaks against it; else conformity explains it.  The sum of both always ranks the positive first.
  */
+#include "core/option_rows.h"
 #include "loss/formula.h"
 
 enum { DICE_INTEREST, DICE_CONFORMITY }; /* weights of the two */
@@ -28,6 +29,12 @@ CWI_FORMULA double dice_row(const double *setting, const float *s, int32_t width
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info dice_options[] = {
+    REAL("int-weight", "9", 0, 1e6, "weight of the loss of interest"),
+    REAL("pop-weight", "9", 0, 1e6, "weight of the loss of conformity"),
+    REAL("loss-decay", "0.9", 0, 1, "both weights are multiplied by this after every epoch"),
+    {0}};
+
 static void dice_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
     double left = cwi_pow(cwi_options_real(options, "loss-decay"), (double)epoch);
@@ -36,4 +43,4 @@ static void dice_set(const cw_options *options, int64_t epoch, double setting[CW
 }
 #endif
 
-CWI_DEFINE_LOSS(dice, .name = "dice", .set = dice_set);
+CWI_DEFINE_LOSS(dice, .name = "dice", .set = dice_set, .options = dice_options);

@@ -12,6 +12,14 @@
 #include "loss/dcor.h"
 #include "loss/loss.h"
 #include "score/score.h"
+#include "score/shared_rows.h"
+
+static const cw_option_info options_of_dice[] = {
+    DIS_PENALTY,
+    WORD("dis", "mse", "mse|l1|dcor",
+         "what keeps the halves apart: their mean squared or mean absolute difference, or their "
+         "distance correlation, which takes time quadratic in the batch"),
+    {0}};
 
 typedef enum dis { MSE, L1, DCOR } dis;
 
@@ -167,4 +175,8 @@ static cw_status add(cw_context *ctx, void *opened, const cwi_batch *batch, cons
     return status == CW_OK ? add_correlation(ctx, &j, false, value) : status;
 }
 
-const cwi_penalty cwi_penalty_dice = {"dice", open_state, add, close_state};
+const cwi_penalty cwi_penalty_dice = {.name = "dice",
+                                      .open = open_state,
+                                      .add = add,
+                                      .close = close_state,
+                                      .options = options_of_dice};

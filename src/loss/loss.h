@@ -24,6 +24,7 @@ typedef struct cwi_loss_rows {
  *   by_group  every group is divided by its own mass, instead of all by their common one
  *   by_difference  only the difference of slot j of the first half of a row and slot j of the
  *           second half counts, which are of one user
+ *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_loss {
     const char *name;
@@ -34,6 +35,7 @@ typedef struct cwi_loss {
     void (*margin)(const cwi_loss_rows *rows, double *margin);
     double (*mass)(const double *setting, const cwi_loss_rows *rows);
     bool by_group, by_difference;
+    const cw_option_info *options;
 } cwi_loss;
 
 extern const cwi_loss cwi_loss_bpr, cwi_loss_cpr;

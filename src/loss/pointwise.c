@@ -4,6 +4,7 @@
  * A row is one slot.  Its mark is the label Y, 1 for an observed pair and 0 for another; Rel-MF's
  * is Y / propensity, which makes the mean that of relevances (Saito et al., WSDM 2020).
  */
+#include "core/option_rows.h"
 #include "loss/formula.h"
 
 /* up (1 - q)^2 + down q^2 with q = sigmoid(s), and its slope in s. */
@@ -64,6 +65,10 @@ CWI_FORMULA double relmf_point(const double *setting, double s, double y_over_p,
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info relmf_options[] = {
+    WORD("relmf-loss", "square", "square|log", "squared error of the sigmoid, or cross entropy"),
+    {0}};
+
 static void relmf_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
     (void)epoch;
@@ -71,7 +76,7 @@ static void relmf_set(const cw_options *options, int64_t epoch, double setting[C
 }
 #endif
 
-POINTWISE_LOSS(relmf, .name = "rel-mf", .set = relmf_set);
+POINTWISE_LOSS(relmf, .name = "rel-mf", .set = relmf_set, .options = relmf_options);
 
 /* ---- weighted matrix factorisation --------------------------------------------- */
 
@@ -89,6 +94,11 @@ CWI_FORMULA double wmf_mass(const double *setting, float mark)
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info wmf_options[] = {
+    REAL("wmf-weight", "0.977", 1e-9, 1e6,
+         "weight of a pair that was not observed against one that was"),
+    {0}};
+
 static void wmf_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
     (void)epoch;
@@ -97,4 +107,4 @@ static void wmf_set(const cw_options *options, int64_t epoch, double setting[CWI
 #endif
 
 CWI_DEFINE_MASSES(wmf)
-POINTWISE_LOSS(wmf, .name = "wmf", .set = wmf_set, .mass = wmf_masses);
+POINTWISE_LOSS(wmf, .name = "wmf", .set = wmf_set, .mass = wmf_masses, .options = wmf_options);

@@ -1,4 +1,5 @@
 /* ubpr.c - unbiased Bayesian personalised ranking: BPR with a weight per row (Saito, 2020). */
+#include "core/option_rows.h"
 #include "loss/formula.h"
 
 enum { UBPR_CLIP };
@@ -22,6 +23,11 @@ CWI_FORMULA double ubpr_row(const double *setting, const float *s, int32_t width
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info ubpr_options[] = {
+    REAL("clip", "0", -1e6, 0,
+         "a sample whose loss is below this counts as this and teaches nothing"),
+    {0}};
+
 static void ubpr_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
 {
     (void)epoch;
@@ -29,4 +35,4 @@ static void ubpr_set(const cw_options *options, int64_t epoch, double setting[CW
 }
 #endif
 
-CWI_DEFINE_LOSS(ubpr, .name = "ubpr", .set = ubpr_set);
+CWI_DEFINE_LOSS(ubpr, .name = "ubpr", .set = ubpr_set, .options = ubpr_options);

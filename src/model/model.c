@@ -67,35 +67,6 @@ int32_t cw_model_find_item(const cw_model *model, const char *id)
     return cwi_idmap_find(&model->items, id, strlen(id));
 }
 
-/* An option of the record as text; "" when it has none. */
-static void print_option(const json_t *value, char out[CWI_NUMBER_BYTES])
-{
-    out[0] = '\0';
-    if (json_is_integer(value)) cwi_print_int(json_integer_value(value), out);
-    if (json_is_real(value)) cwi_print_real(json_real_value(value), out);
-    if (json_is_boolean(value))
-        cwi_copy_text(out, CWI_NUMBER_BYTES, json_is_true(value) ? "on" : "off");
-    if (json_is_string(value)) cwi_copy_text(out, CWI_NUMBER_BYTES, json_string_value(value));
-}
-
-/* The options the model was trained with; what its record lacks has its default. */
-static cw_status read_options(cw_context *ctx, const cw_model *model, cw_options **out)
-{
-    json_t *about = NULL;
-    *out = NULL;
-    cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
-    const json_t *record = json_object_get(about, "options");
-    if (status == CW_OK) status = cwi_options_create(ctx, "train", cwi_train_options, out);
-
-    for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
-        char text[CWI_NUMBER_BYTES];
-        print_option(json_object_get(record, info->name), text);
-        if (text[0]) status = cwi_options_assign(ctx, *out, info->name, text);
-    }
-    json_decref(about);
-    return status == CW_BAD_ARG ? CW_BAD_DATA : status; /* the file is wrong, not the caller */
-}
-
 cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out)
 {
     *out = (cwi_ranker){0};
@@ -109,8 +80,13 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
         return cwi_fail(ctx, CW_BAD_DATA,
                         "the model's method '%s' is not known to this version of crosswise",
                         model->method);
-    cw_options *options;
-    cw_status status = read_options(ctx, model, &options);
+    json_t *about = NULL;
+    cw_options *options = NULL;
+    cw_status status = model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK;
+    if (status == CW_OK)
+        status =
+            cwi_train_reread(ctx, method, backbone, json_object_get(about, "options"), &options);
+    json_decref(about);
     if (status == CW_OK) {
         cwi_shape shape =
             cwi_method_shape(method, options, model->n_users, model->n_items, &model->seen);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/option_rows.h"
 #include "core/text.h"
 
 static const cwi_backbone *const backbones[] = {&cwi_backbone_mf,   &cwi_backbone_lightgcn,
@@ -59,6 +60,17 @@ static const cwi_default dice_defaults[] = {
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
+static const cw_option_info cpr_options[] = {
+    WORD("select", "joint", "joint|per-k",
+         "the hardest candidates of all k together (authors' code) or of each k (paper)"),
+    {0}};
+static const cw_option_info cause_options[] = {
+    WORD("cause-score", "control", "control|treatment", "the item vectors to rank by"), {0}};
+static const cw_option_info dice_options[] = {
+    WORD("dice-score", "interest", "interest|sum",
+         "items are ranked by interest alone or by interest plus conformity"),
+    {0}};
+
 static const cwi_method methods[] = {
     {.name = "cpr",
      .help = "cross pairwise ranking: cancels popularity bias in the loss, trains on the hardest "
@@ -67,7 +79,8 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_cpr,
      .selects = true,
      .backbones = "mf|lightgcn|ngcf|neumf",
-     .defaults = cpr_defaults},
+     .defaults = cpr_defaults,
+     .options = cpr_options},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
@@ -88,7 +101,8 @@ static const cwi_method methods[] = {
      .penalty = &cwi_penalty_cause,
      .item_tables = 2,
      .backbones = "mf",
-     .defaults = cause_defaults},
+     .defaults = cause_defaults,
+     .options = cause_options},
     {.name = "ubpr",
      .help = "unbiased BPR: weights by inverse propensities of items",
      .sampler = &cwi_sampler_ubpr,
@@ -133,7 +147,8 @@ static const cwi_method methods[] = {
      .penalty = &cwi_penalty_dice,
      .heads = 2,
      .backbones = "mf|lightgcn|ngcf|neumf",
-     .defaults = dice_defaults},
+     .defaults = dice_defaults,
+     .options = dice_options},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",
@@ -198,19 +213,39 @@ const char *cw_backbone_help(const char *backbone)
     return found ? found->help : NULL;
 }
 
+const char *cw_optimizer_name(size_t index)
+{
+    return index < N_OPTIMIZERS ? optimizers[index]->name : NULL;
+}
+
+const char *cw_optimizer_help(const char *optimizer)
+{
+    const cwi_optimizer *found = cwi_find_optimizer(optimizer);
+    return found ? found->help : NULL;
+}
+
+const char *cw_method_backbone(const char *method, size_t index)
+{
+    const cwi_method *found = cwi_find_method(method);
+    for (size_t b = 0; found && b < N_BACKBONES; b++)
+        if (cwi_word_index(found->backbones, backbones[b]->name) == (int)index)
+            return backbones[b]->name;
+    return NULL;
+}
+
 const char *cw_method_default(const char *method, const char *backbone, const char *option)
 {
     const cwi_method *found = cwi_find_method(method);
     if (!found || cwi_word_index(found->backbones, backbone) < 0) return "";
     const char *value = cwi_find_default(found, backbone, option);
-    return value ? value : "";
+    return value && cw_method_takes(method, backbone, option) ? value : "";
 }
 
 cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,
                            int32_t n_items, const cwi_csr *train)
 {
     int32_t heads = method->heads > 1 ? method->heads : 1;
-    bool first_only = cwi_options_choice(options, "dice-score") == 0;
+    bool first_only = heads > 1 && cwi_options_choice(options, "dice-score") == 0;
     return (cwi_shape){.n_users = n_users,
                        .n_items = n_items * (method->item_tables > 1 ? method->item_tables : 1),
                        .train = train,

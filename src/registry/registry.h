@@ -2,6 +2,8 @@
 #ifndef CWI_REGISTRY_H
 #define CWI_REGISTRY_H
 
+#include <jansson.h>
+
 #include "loss/loss.h"
 #include "optim/optimizer.h"
 #include "sample/sampler.h"
@@ -20,12 +22,13 @@ typedef struct cwi_method {
     const cwi_sampler
         *sampler; /* NULL: the backbone learns by itself, or is filled from the data */
     const cwi_loss *loss;
-    const cwi_penalty *penalty;  /* NULL: none */
-    bool selects;                /* keeps the hardest of its candidates */
-    int32_t heads;               /* scores of a slot; 0 is 1 */
-    int32_t item_tables;         /* vectors of an item; 0 is 1 */
-    const char *backbones;       /* "a|b": the backbones it works on; the first is the default */
-    const cwi_default *defaults; /* ends with a row of NULLs */
+    const cwi_penalty *penalty;    /* NULL: none */
+    bool selects;                  /* keeps the hardest of its candidates */
+    int32_t heads;                 /* scores of a slot; 0 is 1 */
+    int32_t item_tables;           /* vectors of an item; 0 is 1 */
+    const char *backbones;         /* "a|b": the backbones it works on; the first is the default */
+    const cwi_default *defaults;   /* ends with a row of NULLs */
+    const cw_option_info *options; /* of none of its parts; NULL: nothing */
 } cwi_method;
 
 /* NULL when there is none of that name. */
@@ -42,11 +45,32 @@ cw_status cwi_method_rank(cw_context *ctx, const cwi_method *method, const cwi_b
                           const cwi_shape *shape, const cw_options *options,
                           const cwi_params *params, cwi_ranker *out);
 
-extern const cw_option_info cwi_train_options[];
+enum { CWI_TRAIN_TABLES = 64 };
 
-/* The given options of stage "train" with the defaults of their method filled in. */
+/* The tables of stage "train", ending with NULL: that of every training, and those of an optimizer,
+ * of a backbone and of the parts of a method by name; of all of a kind where it is NULL. */
+void cwi_train_tables(const char *method, const char *backbone, const char *optimizer,
+                      const cw_option_info *out[CWI_TRAIN_TABLES]);
+
+/* The options of all of them at their defaults. */
+cw_status cwi_train_options(cw_context *ctx, cw_options **out);
+
+/* The given options of stage "train" with the defaults of their method filled in.  There are none
+ * but those that its parts take: others that were given are refused. */
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
                            const cwi_method **method, const cwi_backbone **backbone);
+
+/* What a model and a record say of the settled options: all but where and how often the state is
+ * kept. */
+json_t *cwi_train_record(const cw_options *settled);
+/* The same without those that have the value of their table, so that an option that is new changes
+ * no name of a run and no checkpoint. */
+json_t *cwi_train_identity(const cw_options *settled);
+/* The options of a method on a backbone from such an object, maybe of an earlier version with its
+ * names: what it lacks has its default, what the two do not take is left out.  CW_BAD_DATA for a
+ * bad value. */
+cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                           const json_t *recorded, cw_options **out);
 
 /* The default of a train option for a method on a backbone, or NULL when the table's holds. */
 const char *cwi_find_default(const cwi_method *method, const char *backbone, const char *option);

@@ -1,114 +1,31 @@
-/* train_options.c - every option of training, and what a method makes of those not given. */
-#include <math.h>
+/* train_options.c - the options of training: what all have, who takes the others, and what a method
+ * makes of those not given. */
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/option_rows.h"
 #include "core/text.h"
 #include "registry/registry.h"
 
-const cw_option_info cwi_train_options[] = {
+/* Every training has these. */
+static const cw_option_info common_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
     TEXT("backbone", "",
          "what turns a user and an item into a score; the method's first when not "
          "given"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
-    WHOLE("layers", "3", 0, 16,
-          "lightgcn, ngcf: how many times vectors are passed on to neighbours"),
-    WORD("ngcf", "reference", "reference|original",
-         "ngcf: as in the experiments with CPR, or as first published: D^-1 A + I and dropout"),
-    REAL("message-dropout", "0.1", 0, 0.99,
-         "ngcf original: share of the entries of every layer that a step leaves out"),
-    REAL("node-dropout", "0", 0, 0.99,
-         "ngcf original: share of the entries of the graph that a step leaves out"),
-    TEXT("hidden", "256", "neumf: sizes of the hidden layers with commas between, such as 256,64"),
-    REAL("lr", "", 1e-12, 1000, "learning rate of Adam; tuned per method when not given"),
+    REAL("lr", "", 1e-12, 1000, "learning rate; tuned per method, for Adam, when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
          "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
-    REAL("weight-reg", "0", 0, 1e6,
-         "L2 coefficient of all other parameters (half sum of squares); tuned for some methods and "
-         "backbones"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
-    WORD("reg-target", "base", "base|final",
-         "lightgcn, ngcf: whether the L2 term is of the table or of the vectors after all layers; "
-         "for dice the latter when not given"),
     WHOLE(
         "batch", "2048", 1, 1048576,
         "examples per step; an epoch is (train rows / batch) steps; mult-vae: users, and an epoch "
         "is (users / batch) steps"),
-    REAL("beta", "", 1, 1000,
-         "cpr: how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
-    REAL("ratio", "3", 1e-6, 1e6, "cpr: examples of k for each of k + 1"),
-    WHOLE("max-k", "3", 2, CWI_MAX_K, "cpr: samples of 2 to this many interactions"),
-    WHOLE("k", "0", 0, CWI_MAX_K, "cpr: samples of just so many interactions; 0 mixes 2 to max-k"),
-    WORD("select", "joint", "joint|per-k",
-         "cpr: the hardest candidates of all k together (authors' code) or of each k (paper)"),
-    WORD("distinct", "neighbours", "neighbours|all",
-         "cpr: users and items of a sample differ between neighbours, which follows from the "
-         "sampling, or all of them"),
-    FLAG("strict",
-         "cpr: fail when a step does not find all its samples, as the authors' code does"),
-    WORD("pos", "interaction", "interaction|user",
-         "bpr: draw an interaction, or a user and then one of their interactions"),
-    WHOLE("neg", "1", 1, 64,
-          "cause, dice: negatives of a positive, all different if there are enough"),
-    REAL("dis-penalty", "", 0, 1e6,
-         "cause: how strongly the two vectors of an item are tied; dice: how strongly the two "
-         "halves "
-         "are kept apart; tuned when not given"),
-    WORD("cause-penalty", "l2", "l2|l1|l1-stop",
-         "cause: mean square or mean absolute difference of the two vectors, or their mean L1 "
-         "distance with the treatment vector held constant"),
-    WORD("cause-score", "control", "control|treatment", "cause: the item vectors to rank by"),
-    TEXT("treatment", "",
-         "cause: file of debiased interactions, user,item with raw ids, in place of a part of "
-         "train"),
-    REAL_ABOVE("treatment-cap", "1/60", 0, 1,
-               "cause: an interaction of train weighs min(1/degree of its item, this) in the draw "
-               "of the debiased part"),
-    REAL(
-        "propensity-power", "", 0, 100,
-        "ubpr, rel-mf: an item is seen with propensity (its train rows / those of the most popular "
-        "one) to this power; tuned when not given"),
-    TEXT("propensity", "",
-         "ubpr, rel-mf: a file of propensities instead: header item,propensity, then a line for "
-         "every item with its raw id"),
-    REAL("propensity-min", "0.01", 1e-9, 1, "rel-mf: smaller propensities count as this"),
-    REAL("clip", "0", -1e6, 0,
-         "ubpr: a sample whose loss is below this counts as this and teaches nothing"),
-    WORD("relmf-loss", "square", "square|log",
-         "rel-mf: squared error of the sigmoid, or cross entropy"),
-    REAL("wmf-weight", "0.977", 1e-9, 1e6,
-         "wmf: weight of a pair that was not observed against one that was"),
-    WORD(
-        "negatives", "pairs", "pairs|user",
-        "rel-mf, bce, mse, wmf: pairs that were not observed are drawn from all of them, or of the "
-        "user of each observed pair"),
-    TEXT("vae-sizes", "200,600",
-         "mult-vae: sizes of the decoder's layers from the latent one on; the encoder has them the "
-         "other way round"),
-    REAL_ABOVE("keep", "0.5", 0, 1, "mult-vae: share of a user's items that dropout leaves"),
-    REAL("kl-cap", "0.2", 0, 1e6, "mult-vae: the most that the KL term weighs"),
-    WHOLE("kl-steps", "200000", 0, 1e12,
-          "mult-vae: the KL term weighs step / this until it reaches kl-cap; 0 is kl-cap at once"),
-    REAL("margin", "", 0, 1e9,
-         "dice: a popular negative has so many more interactions than the positive; tuned when not "
-         "given"),
-    REAL("margin-decay", "0.9", 0, 1, "dice: margin is multiplied by this after every epoch"),
-    WHOLE("min-size", "40", 1, 1e9,
-          "dice: with fewer popular, or else fewer rare, items to draw from, all negatives are of "
-          "the other kind"),
-    REAL("int-weight", "9", 0, 1e6, "dice: weight of the loss of interest"),
-    REAL("pop-weight", "9", 0, 1e6, "dice: weight of the loss of conformity"),
-    REAL("loss-decay", "0.9", 0, 1, "dice: both weights are multiplied by this after every epoch"),
-    WORD("dis", "mse", "mse|l1|dcor",
-         "dice: what keeps the halves apart: their mean squared or mean absolute difference, or "
-         "their distance correlation, which takes time quadratic in the batch"),
-    WORD("dice-score", "interest", "interest|sum",
-         "dice: items are ranked by interest alone or by interest plus conformity"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000,
           "evaluate on valid after every so many epochs; 0 never; other defaults on neumf and for "
@@ -119,14 +36,20 @@ const cw_option_info cwi_train_options[] = {
          "hit_rate, mrr or map, @ a list length"),
     SEED("same seed, same model, bit for bit, on any number of "
          "threads"),
-    WORD("optimizer", "adam", "adam|adam-deferred|adam-lazy|sgd|adagrad",
-         "what applies gradients; adam-deferred makes up for the steps of rows outside the batch "
-         "when they are next read (close to adam with far less memory traffic), adam-lazy leaves "
-         "them alone (another optimizer)"),
-    WORD("engine", "cpu", "cpu|ref",
-         "what computes: all threads, or the plain engine that others are checked against, which is "
-         "slow"),
-    WORD("adam-eps", "tf", "tf|torch", "where Adam adds epsilon: before or after bias correction"),
+    {.name = "optimizer",
+     .kind = CW_OPTION_CHOICE,
+     .preset = "adam",
+     .choices = "adam|adam-deferred|adam-lazy|sgd|adagrad",
+     .help = "what applies gradients; adam-deferred makes up for the steps of rows outside the "
+             "batch when they are next read (close to adam with far less memory traffic), "
+             "adam-lazy leaves them alone (another optimizer)",
+     .former = "adam",
+     .former_note = "--adam is --optimizer now: adam, adam-deferred or adam-lazy",
+     .former_choices = "dense|deferred|lazy"},
+    WORD(
+        "engine", "cpu", "cpu|ref",
+        "what computes: all threads, or the plain engine that others are checked against, which is "
+        "slow"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
          "U(-1/sqrt(dim), 1/sqrt(dim))"),
@@ -140,17 +63,89 @@ const cw_option_info cwi_train_options[] = {
     FLAG("resume", "go on from the checkpoint when there is one"),
     {0}};
 
-/* A copy of the given options, or the defaults. */
-static cw_status copy_options(cw_context *ctx, const cw_options *given, cw_options **out)
+/* ---- owners ---------------------------------------------------------------------- */
+
+/* Parts of a training that have options of their own, in the order in which they are told. */
+typedef enum kind { METHOD, BACKBONE, OPTIMIZER, N_KINDS } kind;
+
+static const char *(*const name_at[N_KINDS])(size_t index) = {cw_method_name, cw_backbone_name,
+                                                              cw_optimizer_name};
+
+/* Parts may be shared by methods: a table is listed once. */
+static void add_table(const cw_option_info *table, const cw_option_info **out)
 {
-    cw_status status = cwi_options_create(ctx, "train", cwi_train_options, out);
-    for (const cw_option_info *info = cwi_train_options; info->name && given; info++) {
-        if (status != CW_OK) break;
-        if (!cwi_options_is_given(given, info->name)) continue;
-        status = cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name));
-    }
-    return status;
+    while (*out && *out != table) out++;
+    if (*out || !table) return;
+    out[0] = table;
+    out[1] = NULL;
 }
+
+static void add_method(const cwi_method *method, const cw_option_info **out)
+{
+    if (method->sampler) add_table(method->sampler->options, out);
+    if (method->loss) add_table(method->loss->options, out);
+    if (method->penalty) add_table(method->penalty->options, out);
+    add_table(method->options, out);
+}
+
+static void add_part(kind of, const char *name, const cw_option_info **out)
+{
+    switch (of) {
+    case METHOD: add_method(cwi_find_method(name), out); break;
+    case BACKBONE: add_table(cwi_find_backbone(name)->options, out); break;
+    default: add_table(cwi_find_optimizer(name)->options, out);
+    }
+}
+
+void cwi_train_tables(const char *method, const char *backbone, const char *optimizer,
+                      const cw_option_info *out[CWI_TRAIN_TABLES])
+{
+    const char *const chosen[N_KINDS] = {method, backbone, optimizer};
+    const char *name;
+    out[0] = NULL;
+    add_table(common_options, out);
+    for (kind k = N_KINDS; k-- > 0;)
+        for (size_t n = 0; (name = name_at[k](n)) != NULL; n++)
+            if (!chosen[k] || strcmp(chosen[k], name) == 0) add_part(k, name, out);
+}
+
+cw_status cwi_train_options(cw_context *ctx, cw_options **out)
+{
+    const cw_option_info *tables[CWI_TRAIN_TABLES];
+    cwi_train_tables(NULL, NULL, NULL, tables);
+    return cwi_options_join(ctx, "train", tables, out);
+}
+
+static bool have(const cw_option_info *const *tables, const char *option)
+{
+    while (*tables && !cwi_table_find(*tables, option)) tables++;
+    return *tables != NULL;
+}
+
+const char *cw_train_option_owner(const char *option, size_t index)
+{
+    const char *name;
+    for (kind k = METHOD; k < N_KINDS; k++)
+        for (size_t n = 0; (name = name_at[k](n)) != NULL; n++) {
+            const cw_option_info *tables[CWI_TRAIN_TABLES] = {NULL};
+            add_part(k, name, tables);
+            if (have(tables, option) && index-- == 0) return name;
+        }
+    return NULL;
+}
+
+bool cw_method_takes(const char *method, const char *backbone, const char *option)
+{
+    const char *owner = cw_train_option_owner(option, 0);
+    bool is_common = !owner || cwi_find_optimizer(owner); /* any method may have any optimizer */
+    for (size_t n = 1; owner && !is_common; n++) {
+        if (strcmp(owner, method) == 0 || strcmp(owner, backbone) == 0) return true;
+        owner = cw_train_option_owner(option, n);
+    }
+    return is_common;
+}
+
+/* ---- settling -------------------------------------------------------------------- */
 
 static cw_status find_method(cw_context *ctx, const char *name, const cwi_method **out)
 {
@@ -164,63 +159,114 @@ static cw_status find_method(cw_context *ctx, const char *name, const cwi_method
     return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", name, known);
 }
 
-static cw_status find_backbone(cw_context *ctx, const cwi_method *method, cw_options *options,
+static cw_status find_backbone(cw_context *ctx, const cwi_method *method, const char *name,
                                const cwi_backbone **out)
 {
-    char first[32];
-    const char *name = cwi_options_text(options, "backbone");
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(method->backbones, "|"), method->backbones);
-    if (name[0] == '\0') name = first;
+    if (name[0] == '\0') name = cw_method_backbone(method->name, 0);
     if (cwi_word_index(method->backbones, name) < 0)
         return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", name,
                         method->name, method->backbones);
     *out = cwi_find_backbone(name);
-    return cwi_options_assign(ctx, options, "backbone", name);
+    return CW_OK;
+}
+
+/* The parts of a training. */
+typedef struct parts {
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    const cwi_optimizer *optimizer;
+} parts;
+
+/* Better refused than ignored. */
+static cw_status refuse_foreign(cw_context *ctx, const cw_options *given, const char *option,
+                                const parts *p)
+{
+    char owners[256] = "", whose[96], shown[48];
+    const char *name, *value = cwi_options_text(given, option);
+    size_t n = 0;
+    for (; (name = cw_train_option_owner(option, n)) != NULL; n++) {
+        size_t used = strlen(owners);
+        bool is_last = !cw_train_option_owner(option, n + 1);
+        snprintf(owners + used, sizeof owners - used, "%s%s",
+                 n == 0 ? "" : (is_last ? " and " : ", "), name);
+    }
+    if (cw_method_takes(p->method->name, p->backbone->name, option))
+        snprintf(whose, sizeof whose, "optimizer %s", p->optimizer->name);
+    else
+        snprintf(whose, sizeof whose, "method %s on %s", p->method->name, p->backbone->name);
+    return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; %s does not take it, %s %s", option,
+                    cwi_excerpt(value, strlen(value), shown), whose, owners,
+                    n == 1 ? "does" : "do");
+}
+
+/* The given options among those that the parts take. */
+static cw_status copy_given(cw_context *ctx, const cw_options *given, const parts *p,
+                            cw_options **out)
+{
+    const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
+    cwi_train_tables(p->method->name, p->backbone->name, p->optimizer->name, tables);
+    cw_status status = cwi_options_join(ctx, "train", tables, out);
+    for (size_t row = 0; given && (info = cwi_options_row(given, row)); row++) {
+        if (status != CW_OK) break;
+        if (!cwi_options_is_given(given, info->name)) continue;
+        status = have(tables, info->name) ? cwi_options_assign(ctx, *out, info->name,
+                                                               cwi_options_text(given, info->name))
+                                          : refuse_foreign(ctx, given, info->name, p);
+    }
+    if (status != CW_OK) return status;
+    return cwi_options_assign(ctx, *out, "backbone", p->backbone->name);
 }
 
 /* Fill in what was not given: the method's value, or one that suits any. */
-static cw_status fill_in(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
-                         cw_options *options)
+static cw_status fill_in(cw_context *ctx, const parts *p, cw_options *options)
 {
-    static const char *const fallback[][2] = {
-        {"lr", "1e-3"}, {"reg", "0"}, {"beta", "1"}, {"propensity-power", "0.5"}};
+    const cw_option_info *info;
     cw_status status = CW_OK;
-    for (const cw_option_info *info = cwi_train_options; info->name && status == CW_OK; info++) {
-        const char *value = cwi_find_default(method, backbone->name, info->name);
+    for (size_t row = 0; (info = cwi_options_row(options, row)) && status == CW_OK; row++) {
+        const char *value = cwi_find_default(p->method, p->backbone->name, info->name);
         if (!value || cwi_options_is_given(options, info->name)) continue;
         status = cwi_options_assign(ctx, options, info->name, value);
     }
-    for (size_t f = 0; f < sizeof fallback / sizeof fallback[0] && status == CW_OK; f++)
-        if (!cwi_options_is_set(options, fallback[f][0]))
-            status = cwi_options_assign(ctx, options, fallback[f][0], fallback[f][1]);
+    if (status == CW_OK && !cwi_options_is_set(options, "lr"))
+        status = cwi_options_assign(ctx, options, "lr", "1e-3");
+    if (status == CW_OK && !cwi_options_is_set(options, "reg"))
+        status = cwi_options_assign(ctx, options, "reg", "0");
     return status;
 }
 
-/* A step that does not go by slots has no use for some options: better refused than ignored. */
-static cw_status refuse_unused(cw_context *ctx, const cwi_method *method, const cw_options *options)
+/* A step that does not go by slots takes some common options at one value alone. */
+static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_options *options)
 {
     static const char *const rule[][3] = {
         /* option, the one value it may have, why */
-        {"weight-reg", "0", "has --reg for all its weights"},
         {"reg-kind", "table", "has no vectors of a batch to regularise"},
-        {"reg-target", "base", "has no vectors after layers of a graph"},
         {"init", "joint", "has no table of vectors: its weights are Xavier"},
     };
     if (cwi_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,
-                "--dim does nothing: method %s takes its sizes from --vae-sizes", method->name);
-    const cwi_optimizer *optimizer = cwi_find_optimizer(cwi_options_text(options, "optimizer"));
-    if (optimizer->schedule != CWI_STEP_ALL)
+                "--dim does nothing: method %s takes its sizes from --vae-sizes", p->method->name);
+    if (p->optimizer->schedule != CWI_STEP_ALL)
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--optimizer is '%s'; method %s reads all parameters at every step and "
                         "needs one that steps them all, such as adam",
-                        optimizer->name, method->name);
+                        p->optimizer->name, p->method->name);
     for (size_t k = 0; k < sizeof rule / sizeof rule[0]; k++) {
         const char *text = cwi_options_text(options, rule[k][0]);
         if (cwi_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)
             return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; method %s %s", rule[k][0], text,
-                            method->name, rule[k][2]);
+                            p->method->name, rule[k][2]);
     }
+    return CW_OK;
+}
+
+static cw_status check_cycles(cw_context *ctx, const cwi_method *method, const cw_options *options)
+{
+    if (!method->selects && cwi_options_real(options, "beta") != 1)
+        return cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",
+                        cwi_options_text(options, "beta"), method->name);
+    if (cwi_options_integer(options, "cycle") == 1)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--cycle is '1'; it must be 0 or a whole number from 2 to %d", CWI_MAX_K);
     return CW_OK;
 }
 
@@ -228,29 +274,76 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
                            const cwi_method **method, const cwi_backbone **backbone)
 {
     cw_status status;
+    parts p = {.optimizer = &cwi_optimizer_adam};
     *out = NULL;
     CW_TRY(cwi_options_check(ctx, given, "train"));
-    CW_TRY(copy_options(ctx, given, out));
-    CW_TRY(find_method(ctx, cwi_options_text(*out, "method"), method));
-    CW_TRY(find_backbone(ctx, *method, *out, backbone));
-    CW_TRY(fill_in(ctx, *method, *backbone, *out));
-    if ((*backbone)->learn) CW_TRY(refuse_unused(ctx, *method, *out));
-    if ((*method)->loss == &cwi_loss_cpr && !(*method)->selects &&
-        cwi_options_real(*out, "beta") != 1)
-        status = cwi_fail(ctx, CW_BAD_ARG, "--beta is '%s'; method %s has beta 1, cpr takes others",
-                          cwi_options_text(*out, "beta"), (*method)->name);
-    if ((*method)->sampler != &cwi_sampler_cause && cwi_options_is_set(*out, "treatment"))
-        status = cwi_fail(ctx, CW_BAD_ARG,
-                          "--treatment is '%s'; method %s takes no debiased interactions, cause "
-                          "does",
-                          cwi_options_text(*out, "treatment"), (*method)->name);
-    if (cwi_options_integer(*out, "k") == 1)
-        status = cwi_fail(ctx, CW_BAD_ARG,
-                          "--k is '1'; it must be 0 or a whole number from 2 to %d", CWI_MAX_K);
+    if (given) p.optimizer = cwi_find_optimizer(cwi_options_text(given, "optimizer"));
+    CW_TRY(find_method(ctx, given ? cwi_options_text(given, "method") : "cpr", &p.method));
+    CW_TRY(find_backbone(ctx, p.method, given ? cwi_options_text(given, "backbone") : "",
+                         &p.backbone));
+    CW_TRY(copy_given(ctx, given, &p, out));
+    CW_TRY(fill_in(ctx, &p, *out));
+    if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
+    if (p.method->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, p.method, *out));
 done:
+    *method = p.method;
+    *backbone = p.backbone;
     if (status != CW_OK) {
         cw_options_free(*out);
         *out = NULL;
     }
     return status;
+}
+
+/* ---- records and names -------------------------------------------------------------- */
+
+json_t *cwi_train_record(const cw_options *settled)
+{
+    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
+                                          "resume"};
+    json_t *out = cwi_json_options(settled);
+    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
+        json_object_del(out, passing[k]);
+    return out;
+}
+
+json_t *cwi_train_identity(const cw_options *settled)
+{
+    const cw_option_info *info;
+    json_t *out = cwi_train_record(settled);
+    for (size_t row = 0; (info = cwi_options_row(settled, row)) != NULL; row++)
+        if (cwi_options_is_preset(settled, info->name)) json_object_del(out, info->name);
+    return out;
+}
+
+/* The text of an option that is recorded, maybe under the name and the words that it had. */
+static bool find_recorded(const json_t *recorded, const cw_option_info *info, char *out,
+                          size_t bytes)
+{
+    bool is_former = info->former && !json_object_get(recorded, info->name);
+    if (!cwi_json_to_text(json_object_get(recorded, is_former ? info->former : info->name), out,
+                          bytes))
+        return false;
+    int word = is_former && info->former_choices ? cwi_word_index(info->former_choices, out) : -1;
+    const char *now = info->choices;
+    for (int k = 0; k < word; k++) now = strchr(now, '|') + 1;
+    if (word >= 0) snprintf(out, bytes, "%.*s", (int)strcspn(now, "|"), now);
+    return true;
+}
+
+cw_status cwi_train_reread(cw_context *ctx, const cwi_method *method, const cwi_backbone *backbone,
+                           const json_t *recorded, cw_options **out)
+{
+    const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
+    cwi_train_tables(method->name, backbone->name, NULL, tables);
+    cw_status status = cwi_options_join(ctx, "train", tables, out);
+    for (size_t row = 0; status == CW_OK && (info = cwi_options_row(*out, row)); row++) {
+        char text[4096];
+        if (find_recorded(recorded, info, text, sizeof text))
+            status = cwi_options_assign(ctx, *out, info->name, text);
+    }
+    if (status == CW_OK) return CW_OK;
+    cw_options_free(*out);
+    *out = NULL;
+    return status == CW_BAD_ARG ? CW_BAD_DATA : status; /* the file is wrong, not the caller */
 }

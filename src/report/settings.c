@@ -89,7 +89,7 @@ static const char *line_name(const cwi_panel *p, const json_t *row, const char *
         char text[64] = "";
         size_t used = strlen(out);
         if (strcmp(key, axis) == 0) continue;
-        (void)cwi_plan_value(value, text, sizeof text);
+        (void)cwi_json_to_text(value, text, sizeof text);
         snprintf(out + used, CWI_NAME_BYTES - used, ", %s %s", key, text);
     }
     return out;

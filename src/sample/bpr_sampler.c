@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "sample/sampler.h"
 
 typedef struct bpr_state {
@@ -68,6 +69,10 @@ CWI_FORMULA int64_t bpr_draw(const void *opened, int group, cwi_rng *rng, int32_
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info bpr_options[] = {
+    WORD("pos", "interaction", "interaction|user",
+         "draw an interaction, or a user and then one of their interactions"),
+    {0}};
 
 /* Memory is far away, so that each part of the work is done for several rows at a time. */
 static int64_t bpr_draw_many(const void *opened, int group, int64_t n, cwi_rng *rng, int32_t *user,
@@ -114,5 +119,6 @@ const cwi_sampler cwi_sampler_bpr = {.name = "bpr",
                                      .open = bpr_open,
                                      .close = bpr_close,
                                      .draw = bpr_draw,
-                                     .draw_many = bpr_draw_many};
+                                     .draw_many = bpr_draw_many,
+                                     .options = bpr_options};
 #endif

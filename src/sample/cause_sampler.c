@@ -10,6 +10,7 @@
 #include "core/mem.h"
 #include "prepare/draw.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
 
 enum { CAUSE_SIDES = 2 };
 
@@ -56,6 +57,14 @@ CWI_FORMULA int64_t cause_draw(const void *opened, int side, cwi_rng *rng, int32
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info cause_options[] = {
+    NEGATIVES_OF_POSITIVE,
+    TEXT("treatment", "",
+         "file of debiased interactions, user,item with raw ids, in place of a part of train"),
+    REAL_ABOVE("treatment-cap", "1/60", 0, 1,
+               "an interaction of train weighs min(1/degree of its item, this) in the draw of the "
+               "debiased part"),
+    {0}};
 
 /* ---- the two sets ----------------------------------------------------------- */
 
@@ -145,5 +154,6 @@ const cwi_sampler cwi_sampler_cause = {.name = "cause",
                                        .bytes = sizeof(cause_state),
                                        .open = cause_open,
                                        .close = cause_close,
-                                       .draw = cause_draw};
+                                       .draw = cause_draw,
+                                       .options = cause_options};
 #endif

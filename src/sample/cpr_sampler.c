@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/elementary.h"
+#include "core/option_rows.h"
 #include "sample/sampler.h"
 
 enum { CPR_MAX_ATTEMPTS = 64 };
@@ -100,6 +101,23 @@ CWI_FORMULA int64_t cpr_draw(const void *opened, int group, cwi_rng *rng, int32_
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info cpr_options[] = {
+    REAL("beta", "", 1, 1000,
+         "how many candidates are drawn per example kept; 1 keeps all; tuned when not given"),
+    REAL("ratio", "3", 1e-6, 1e6, "examples of k interactions for each of k + 1"),
+    WHOLE("max-k", "3", 2, CWI_MAX_K, "samples of 2 to this many interactions"),
+    {.name = "cycle",
+     .kind = CW_OPTION_INTEGER,
+     .preset = "0",
+     .maximum = CWI_MAX_K,
+     .help = "samples of just so many interactions; 0 mixes 2 to max-k",
+     .former = "k",
+     .former_note = "--k is the length of lists elsewhere; the cycle length of CPR is --cycle now"},
+    WORD("distinct", "neighbours", "neighbours|all",
+         "users and items of a sample differ between neighbours, which follows from the sampling, "
+         "or all of them"),
+    FLAG("strict", "fail when a step does not find all its samples, as the authors' code does"),
+    {0}};
 
 /* ---- many candidates at once ------------------------------------------------------ */
 
@@ -219,7 +237,7 @@ static cw_status cpr_open(cw_context *ctx, const cw_options *options, void *open
     s->all_distinct = strcmp(cwi_options_text(options, "distinct"), "all") == 0;
     s->strict = cwi_options_flag(options, "strict");
     cwi_cpr_plan(s->batch, (int32_t)cwi_options_integer(options, "max-k"),
-                 (int32_t)cwi_options_integer(options, "k"), cwi_options_real(options, "ratio"),
+                 (int32_t)cwi_options_integer(options, "cycle"), cwi_options_real(options, "ratio"),
                  s->beta, &sizes);
     for (int32_t k = 2; k <= sizes.max_k; k++) {
         if (sizes.draw[k] == 0) continue;
@@ -258,5 +276,6 @@ const cwi_sampler cwi_sampler_cpr = {.name = "cpr",
                                      .draw = cpr_draw,
                                      .draw_many = cpr_draw_many,
                                      .check = cpr_check,
-                                     .keep = cpr_keep};
+                                     .keep = cpr_keep,
+                                     .options = cpr_options};
 #endif

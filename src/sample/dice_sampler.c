@@ -11,6 +11,7 @@
 #include "core/elementary.h"
 #include "core/mem.h"
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
 
 typedef struct dice_state {
     cwi_drawing drawing;
@@ -152,6 +153,16 @@ CWI_FORMULA int64_t dice_draw(const void *opened, int group, cwi_rng *rng, int32
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info dice_options[] = {
+    NEGATIVES_OF_POSITIVE,
+    REAL("margin", "", 0, 1e9,
+         "a popular negative has so many more interactions than the positive; tuned when not "
+         "given"),
+    REAL("margin-decay", "0.9", 0, 1, "margin is multiplied by this after every epoch"),
+    WHOLE("min-size", "40", 1, 1e9,
+          "with fewer popular, or else fewer rare, items to draw from, all negatives are of the "
+          "other kind"),
+    {0}};
 
 /* ---- tables ---------------------------------------------------------------------- */
 
@@ -249,5 +260,6 @@ const cwi_sampler cwi_sampler_dice = {.name = "dice",
                                       .open = dice_open,
                                       .close = dice_close,
                                       .begin = dice_begin,
-                                      .draw = dice_draw};
+                                      .draw = dice_draw,
+                                      .options = dice_options};
 #endif

@@ -5,6 +5,7 @@
  * half whatever is rejected.  The mark of a row is its label, over the propensity where asked for.
  */
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
 
 typedef struct pointwise_state {
     cwi_drawing drawing;
@@ -51,6 +52,13 @@ CWI_FORMULA int64_t pointwise_draw(const void *opened, int group, cwi_rng *rng, 
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info pointwise_options[] = {NEGATIVE_PAIRS, {0}};
+static const cw_option_info weighted_options[] = {
+    NEGATIVE_PAIRS,
+    PROPENSITIES,
+    REAL("propensity-min", "0.01", 1e-9, 1, "smaller propensities count as this"),
+    {0}};
+
 static cw_status pointwise_open(cw_context *ctx, const cw_options *options, void *opened)
 {
     pointwise_state *s = opened;
@@ -72,9 +80,11 @@ static cw_status weighted_open(cw_context *ctx, const cw_options *options, void 
 const cwi_sampler cwi_sampler_pointwise = {.name = "pointwise",
                                            .bytes = sizeof(pointwise_state),
                                            .open = pointwise_open,
-                                           .draw = pointwise_draw};
+                                           .draw = pointwise_draw,
+                                           .options = pointwise_options};
 const cwi_sampler cwi_sampler_weighted = {.name = "weighted",
                                           .bytes = sizeof(pointwise_state),
                                           .open = weighted_open,
-                                          .draw = pointwise_draw};
+                                          .draw = pointwise_draw,
+                                          .options = weighted_options};
 #endif

@@ -118,6 +118,7 @@ enum { CWI_DRAW_CHUNK = 256 }; /* candidates */
  *   draw_many  optional: the same for n candidates, up to a chunk, of which it leaves no holes
  *   check  optional: fails where a step may not go on with what was drawn
  *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
+ *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_sampler {
     const char *name;
@@ -131,6 +132,7 @@ typedef struct cwi_sampler {
                          int32_t *item, float *mark, int64_t *tried);
     cw_status (*check)(cw_context *ctx, const void *state, const cwi_batch *batch);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
+    const cw_option_info *options;
 } cwi_sampler;
 
 /* drawing.c: *max_slots is the most a batch will hold. */

@@ -5,6 +5,7 @@
  * p the weight (1/p_i)(1 - y_j/p_j) makes the mean over samples that of relevances (Saito, 2020).
  */
 #include "sample/sampler.h"
+#include "sample/shared_rows.h"
 
 /* Where j was not observed its propensity does not matter; it may be 0. */
 CWI_FORMULA double ubpr_weigh(const cwi_training *t, int32_t user, int32_t liked, int32_t other)
@@ -29,6 +30,8 @@ CWI_FORMULA int64_t ubpr_draw(const void *opened, int group, cwi_rng *rng, int32
 }
 
 #if !defined(__cplusplus)
+static const cw_option_info ubpr_options[] = {PROPENSITIES, {0}};
+
 static cw_status ubpr_open(cw_context *ctx, const cw_options *options, void *opened)
 {
     cwi_drawing *drawing = opened;
@@ -37,6 +40,9 @@ static cw_status ubpr_open(cw_context *ctx, const cw_options *options, void *ope
     return CW_OK;
 }
 
-const cwi_sampler cwi_sampler_ubpr = {
-    .name = "ubpr", .bytes = sizeof(cwi_drawing), .open = ubpr_open, .draw = ubpr_draw};
+const cwi_sampler cwi_sampler_ubpr = {.name = "ubpr",
+                                      .bytes = sizeof(cwi_drawing),
+                                      .open = ubpr_open,
+                                      .draw = ubpr_draw,
+                                      .options = ubpr_options};
 #endif

@@ -13,7 +13,10 @@
 #include "core/pool.h"
 #include "score/graph.h"
 #include "score/score.h"
+#include "score/shared_rows.h"
 #include "score/table.h"
+
+static const cw_option_info options_of_lightgcn[] = {GRAPH_LAYERS, REG_TARGET, {0}};
 
 enum { ROWS_A_CHUNK = 256 };
 
@@ -378,4 +381,5 @@ const cwi_backbone cwi_backbone_lightgcn = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .options = options_of_lightgcn,
 };

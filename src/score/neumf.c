@@ -17,7 +17,13 @@
 #include "core/mem.h"
 #include "core/pool.h"
 #include "score/roster.h"
+#include "score/shared_rows.h"
 #include "score/table.h"
+
+static const cw_option_info options_of_neumf[] = {
+    TEXT("hidden", "256", "sizes of the hidden layers with commas between, such as 256,64"),
+    WEIGHT_REG,
+    {0}};
 
 enum { SLOTS_A_CHUNK = 256, SLOTS_A_ROUND = 16 * SLOTS_A_CHUNK, ROWS_A_CHUNK = 128 };
 
@@ -447,4 +453,5 @@ const cwi_backbone cwi_backbone_neumf = {
     .gradient = gradient,
     .rank = cwi_neumf_rank,
     .close = close_state,
+    .options = options_of_neumf,
 };

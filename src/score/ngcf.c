@@ -12,7 +12,20 @@
 
 #include "core/mem.h"
 #include "score/ngcf_net.h"
+#include "score/shared_rows.h"
 #include "score/table.h"
+
+static const cw_option_info options_of_ngcf[] = {
+    GRAPH_LAYERS,
+    REG_TARGET,
+    WEIGHT_REG,
+    WORD("ngcf", "reference", "reference|original",
+         "as in the experiments with CPR, or as first published: D^-1 A + I and dropout"),
+    REAL("message-dropout", "0.1", 0, 0.99,
+         "original: share of the entries of every layer that a step leaves out"),
+    REAL("node-dropout", "0", 0, 0.99,
+         "original: share of the entries of the graph that a step leaves out"),
+    {0}};
 
 typedef struct state {
     cwi_ngcf net;
@@ -311,4 +324,5 @@ const cwi_backbone cwi_backbone_ngcf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .options = options_of_ngcf,
 };

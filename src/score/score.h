@@ -32,6 +32,7 @@ typedef struct cwi_gradient {
  *   add    required: the rows of `table`, of `width` floats, that the batch touches are listed;
  *          the gradient of the term is added to rows[t * width ..], its value is *value
  *   close  required: accepts NULL
+ *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_penalty {
     const char *name;
@@ -41,6 +42,7 @@ typedef struct cwi_penalty {
                      int64_t n_touched, const float *table, int32_t width, float *rows,
                      double *value);
     void (*close)(void *state);
+    const cw_option_info *options;
 } cwi_penalty;
 
 extern const cwi_penalty cwi_penalty_cause, cwi_penalty_dice;
@@ -67,6 +69,7 @@ extern const cwi_penalty cwi_penalty_batch_l2;
  *             loss and the gradients of this moment
  *   rank      required: a ranker from parameters alone
  *   close     required: accepts NULL
+ *   options   what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_backbone {
     const char *name;
@@ -85,6 +88,7 @@ typedef struct cwi_backbone {
     void (*close)(void *state);
     bool is_table; /* a score is the inner product of two rows of the table: an engine may do it
                       by itself */
+    const cw_option_info *options;
 } cwi_backbone;
 
 extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;

@@ -13,8 +13,19 @@
 #include "backend/backend.h"
 #include "core/elementary.h"
 #include "core/mem.h"
+#include "core/option_rows.h"
 #include "core/pool.h"
 #include "core/text.h"
+
+static const cw_option_info options_of_vae[] = {
+    TEXT("vae-sizes", "200,600",
+         "sizes of the decoder's layers from the latent one on; the encoder has them the other "
+         "way round"),
+    REAL_ABOVE("keep", "0.5", 0, 1, "share of a user's items that dropout leaves"),
+    REAL("kl-cap", "0.2", 0, 1e6, "the most that the KL term weighs"),
+    WHOLE("kl-steps", "200000", 0, 1e12,
+          "the KL term weighs step / this until it reaches kl-cap; 0 is kl-cap at once"),
+    {0}};
 
 enum { MAX_SIZE = 65536, ROWS_A_CHUNK = 8, NAME_BYTES = 32 };
 
@@ -302,4 +313,5 @@ const cwi_backbone cwi_backbone_vae = {
     .learn = cwi_vae_learn,
     .rank = rank,
     .close = cwi_vae_close,
+    .options = options_of_vae,
 };

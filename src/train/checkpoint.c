@@ -39,18 +39,16 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
     memcpy(where, list, sizeof list);
 }
 
-/* What must be the same for a run to go on: everything but how long, how it is kept, and where a
- * file lies whose contents are the same. */
-static json_t *describe_identity(const cwi_trainer *t)
+/* The options that must be the same for a run to go on: all but how long, how it is kept, and where
+ * a file lies whose contents are the same. */
+static json_t *keep_fixed(json_t *options)
 {
     static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
                                                  "checkpoint", "checkpoint-every", "checkpoint-end",
                                                  "resume",     "treatment",        "propensity"};
-    json_t *options = cwi_json_options(t->options);
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
-    return json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
-                     "propensities", t->propensity_hash, "options", options);
+    return options;
 }
 
 static char *print(const cwi_trainer *t, const json_t *value)
@@ -102,7 +100,9 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
 
 static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
-    json_t *identity = describe_identity(t);
+    json_t *identity = json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment",
+                                 t->treatment_hash, "propensities", t->propensity_hash, "options",
+                                 keep_fixed(cwi_train_identity(t->options)));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
     cwi_tensorfile file = {.format = format,
@@ -200,44 +200,10 @@ static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const ch
     return cwi_fail(t->ctx, status, "%s: %s", path, reason);
 }
 
-/* A text that is missing is empty. */
-static bool is_text(const json_t *object, const char *key, const char *expected)
+static cw_status damaged(const cwi_trainer *t, const char *path, const char *what)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return strcmp(text ? text : "", expected) == 0;
-}
-
-/* The first option that differs, for the message. */
-static cw_status refuse_foreign(cwi_trainer *t, const char *path, const json_t *theirs,
-                                const json_t *ours)
-{
-    const char *name;
-    json_t *value;
-    const struct {
-        const char *key, *hash, *words;
-    } inputs[] = {{"data", t->data_hash, "data"},
-                  {"treatment", t->treatment_hash, "interactions of --treatment"},
-                  {"propensities", t->propensity_hash, "propensities"}};
-    for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
-        if (!is_text(theirs, inputs[k].key, inputs[k].hash))
-            return cwi_fail(t->ctx, CW_BAD_DATA,
-                            "%s was made with other %s; train without --resume, or remove it", path,
-                            inputs[k].words);
-    json_object_foreach(json_object_get(ours, "options"), name, value)
-    {
-        json_t *other = json_object_get(json_object_get(theirs, "options"), name);
-        if (json_equal(other, value)) continue;
-        char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
-        char *there = other ? cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6)) : NULL;
-        cw_status status = here && (there || !other)
-                               ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
-                                          path, name, there ? there : "missing", here)
-                               : CW_NO_MEMORY;
-        cwi_free(here);
-        cwi_free(there);
-        return status;
-    }
-    return CW_OK;
+    cwi_begin(t->ctx);
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is damaged", path, what);
 }
 
 /* A note of the file as JSON. */
@@ -246,24 +212,67 @@ static cw_status parse_note(cwi_trainer *t, const cwi_tensorfile *file, const ch
 {
     const char *text = cwi_tensorfile_note(file, key);
     cw_status status = cwi_json_parse(t->ctx, path, text ? text : "", text ? strlen(text) : 0, out);
-    if (status != CW_BAD_DATA) return status;
-    cwi_begin(t->ctx);
-    return cwi_fail(t->ctx, status, "%s: '%s' is damaged", path, key);
+    return status == CW_BAD_DATA ? damaged(t, path, key) : status;
 }
 
+/* A hash that is missing is empty. */
+static cw_status refuse_inputs(cwi_trainer *t, const char *path, const json_t *theirs)
+{
+    const struct {
+        const char *key, *hash, *words;
+    } inputs[] = {{"data", t->data_hash, "data"},
+                  {"treatment", t->treatment_hash, "interactions of --treatment"},
+                  {"propensities", t->propensity_hash, "propensities"}};
+    for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
+        if (strcmp(cwi_json_get_text(theirs, inputs[k].key), inputs[k].hash) != 0)
+            return cwi_fail(t->ctx, CW_BAD_DATA,
+                            "%s was made with other %s; train without --resume, or remove it", path,
+                            inputs[k].words);
+    return CW_OK;
+}
+
+/* The first option that differs, for the message. */
+static cw_status refuse_options(cwi_trainer *t, const char *path, const json_t *theirs,
+                                json_t *ours)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(ours, name, value)
+    {
+        const json_t *other = json_object_get(theirs, name);
+        if (json_equal(other, value)) continue;
+        char *here = cwi_json_print(t->ctx, value, JSON_REAL_PRECISION(6));
+        char *there = cwi_json_print(t->ctx, other, JSON_REAL_PRECISION(6));
+        cw_status status = here && there
+                               ? cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with --%s %s, not %s",
+                                          path, name, there, here)
+                               : CW_NO_MEMORY;
+        cwi_free(here);
+        cwi_free(there);
+        return status;
+    }
+    return CW_OK;
+}
+
+/* Options that it does not name have the values of their tables, on both sides. */
 static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
     cw_status status;
-    json_t *theirs = NULL, *ours = NULL, *made = describe_identity(t);
-    char *printed = print(t, made); /* through text, so that numbers compare alike */
-    CW_TRY(printed ? CW_OK : CW_NO_MEMORY);
-    CW_TRY(cwi_json_reparse(t->ctx, printed, &ours));
-    CW_TRY(parse_note(t, file, path, "identity", &theirs));
-    CW_TRY(refuse_foreign(t, path, theirs, ours));
+    json_t *identity = NULL, *theirs = NULL, *ours = NULL;
+    cw_options *options = NULL;
+    CW_TRY(parse_note(t, file, path, "identity", &identity));
+    CW_TRY(refuse_inputs(t, path, identity));
+    status = cwi_train_reread(t->ctx, t->task.method, t->task.backbone,
+                              json_object_get(identity, "options"), &options);
+    if (status == CW_BAD_DATA) (void)damaged(t, path, "identity");
+    if (status != CW_OK) goto done;
+    theirs = keep_fixed(cwi_json_options(options));
+    ours = keep_fixed(cwi_json_options(t->options));
+    CW_TRY(theirs && ours ? refuse_options(t, path, theirs, ours) : cwi_no_memory(t->ctx));
 done:
-    cwi_free(printed);
+    cw_options_free(options);
+    json_decref(identity);
     json_decref(theirs);
-    json_decref(made);
     json_decref(ours);
     return status;
 }
@@ -283,7 +292,7 @@ static cw_status take_epochs(cwi_trainer *t, const cwi_tensorfile *file, const c
         const json_t *number = json_object_get(entry, "epoch");
         good = good && json_is_integer(number) && json_integer_value(number) == (json_int_t)index;
     }
-    return good ? CW_OK : cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'epochs' is damaged", path);
+    return good ? CW_OK : damaged(t, path, "epochs");
 }
 
 /* Can training have come here?  No counter is believed, since some of them bound loops. */
@@ -321,12 +330,11 @@ static bool is_luck_possible(const cwi_luck *luck)
 
 static cw_status check_progress(const cwi_trainer *t, const char *path)
 {
-    const char *damaged = !are_possible(t)                    ? "counters"
-                          : !are_sums_possible(t)             ? "sums"
-                          : !is_luck_possible(&t->tally.luck) ? "luck"
-                                                              : NULL;
-    if (!damaged) return CW_OK;
-    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: '%s' is damaged", path, damaged);
+    const char *what = !are_possible(t)                    ? "counters"
+                       : !are_sums_possible(t)             ? "sums"
+                       : !is_luck_possible(&t->tally.luck) ? "luck"
+                                                           : NULL;
+    return what ? damaged(t, path, what) : CW_OK;
 }
 
 static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char *path)

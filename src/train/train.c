@@ -34,16 +34,6 @@ done:
     return status;
 }
 
-json_t *cwi_lasting_options(const cw_options *settled)
-{
-    static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
-                                          "resume"};
-    json_t *options = cwi_json_options(settled);
-    for (size_t k = 0; k < sizeof passing / sizeof passing[0]; k++)
-        json_object_del(options, passing[k]);
-    return options;
-}
-
 static json_t *describe_data(const cwi_trainer *t)
 {
     const cw_dataset *d = t->dataset;
@@ -59,7 +49,7 @@ static json_t *describe_data(const cwi_trainer *t)
 static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
 {
     return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->task.method->name,
-                     "backbone", t->task.backbone->name, "options", cwi_lasting_options(t->options),
+                     "backbone", t->task.backbone->name, "options", cwi_train_record(t->options),
                      "seed", (json_int_t)cwi_options_integer(t->options, "seed"), "data",
                      describe_data(t), "best_epoch",
                      (json_int_t)(t->stopper.best_epoch ? t->stopper.best_epoch : t->epoch),

@@ -81,10 +81,6 @@ cw_status cwi_checkpoint_load(cwi_trainer *t); /* nothing happens when there is 
 /* record.c: events and the record of the run. */
 cw_status cwi_record_epoch(cwi_trainer *t, const cwi_metrics *valid, double train_s, double eval_s);
 json_t *cwi_record_metrics(const cwi_metrics *metrics);
-
-/* train.c: options without those that say where and how often the state is kept; NULL: no memory.
- */
-json_t *cwi_lasting_options(const cw_options *settled);
 double cwi_seconds_since(const struct timespec *then);
 
 #endif

@@ -52,14 +52,15 @@ done:
 static cw_status prepare_propensities(cwi_trainer *t)
 {
     cwi_training *training = &t->training;
-    const char *path = cwi_options_text(t->options, "propensity");
-    double power = cwi_options_real(t->options, "propensity-power");
+    const char *path = cw_options_get(t->options, "propensity");
+    if (!path) return CW_OK; /* the method has no use for them */
 
     training->propensity =
         cwi_alloc(t->ctx, (size_t)training->n_items, sizeof *training->propensity);
     if (!training->propensity) return CW_NO_MEMORY;
     if (path[0] != '\0') return read_propensities(t, path, training->propensity);
-    cwi_propensity_fill(training->degree, training->n_items, power, training->propensity);
+    cwi_propensity_fill(training->degree, training->n_items,
+                        cwi_options_real(t->options, "propensity-power"), training->propensity);
     return CW_OK;
 }
 
@@ -124,7 +125,7 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     status = t->epochs ? CW_OK : cwi_no_memory(ctx);
     if (status != CW_OK) goto done;
     CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->task.method, &t->task.backbone));
-    CW_TRY(cwi_metric_parse(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
+    CW_TRY(cwi_metric_aim(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(cwi_checkpoint_check(t));
     CW_TRY(prepare_data(t));

@@ -37,9 +37,9 @@ cw_status cwi_treatment_load(cwi_trainer *t)
     cw_status status;
     cwi_digest digest = {0};
     cwi_pairs *pairs = &t->training.treatment;
-    const char *path = cwi_options_text(t->options, "treatment");
+    const char *path = cw_options_get(t->options, "treatment"); /* NULL: the method has no use */
 
-    if (path[0] == '\0') return CW_OK;
+    if (!path || !path[0]) return CW_OK;
     CW_TRY(cwi_pairs_read_raw(t->ctx, path, &t->dataset->users, &t->dataset->items, pairs));
     CW_TRY(cwi_pairs_drop_repeats(t->ctx, path,
                                   (cwi_bounds){t->dataset->n_users, t->dataset->n_items}, pairs));

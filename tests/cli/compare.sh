@@ -23,3 +23,8 @@ crosswise compare bpr-0.run.json set/dataset.json || echo "exit code $?"
 echo '{' >broken.json
 crosswise compare bpr-0.run.json broken.json || echo "exit code $?"
 crosswise compare bpr-0.run.json cpr-1.run.json --part train || echo "exit code $?"
+echo "--- records of earlier versions have other options"
+older() { sed -z "s/\"optimizer\": \"adam\"/\"adam\": \"$1\",\n    \"margin\": null/; s/,\n  \"signed\": true,\n  \"xxh3_128\": \"[0-9a-f]*\"//"; }
+older dense <bpr-1.run.json >dense-1.json
+older lazy <bpr-2.run.json >lazy-2.json
+crosswise compare bpr-0.run.json dense-1.json lazy-2.json | head -n 2

@@ -11,7 +11,7 @@ cat >plan.json <<'END'
                  {"method": "cpr", "grid": {"lr": [0.01, 0.03], "reg": [0, 0.01]}}]},
     {"title": "Bias", "train_sets": [0.5, "train.csv"], "methods": ["cpr"], "seeds": [7]},
     {"title": "Samples", "methods": ["cpr"], "seeds": 1, "tune": {"kind": "random", "draws": 2},
-     "grid": {"lr": {"from": 0.001, "to": 0.1, "scale": "log"}}, "vary": [{"k": [2, 3]}]}
+     "grid": {"lr": {"from": 0.001, "to": 0.1, "scale": "log"}}, "vary": [{"cycle": [2, 3]}]}
   ]
 }
 END

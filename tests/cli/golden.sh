@@ -16,7 +16,7 @@ measure bpr-user --method bpr --lr 3e-3 --pos user
 measure cpr-rand --method cpr-rand --lr 3e-3
 measure cpr --method cpr --lr 3e-3
 measure cpr-per-k --method cpr --lr 3e-3 --select per-k
-measure cpr-k4 --method cpr --lr 3e-3 --k 4
+measure cpr-k4 --method cpr --lr 3e-3 --cycle 4
 measure cpr-deferred --method cpr --lr 3e-3 --optimizer adam-deferred
 measure cpr-lazy --method cpr --lr 3e-3 --optimizer adam-lazy
 measure cpr-torch --method cpr --lr 3e-3 --adam-eps torch --init split
@@ -38,6 +38,7 @@ measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5
 size="--vae-sizes=8,32"
 measure mult-vae --method mult-vae --lr 3e-3
 measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4
+size=--dim=128
 measure dice --method dice --lr 3e-3 --min-size 10
 measure dice-sum --method dice --lr 3e-3 --min-size 10 --dice-score sum --dis l1
 measure dice-neg-dcor --method dice --lr 3e-3 --min-size 10 --neg 3 --dis dcor --dis-penalty 0.01

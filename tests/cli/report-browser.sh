@@ -4,7 +4,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END'
 {"options": {"dim": 8, "batch": 128, "epochs": 4, "eval-every": 1},
- "tables": [{"methods": ["pop", "bpr", "cpr"]}, {"methods": ["cpr"], "vary": [{"k": [2, 3]}, {"ratio": [1, 2]}]}]}
+ "tables": [{"methods": ["pop", "bpr", "cpr"]}, {"methods": ["cpr"], "vary": [{"cycle": [2, 3]}, {"ratio": [1, 2]}]}]}
 END
 crosswise experiment plan.json set --out lab --quiet >/dev/null
 crosswise report lab --quiet >/dev/null

@@ -7,7 +7,7 @@ cat >plan.json <<'END'
   "seeds": 2,
   "tables": [
     {"title": "Methods", "methods": ["pop", "bpr", {"method": "cpr", "grid": {"lr": [0.01, 0.03]}}]},
-    {"title": "Samples", "methods": ["cpr"], "seeds": 1, "vary": [{"k": [2, 3]}, {"ratio": [1, 2]}]}
+    {"title": "Samples", "methods": ["cpr"], "seeds": 1, "vary": [{"cycle": [2, 3]}, {"ratio": [1, 2]}]}
   ]
 }
 END

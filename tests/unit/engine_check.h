@@ -82,10 +82,16 @@ static inline cwi_trainer *open_trainer(small_data *f, const char *first, const 
     cwi_trainer *t;
     cw_options *options;
     assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
-    for (int k = 0; k < 3; k++)
-        for (const char *at = texts[k]; sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2;
-             at += length)
-            assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
+    for (int k = 0; k < 6; k++) /* the method and the backbone say what else they take */
+        for (const char *at = texts[k % 3];
+             sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2; at += length) {
+            const char *method = cw_options_get(options, "method");
+            const char *backbone = cw_options_get(options, "backbone");
+            if (!backbone[0]) backbone = cw_method_backbone(method, 0);
+            bool is_pair = strcmp(name, "method") == 0 || strcmp(name, "backbone") == 0;
+            if (k < 3 ? is_pair : cw_method_takes(method, backbone, name))
+                assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
+        }
     if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
         fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
     cw_options_free(options);

@@ -45,7 +45,7 @@ static void begin(small *s, const char *kind, const char *strength)
 {
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "cause-penalty", kind), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dis-penalty", strength), CW_OK);
@@ -171,7 +171,7 @@ static void the_debiased_part_follows_the_weights(void **state)
     cwi_pairs pairs = {14, (int32_t *)user14, (int32_t *)item14};
     double drawn[3] = {0}, total = 8.0 / 8 + 4.0 / 4 + 2.0 / 3;
     listener_init(&l);
-    assert_int_equal(cwi_options_create(l.ctx, "train", cwi_train_options, &options), CW_OK);
+    assert_int_equal(cwi_train_options(l.ctx, &options), CW_OK);
     assert_int_equal(cwi_options_assign(l.ctx, options, "treatment-cap", "1/3"), CW_OK);
     assert_int_equal(cwi_training_create(l.ctx, 8, 3, &pairs, &training), CW_OK);
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -218,7 +218,7 @@ static void draw_begin(drawing *d, const char *batch, const char *negatives)
     cwi_pairs pairs = {0, user, item};
     memset(d, 0, sizeof *d);
     listener_init(&d->l);
-    assert_int_equal(cwi_options_create(d->l.ctx, "train", cwi_train_options, &d->options), CW_OK);
+    assert_int_equal(cwi_train_options(d->l.ctx, &d->options), CW_OK);
     assert_int_equal(cwi_options_assign(d->l.ctx, d->options, "batch", batch), CW_OK);
     assert_int_equal(cwi_options_assign(d->l.ctx, d->options, "neg", negatives), CW_OK);
     for (int32_t u = 0; u < 30; u++)

@@ -38,7 +38,7 @@ static int set_up(void **state)
     small *s = calloc(1, sizeof *s);
     int32_t user[] = {0, 1}, item[] = {0, 1};
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     set(s, "dim", "4");
     assert_int_equal(cwi_csr_create(s->l.ctx, user, item, 2, 2, &s->train), CW_OK);
     s->shape = cwi_method_shape(cwi_find_method("dice"), s->options, 2, 3, &s->train);

@@ -443,41 +443,41 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
-/* Two more runs, one of them with a file of its own. */
-static cw_status train_cause(cw_context *ctx, const char *folder, const cw_dataset *d,
-                             cw_options *options)
+static const char *const two_epochs[][2] = {
+    {"dim", "4"}, {"batch", "2"}, {"epochs", "2"}, {"eval-every", "1"}, {"checkpoint-every", "1"}};
+
+/* Two epochs of a method on a backbone with one option of its own. */
+static cw_status train_pair(cw_context *ctx, const cw_dataset *d, const char *method,
+                            const char *backbone, const char *name, const char *value)
 {
-    char path[128];
     cw_model *model = NULL;
-    cw_status status = cw_options_set(ctx, options, "method", "cause");
-    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "mf");
+    cw_options *options = NULL;
+    cw_status status = cw_options_create(ctx, "train", &options);
+    for (size_t s = 0; s < 5 && status == CW_OK; s++)
+        status = cw_options_set(ctx, options, two_epochs[s][0], two_epochs[s][1]);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "method", method);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", backbone);
+    if (status == CW_OK) status = cw_options_set(ctx, options, name, value);
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_model_free(model);
-    model = NULL;
-    paths_of(folder, "treatment.csv", path);
-    if (status == CW_OK) status = cw_options_set(ctx, options, "treatment", path);
-    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
-    cw_model_free(model);
+    cw_options_free(options);
     return status;
 }
 
-/* Two epochs with a checkpoint after each, then on from it, on the graph, by another method. */
+/* Two epochs with a checkpoint after each, then on from it, on the graph, by other methods, one of
+ * them with a file of its own. */
 static cw_status train(cw_context *ctx, const char *folder)
 {
-    static const char *const settings[][2] = {{"dim", "4"},
-                                              {"batch", "2"},
-                                              {"epochs", "2"},
-                                              {"eval-every", "1"},
-                                              {"checkpoint-every", "1"}};
-    char input[128], checkpoint[128], *run = NULL;
+    char input[128], checkpoint[128], treatment[128], *run = NULL;
     cw_dataset *d = NULL;
     cw_model *model = NULL;
     cw_options *options = NULL;
+    paths_of(folder, "treatment.csv", treatment);
     (void)unlink(paths_of(folder, "checkpoint", checkpoint));
     cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
     for (size_t s = 0; s < 5 && status == CW_OK; s++)
-        status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
+        status = cw_options_set(ctx, options, two_epochs[s][0], two_epochs[s][1]);
     if (status == CW_OK) status = cw_options_set(ctx, options, "checkpoint", checkpoint);
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
     cw_model_free(model);
@@ -485,26 +485,12 @@ static cw_status train(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "on");
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, &run);
     if (status == CW_OK) say(model->about);
-    cw_model_free(model);
-    model = NULL;
-    if (status == CW_OK) status = cw_options_set(ctx, options, "resume", "off");
-    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
-    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
-    cw_model_free(model);
-    model = NULL;
-    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "neumf");
-    if (status == CW_OK) status = cw_options_set(ctx, options, "hidden", "4,2");
-    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
-    cw_model_free(model);
-    model = NULL;
-    if (status == CW_OK) status = cw_options_set(ctx, options, "backbone", "lightgcn");
-    if (status == CW_OK) status = cw_options_set(ctx, options, "method", "dice");
-    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
-    cw_model_free(model);
-    model = NULL;
-    if (status == CW_OK) status = cw_options_set(ctx, options, "dis", "dcor");
-    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
-    if (status == CW_OK) status = train_cause(ctx, folder, d, options);
+    if (status == CW_OK) status = train_pair(ctx, d, "cpr", "lightgcn", "cycle", "2");
+    if (status == CW_OK) status = train_pair(ctx, d, "cpr", "neumf", "hidden", "4,2");
+    if (status == CW_OK) status = train_pair(ctx, d, "dice", "lightgcn", "dis", "mse");
+    if (status == CW_OK) status = train_pair(ctx, d, "dice", "lightgcn", "dis", "dcor");
+    if (status == CW_OK) status = train_pair(ctx, d, "cause", "mf", "neg", "2");
+    if (status == CW_OK) status = train_pair(ctx, d, "cause", "mf", "treatment", treatment);
     cw_text_free(run);
     cw_model_free(model);
     cw_options_free(options);
@@ -593,7 +579,7 @@ static cw_status experiment(cw_context *ctx, const char *folder)
         "{\"datasets\": [\"%s/tiny\"], \"options\": {\"dim\": 2, \"batch\": 4, \"epochs\": 2,"
         " \"eval-every\": 1}, \"tune\": {\"kind\": \"halving\", \"rungs\": [1]}, \"tables\":"
         " [{\"methods\": [\"pop\", {\"method\": \"cpr\", \"grid\": {\"lr\": [0.1, 0.2]}}],"
-        " \"train_sets\": [0.5], \"vary\": [{\"k\": 2}]}]}";
+        " \"train_sets\": [0.5], \"vary\": [{\"cycle\": 2}]}]}";
     char plan[512], out[128], *json = NULL;
     cw_options *options = NULL;
     snprintf(plan, sizeof plan, format, folder);

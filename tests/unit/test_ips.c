@@ -32,7 +32,7 @@ static int set_up(void **state)
     fixture *f = calloc(1, sizeof *f);
     cwi_pairs pairs = {N_ROWS, (int32_t *)user9, (int32_t *)item9};
     listener_init(&f->l);
-    assert_int_equal(cwi_options_create(f->l.ctx, "train", cwi_train_options, &f->options), CW_OK);
+    assert_int_equal(cwi_train_options(f->l.ctx, &f->options), CW_OK);
     set(f, "batch", "2000");
     assert_int_equal(cwi_training_create(f->l.ctx, N_USERS, N_ITEMS, &pairs, &f->training), CW_OK);
     f->training.propensity = cwi_alloc(f->l.ctx, N_ITEMS, sizeof(double));

@@ -25,7 +25,7 @@ static void begin(small *s, const char *layers)
 {
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "layers", layers), CW_OK);
     assert_int_equal(cwi_csr_create(s->l.ctx, user7, item7, 3, 2, &s->train), CW_OK);

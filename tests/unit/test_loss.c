@@ -186,7 +186,7 @@ static void set_up_trial(cw_context *ctx, const trial *t, double set[CWI_LOSS_SE
 {
     cw_options *options;
     memset(set, 0, CWI_LOSS_SETTINGS * sizeof *set);
-    assert_int_equal(cwi_options_create(ctx, "train", cwi_train_options, &options), CW_OK);
+    assert_int_equal(cwi_train_options(ctx, &options), CW_OK);
     if (t->option) assert_int_equal(cwi_options_assign(ctx, options, t->option, t->text), CW_OK);
     if (t->loss->set) t->loss->set(options, 0, set);
     cw_options_free(options);

@@ -30,7 +30,7 @@ static int set_up(void **state)
     small *s = calloc(1, sizeof *s);
     cwi_pairs pairs = {5, (int32_t *)user9, (int32_t *)item9};
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "lr", "1e-3"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "optimizer", "adam"), CW_OK);
@@ -399,7 +399,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     cwi_luck luck = {0};
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
-    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "k", "2"), CW_OK);
+    assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "cycle", "2"), CW_OK);
     assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options,
                                       &max_slots, &sampler),
                      CW_OK);
@@ -512,7 +512,7 @@ static void more_than_the_random_streams_is_refused(void **state)
     void *opened;
     assert_int_equal(cwi_stream_number(3, 5), 3 * 16777216 + 5);
     set_option(s, "batch", "1048576");
-    set_option(s, "k", "2");
+    set_option(s, "cycle", "2");
     set_option(s, "beta", "16.5");
     assert_int_equal(
         cwi_sampler_open(s->l.ctx, &cwi_sampler_cpr, &s->training, s->options, &max_slots, &opened),

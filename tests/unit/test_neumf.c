@@ -27,7 +27,7 @@ static void begin(small *s, int32_t users, int32_t items, const char *dim, const
     cwi_rng rng;
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", dim), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "hidden", hidden), CW_OK);
     s->shape = (cwi_shape){.n_users = users, .n_items = items, .heads = heads, .ranked = heads};
@@ -454,7 +454,7 @@ static void bad_lists_of_layers_are_refused(void **state)
         cwi_params params = {0};
         cwi_shape shape = {.n_users = 2, .n_items = 2, .heads = cases[c].heads, .ranked = 1};
         listener_init(&l);
-        assert_int_equal(cwi_options_create(l.ctx, "train", cwi_train_options, &options), CW_OK);
+        assert_int_equal(cwi_train_options(l.ctx, &options), CW_OK);
         assert_int_equal(cwi_options_assign(l.ctx, options, "hidden", cases[c].hidden), CW_OK);
         assert_int_equal(neumf->declare(l.ctx, &shape, options, &params), CW_BAD_ARG);
         assert_memory_equal(cw_context_error(l.ctx), cases[c].message, strlen(cases[c].message));

@@ -35,7 +35,7 @@ static void begin(small *s, const char *layers, const char *dim, int32_t heads)
 {
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     set(s, "dim", dim);
     set(s, "layers", layers);
     set(s, "reg", "0");

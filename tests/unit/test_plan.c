@@ -92,6 +92,19 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"{\"tables\": [{\"methods\": [\"cpr\"], \"ours\": \"cpr\"}]}",
          "plan: tables[0].ours: it must be a list of methods"},
         {"{}", "plan: tables: it is missing"},
+        {"{\"tables\": [{\"methods\": [{\"method\": \"bpr\", \"options\": {\"margin\": 10}}]}]}",
+         "plan: tables[0].methods[0]: --margin is '10'; method bpr on mf does not take it, dice "
+         "does"},
+        {"{\"tables\": [{\"methods\": [\"dice\", {\"method\": \"bpr\", \"backbones\": [\"mf\","
+         " \"ngcf\"], \"grid\": {\"margin\": [10, 20]}}]}]}",
+         "plan: tables[0].methods[1]: --margin is '10'; method bpr on mf does not take it"},
+        {"{\"grid\": {\"margin\": [10, 20]}, \"tables\": [{\"methods\": [\"bpr\", \"cpr\"]}]}",
+         "plan: grid.margin: no method of the plan takes it; dice does"},
+        {"{\"tables\": [{\"methods\": [\"bpr\"], \"vary\": [{\"cycle\": [2, 3]}]}]}",
+         "plan: tables[0].vary[0].cycle: no method of the plan takes it; cpr does"},
+        {"{\"skip_unknown\": true, \"options\": {\"k\": 3}, \"tables\": [{\"methods\":"
+         " [\"cpr\"]}]}",
+         "plan: options.k: --k is the length of lists elsewhere; the cycle length of CPR is"},
         {"{\"datasets\": 1, \"tables\": [{\"methods\": [\"pop\"], \"backbones\": [\"mf\"]}]}",
          "plan: tables[0].methods[0]: --backbone is 'mf'; method pop works on pop"},
     };
@@ -102,6 +115,48 @@ static void what_is_wrong_is_named_with_its_place(void **state)
             fail_msg("'%s' is not '%s'", cw_context_error(w->l.ctx), cases[c][1]);
         assert_null(plan.rows);
     }
+}
+
+/* "name value name value" of the options of a row and of its first candidate. */
+static void check_row(const cwi_plan_row *row, const char *options, const char *candidate)
+{
+    char *text = json_dumps(row->options, JSON_COMPACT);
+    assert_string_equal(text, options);
+    free(text);
+    text = json_dumps(json_array_get(row->candidates, 0), JSON_COMPACT);
+    assert_string_equal(text, candidate);
+    free(text);
+}
+
+/* What is said of several methods holds for those that take it. */
+static void a_method_gets_the_options_it_takes(void **state)
+{
+    const workshop *w = *state;
+    cwi_plan plan;
+    assert_int_equal(
+        parse(w,
+              "{\"options\": {\"dim\": 4, \"margin\": 7, \"cycle\": 2}, \"grid\": {\"reg\": [1],"
+              " \"neg\": [2, 3]}, \"tables\": [{\"methods\": [\"bpr\", \"cpr\", \"dice\"],"
+              " \"vary\": [{\"ratio\": [1, 2]}, {\"batch\": 5}]}, {\"methods\": [{\"method\":"
+              " \"bpr\", \"backbones\": [\"mf\", \"neumf\"], \"options\": {\"hidden\": \"8\"}}]}]}",
+              &plan),
+        CW_OK);
+    assert_int_equal(plan.tables[0].n_rows, 2 + 3 + 2); /* ratio is cpr's alone */
+    check_row(&plan.rows[0], "{\"dim\":4}", "{\"reg\":1}");
+    check_row(&plan.rows[1], "{\"dim\":4,\"batch\":5}", "{\"reg\":1}");
+    check_row(&plan.rows[3], "{\"dim\":4,\"cycle\":2,\"ratio\":2}", "{\"reg\":1}");
+    check_row(&plan.rows[6], "{\"dim\":4,\"margin\":7,\"batch\":5}", "{\"reg\":1,\"neg\":2}");
+    check_row(&plan.rows[7], "{\"dim\":4}", "{\"reg\":1}");
+    check_row(&plan.rows[8], "{\"dim\":4,\"hidden\":\"8\"}", "{\"reg\":1}");
+    cwi_plan_clear(&plan);
+    assert_int_equal(parse(w, /* taken back is not the same as not taken */
+                           "{\"options\": {\"dim\": 4, \"margin\": 7}, \"grid\": {\"lr\": [1]},"
+                           " \"tables\": [{\"methods\": [{\"method\": \"dice\", \"grid\": null,"
+                           " \"options\": {\"margin\": null, \"dim\": null}}]}]}",
+                           &plan),
+                     CW_OK);
+    check_row(&plan.rows[0], "{}", "{}");
+    cwi_plan_clear(&plan);
 }
 
 static void what_is_not_known_may_be_left_out_loudly(void **state)
@@ -219,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_plan_is_the_product_of_its_parts),
         TEST(what_is_wrong_is_named_with_its_place),
+        TEST(a_method_gets_the_options_it_takes),
         TEST(what_is_not_known_may_be_left_out_loudly),
         TEST(built_in_plans_can_be_run),
         TEST(a_grid_is_walked_with_the_last_option_fastest),

@@ -33,7 +33,8 @@ static cw_model *train_variant(cw_context *ctx, const cw_dataset *data, const va
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
-        assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
+        if (cw_method_takes(v->method, v->backbone, settings[k][0]))
+            assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
     return train_with(ctx, data, options);
 }
 

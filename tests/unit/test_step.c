@@ -106,7 +106,7 @@ static void variants_of_losses_and_terms_do_too(void **state)
 {
     static const char *const variants[][2] = {
         {"method=cpr backbone=mf beta=3 ratio=1 max-k=4", "select=per-k"},
-        {"method=cpr-rand backbone=mf k=3", "distinct=all"},
+        {"method=cpr-rand backbone=mf cycle=3", "distinct=all"},
         {"method=cause neg=3", "cause-penalty=l1"},
         {"method=ubpr backbone=mf clip=-5", "propensity-power=0.5"},
         {"method=rel-mf backbone=mf relmf-loss=log", "negatives=user"},

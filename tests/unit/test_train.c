@@ -460,7 +460,8 @@ static void senseless_options_are_refused(void **state)
     set(f, "method", "cpr-rand");
     refused(f, "beta", "2", CW_BAD_ARG, "method cpr-rand has beta 1");
     set(f, "method", "cpr");
-    refused(f, "k", "1", CW_BAD_ARG, "--k is '1'");
+    set(f, "beta", "");
+    refused(f, "cycle", "1", CW_BAD_ARG, "--cycle is '1'");
 }
 
 /* The state goes bad in the middle: the run stops, and the checkpoint before it stays. */

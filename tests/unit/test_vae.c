@@ -46,7 +46,7 @@ static void begin(small *s, const setting *with)
     void *opened;
     memset(s, 0, sizeof *s);
     listener_init(&s->l);
-    assert_int_equal(cwi_options_create(s->l.ctx, "train", cwi_train_options, &s->options), CW_OK);
+    assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     set_option(s, "vae-sizes", with->sizes);
     set_option(s, "batch", with->batch);
     set_option(s, "keep", with->keep);
@@ -630,9 +630,9 @@ static void learning_lowers_the_loss(void **state)
 static void options_without_a_use_are_refused(void **state)
 {
     static const char *const bad[][3] = {
-        {"weight-reg", "0.1", "has --reg for all its weights"},
+        {"weight-reg", "0.1", "on vae does not take it, ngcf and neumf do"},
         {"reg-kind", "batch", "has no vectors of a batch to regularise"},
-        {"reg-target", "final", "has no vectors after layers of a graph"},
+        {"reg-target", "final", "on vae does not take it, lightgcn and ngcf do"},
         {"optimizer", "adam-deferred",
          "reads all parameters at every step and needs one that steps them all, such "
          "as adam"},

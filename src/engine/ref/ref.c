@@ -270,7 +270,7 @@ static void regularise_final(ref *e, cwi_net *net)
     const cwi_tensor *table = cwi_host_table(&e->host);
     cwi_node *node[] = {net->vectors, net->leaf[0]};
     if (cwi_options_choice(options, "reg-kind") != 0 ||
-        cwi_options_choice(options, "reg-target") != 1 || net->vectors == net->leaf[0])
+        !cwi_options_is(options, "reg-target", "final") || net->vectors == net->leaf[0])
         return;
     double c[] = {2 * cwi_options_real(options, "reg") / (double)table->rows,
                   -(double)table->decay};

@@ -1,0 +1,26 @@
+/* shared_rows.h - options of several backbones or penalties, written once; only for the files that
+ * list them. */
+#ifndef CWI_SCORE_SHARED_ROWS_H
+#define CWI_SCORE_SHARED_ROWS_H
+
+#include "core/option_rows.h"
+
+#define GRAPH_LAYERS                                                                               \
+    WHOLE("layers", "3", 0, 16, "how many times vectors are passed on to neighbours")
+
+#define REG_TARGET                                                                                 \
+    WORD("reg-target", "base", "base|final",                                                       \
+         "whether the L2 term is of the table or of the vectors after all layers; for dice the "   \
+         "latter when not given")
+
+#define WEIGHT_REG                                                                                 \
+    REAL("weight-reg", "0", 0, 1e6,                                                                \
+         "L2 coefficient of all parameters but the embeddings (half sum of squares); tuned for "   \
+         "some methods")
+
+#define DIS_PENALTY                                                                                \
+    REAL("dis-penalty", "", 0, 1e6,                                                                \
+         "how strongly the two vectors of an item are tied (cause) or the two halves of vectors "  \
+         "are kept apart (dice); tuned when not given")
+
+#endif
