@@ -16,7 +16,7 @@
  * - Time.  Every verb may return before its work is done, as long as the results are those of the
  *   verbs one after the other.  `tell`, `rank` and `read` wait.  A batch is a function of the seed
  *   and the moment alone, so engines draw further steps of the epoch ahead.
- * - Numbers.  No verb of the step hands a number to the host.  Counts, losses and luck add up in
+ * - Numbers.  No verb of the step hands a number to the host.  Counts, losses and draws add up in
  *   the engine and are seen by `tell`, which the trainer calls every CWI_TELL_EVERY steps.  A step
  *   whose loss is not a number changes nothing, nor does any after it: `tell` says which it was.
  * - Order.  The order of every sum is fixed by step and slot, never by who computes it: the same
@@ -49,7 +49,7 @@ typedef struct cwi_tally {
     int64_t bad;     /* the first step of this epoch whose loss was not a number; 0: none */
     double data_loss, reg_loss, penalty;
     double reg_at_start, reg_at_end; /* the L2 terms of all parameters; at the end once settled */
-    cwi_luck luck;
+    cwi_draws draws;
 } cwi_tally;
 
 enum { CWI_TELL_EVERY = 32, CWI_ARRAY_NAME_BYTES = CWI_TENSOR_NAME_BYTES + 8 };
@@ -119,6 +119,9 @@ extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_
 
 /* The engine that trains a task. */
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task);
+
+/* What "auto" stands for: the same for the same data and options on every machine. */
+cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_optimizer **out);
 
 /* All verbs of a step, one after the other. */
 cw_status cwi_engine_step(cwi_engine *engine);

@@ -32,6 +32,11 @@ cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cw
     cw_status status;
     *out = (cwi_host){.base = {verbs, ctx}, .task = task, .params = *first, .epoch = -1};
     *first = (cwi_params){0};
+    if (task->method->loss && task->method->loss->grid)
+        return cwi_fail(ctx, CW_UNSUPPORTED,
+                        "engine %s does not take squares of scores, which the "
+                        "loss of method %s needs",
+                        verbs->name, task->method->name);
     if (task->method->sampler)
         CW_TRY(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
                                 &out->max_slots, &out->sampler));

@@ -62,6 +62,9 @@ static void step(const cwi_ops *ops, const cwi_rates *rates, const float *gradie
         .rates = find_rates, .step = step                                                          \
     }
 
+const cwi_optimizer cwi_optimizer_auto =
+    ADAM("auto", CWI_STEP_CHOSEN,
+         "adam or adam-deferred: the faster one for the data, where it is as accurate");
 const cwi_optimizer cwi_optimizer_adam =
     ADAM("adam", CWI_STEP_ALL, "Adam, every row of the table at every step");
 const cwi_optimizer cwi_optimizer_adam_deferred =

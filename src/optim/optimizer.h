@@ -14,9 +14,10 @@ enum { CWI_MAX_MEMORIES = 2 };
 
 /* Which rows are stepped. */
 typedef enum cwi_schedule {
-    CWI_STEP_ALL,    /* every row at every step */
-    CWI_STEP_LATE,   /* rows outside the batch make up for what they missed when they are read */
-    CWI_STEP_TOUCHED /* rows outside the batch stand still */
+    CWI_STEP_ALL,     /* every row at every step */
+    CWI_STEP_LATE,    /* rows outside the batch make up for what they missed when they are read */
+    CWI_STEP_TOUCHED, /* rows outside the batch stand still */
+    CWI_STEP_CHOSEN   /* one of the first two, whichever is faster for the data */
 } cwi_schedule;
 
 /*
@@ -37,7 +38,11 @@ typedef struct cwi_optimizer {
                  float *theta, float *const memory[CWI_MAX_MEMORIES]);
 } cwi_optimizer;
 
-extern const cwi_optimizer cwi_optimizer_adam, cwi_optimizer_adam_deferred, cwi_optimizer_adam_lazy,
-    cwi_optimizer_sgd, cwi_optimizer_adagrad;
+/* All of them, in the order in which they are told. */
+#define CWI_OPTIMIZERS(X) X(auto) X(adam) X(adam_deferred) X(adam_lazy) X(sgd) X(adagrad)
+
+#define CWI_EXTERN(id) extern const cwi_optimizer cwi_optimizer_##id;
+CWI_OPTIMIZERS(CWI_EXTERN)
+#undef CWI_EXTERN
 
 #endif

@@ -6,13 +6,16 @@
 #include "core/option_rows.h"
 #include "core/text.h"
 
-static const cwi_backbone *const backbones[] = {&cwi_backbone_mf,   &cwi_backbone_lightgcn,
-                                                &cwi_backbone_ngcf, &cwi_backbone_neumf,
-                                                &cwi_backbone_vae,  &cwi_backbone_pop};
+#define POINTER(id) &cwi_backbone_##id,
+static const cwi_backbone *const backbones[] = {CWI_BACKBONES(POINTER)};
+#undef POINTER
 
-static const cwi_optimizer *const optimizers[] = {&cwi_optimizer_adam, &cwi_optimizer_adam_deferred,
-                                                  &cwi_optimizer_adam_lazy, &cwi_optimizer_sgd,
-                                                  &cwi_optimizer_adagrad};
+#define POINTER(id) &cwi_optimizer_##id,
+static const cwi_optimizer *const optimizers[] = {CWI_OPTIMIZERS(POINTER)};
+#undef POINTER
+
+/* Backbones that score slots: every method of slots works on them unless it says so. */
+#define ANY_BACKBONE "mf|lightgcn|ngcf|neumf"
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {
@@ -78,20 +81,20 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
      .selects = true,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = cpr_defaults,
      .options = cpr_options},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = cpr_rand_defaults},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = bpr_defaults},
     {.name = "cause",
      .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
@@ -107,32 +110,32 @@ static const cwi_method methods[] = {
      .help = "unbiased BPR: weights by inverse propensities of items",
      .sampler = &cwi_sampler_ubpr,
      .loss = &cwi_loss_ubpr,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = ubpr_defaults},
     {.name = "rel-mf",
      .help = "relevance of single pairs: labels over propensities of items",
      .sampler = &cwi_sampler_weighted,
      .loss = &cwi_loss_relmf,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = relmf_defaults},
     {.name = "bce",
      .help = "observed or not, pair by pair: binary cross entropy",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_bce,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = bce_defaults},
     {.name = "mse",
      .help = "observed or not, pair by pair: squared error",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_mse,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = mse_defaults},
     {.name = "wmf",
      .help = "weighted matrix factorisation: squared error of the sigmoid, pairs not observed "
              "weighing less",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_wmf,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = wmf_defaults},
     {.name = "mult-vae",
      .help =
@@ -146,7 +149,7 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_dice,
      .penalty = &cwi_penalty_dice,
      .heads = 2,
-     .backbones = "mf|lightgcn|ngcf|neumf",
+     .backbones = ANY_BACKBONE,
      .defaults = dice_defaults,
      .options = dice_options},
     {.name = "pop",

@@ -38,11 +38,12 @@ static const cw_option_info common_options[] = {
          "threads"),
     {.name = "optimizer",
      .kind = CW_OPTION_CHOICE,
-     .preset = "adam",
-     .choices = "adam|adam-deferred|adam-lazy|sgd|adagrad",
+     .preset = "auto",
+     .choices = "adam|adam-deferred|adam-lazy|sgd|adagrad|auto",
      .help = "what applies gradients; adam-deferred makes up for the steps of rows outside the "
              "batch when they are next read (close to adam with far less memory traffic), "
-             "adam-lazy leaves them alone (another optimizer)",
+             "adam-lazy leaves them alone (another optimizer); auto is the faster of the first two "
+             "for the data, where it is as accurate",
      .former = "adam",
      .former_note = "--adam is --optimizer now: adam, adam-deferred or adam-lazy",
      .former_choices = "dense|deferred|lazy"},
@@ -245,7 +246,7 @@ static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_opti
     if (cwi_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,
                 "--dim does nothing: method %s takes its sizes from --vae-sizes", p->method->name);
-    if (p->optimizer->schedule != CWI_STEP_ALL)
+    if (p->optimizer->schedule != CWI_STEP_ALL && p->optimizer->schedule != CWI_STEP_CHOSEN)
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--optimizer is '%s'; method %s reads all parameters at every step and "
                         "needs one that steps them all, such as adam",
@@ -274,7 +275,7 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
                            const cwi_method **method, const cwi_backbone **backbone)
 {
     cw_status status;
-    parts p = {.optimizer = &cwi_optimizer_adam};
+    parts p = {.optimizer = &cwi_optimizer_auto};
     *out = NULL;
     CW_TRY(cwi_options_check(ctx, given, "train"));
     if (given) p.optimizer = cwi_find_optimizer(cwi_options_text(given, "optimizer"));

@@ -22,6 +22,7 @@ typedef struct cwi_batch {
     uint64_t step; /* what it was drawn for: the number of the step over all epochs */
     int64_t n_slots, max_slots;
     int32_t *user, *item; /* [n_slots] */
+    int64_t grid;         /* slots of a square, whose users all meet its items; 0: rows of slots */
     float *mark; /* [rows] what the sampler tells the loss of a row: a label, a weight, ... */
 } cwi_batch;
 

@@ -136,16 +136,16 @@ static int64_t close_gaps(const job *j)
     return rows;
 }
 
-static cw_status draw_group(cw_context *ctx, job *j, cwi_luck *luck)
+static cw_status draw_group(cw_context *ctx, job *j, cwi_draws *draws)
 {
     const cwi_draw_group *plan = &j->drawing->plan.group[j->group];
     cwi_batch *batch = j->batch;
     cw_status status = cwi_pool_for(ctx, plan->candidates, CWI_DRAW_CHUNK, draw_chunk, j);
     if (status != CW_OK) return status;
     int64_t rows = close_gaps(j), chunks = cwi_pool_chunks(plan->candidates, CWI_DRAW_CHUNK);
-    luck->slots[j->group] = plan->unit;
-    for (int64_t c = 0; c < chunks; c++) luck->attempts[j->group] += j->drawing->tried[c];
-    luck->accepted[j->group] += rows * plan->slots / plan->unit;
+    draws->slots[j->group] = plan->unit;
+    for (int64_t c = 0; c < chunks; c++) draws->attempts[j->group] += j->drawing->tried[c];
+    draws->accepted[j->group] += rows * plan->slots / plan->unit;
     batch->group[j->group] =
         (cwi_group){.slots = plan->slots, .rows = rows, .first_slot = batch->n_slots};
     batch->n_slots += rows * plan->slots;
@@ -155,7 +155,7 @@ static cw_status draw_group(cw_context *ctx, job *j, cwi_luck *luck)
 }
 
 cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *state,
-                           const cwi_moment *now, cwi_batch *batch, cwi_luck *luck)
+                           const cwi_moment *now, cwi_batch *batch, cwi_draws *draws)
 {
     job j = {.sampler = sampler, .drawing = state, .step = now->step, .batch = batch};
     cw_status status = CW_OK;
@@ -166,7 +166,7 @@ cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *st
     batch->n_groups = j.drawing->plan.n_groups;
     batch->n_slots = 0;
     for (; j.group < batch->n_groups && status == CW_OK; j.group++)
-        status = draw_group(ctx, &j, luck);
+        status = draw_group(ctx, &j, draws);
     if (status == CW_OK && sampler->check) status = sampler->check(ctx, state, batch);
     return status;
 }

@@ -68,14 +68,14 @@ CWI_FORMULA bool cwi_training_unseen(const cwi_training *training, int32_t user,
 
 enum { CWI_MAX_K = CWI_MAX_SLOTS / 2 };
 
-/* What a sampler tells about its luck, per group of the batch. */
-typedef struct cwi_luck {
+/* How many samples were tried, and how many of them accepted, per group of the batch. */
+typedef struct cwi_draws {
     int64_t slots[CWI_MAX_GROUPS]; /* of what is counted; 0 beyond the last group */
     int64_t attempts[CWI_MAX_GROUPS];
     int64_t accepted[CWI_MAX_GROUPS];
-} cwi_luck;
+} cwi_draws;
 
-void cwi_luck_add(cwi_luck *luck, const cwi_luck *more);
+void cwi_draws_add(cwi_draws *draws, const cwi_draws *more);
 
 /* Where training stands. */
 typedef struct cwi_moment {
@@ -88,7 +88,7 @@ typedef struct cwi_draw_group {
     int64_t candidates;
     int32_t slots;     /* of a row */
     int32_t most_rows; /* of a candidate */
-    int32_t unit;      /* slots of what luck counts: a row, or the rows of a candidate */
+    int32_t unit;      /* slots of what is counted: a row, or the rows of a candidate */
 } cwi_draw_group;
 
 typedef struct cwi_draw_plan {
@@ -139,13 +139,17 @@ typedef struct cwi_sampler {
 cw_status cwi_sampler_open(cw_context *ctx, const cwi_sampler *sampler,
                            const cwi_training *training, const cw_options *options,
                            int64_t *max_slots, void **state);
-/* Fill the batch of this moment; luck is added to. */
+/* Fill the batch of this moment; draws is added to. */
 cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *state,
-                           const cwi_moment *now, cwi_batch *batch, cwi_luck *luck);
+                           const cwi_moment *now, cwi_batch *batch, cwi_draws *draws);
 void cwi_sampler_close(const cwi_sampler *sampler, void *state); /* NULL is fine */
 
-extern const cwi_sampler cwi_sampler_cpr, cwi_sampler_bpr;
-extern const cwi_sampler cwi_sampler_cause;
+/* All of them. */
+#define CWI_SAMPLERS(X) X(cpr) X(bpr) X(cause) X(ubpr) X(pointwise) X(weighted) X(dice)
+
+#define CWI_EXTERN(id) extern const cwi_sampler cwi_sampler_##id;
+CWI_SAMPLERS(CWI_EXTERN)
+#undef CWI_EXTERN
 
 /* Marks of cause: the label, 0 or 1, and this much more where the treatment table is trained. */
 enum { CWI_CAUSE_TREATED = 2 };
@@ -154,8 +158,6 @@ enum { CWI_CAUSE_TREATED = 2 };
  * min(1/degree of the item, treatment-cap), is set to 1 in treated, [count] (spec 3.6). */
 cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const cw_options *options,
                           uint8_t *treated);
-extern const cwi_sampler cwi_sampler_ubpr, cwi_sampler_pointwise, cwi_sampler_weighted;
-extern const cwi_sampler cwi_sampler_dice;
 
 /* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
 typedef struct cwi_cpr_sizes {

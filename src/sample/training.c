@@ -47,11 +47,11 @@ void cwi_training_clear(cwi_training *training)
     *training = (cwi_training){0};
 }
 
-void cwi_luck_add(cwi_luck *luck, const cwi_luck *more)
+void cwi_draws_add(cwi_draws *draws, const cwi_draws *more)
 {
     for (int g = 0; g < CWI_MAX_GROUPS; g++) {
-        luck->slots[g] = more->slots[g];
-        luck->attempts[g] += more->attempts[g];
-        luck->accepted[g] += more->accepted[g];
+        draws->slots[g] = more->slots[g];
+        draws->attempts[g] += more->attempts[g];
+        draws->accepted[g] += more->accepted[g];
     }
 }

@@ -91,9 +91,11 @@ typedef struct cwi_backbone {
     const cw_option_info *options;
 } cwi_backbone;
 
-extern const cwi_backbone cwi_backbone_mf, cwi_backbone_lightgcn, cwi_backbone_pop;
-extern const cwi_backbone cwi_backbone_vae;
-extern const cwi_backbone cwi_backbone_ngcf;
-extern const cwi_backbone cwi_backbone_neumf;
+/* All of them, in the order in which they are told. */
+#define CWI_BACKBONES(X) X(mf) X(lightgcn) X(ngcf) X(neumf) X(vae) X(pop)
+
+#define CWI_EXTERN(id) extern const cwi_backbone cwi_backbone_##id;
+CWI_BACKBONES(CWI_EXTERN)
+#undef CWI_EXTERN
 
 #endif

@@ -140,7 +140,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     t->train_s = train_s;
     add(c, "", "counters", CWI_I64, N_COUNTERS, 0, counters);
     add(c, "", "sums", CWI_F64, N_SUMS, 0, sums);
-    add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.luck);
+    add(c, "", "luck", CWI_I64, 3, CWI_MAX_GROUPS, &t->tally.draws);
     add_params(c, "best.", &t->best);
     status = t->engine->verbs->read(t->engine, &c->state);
     for (int k = 0; k < c->state.count; k++) {
@@ -197,6 +197,7 @@ static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const ch
     if (status != CW_BAD_DATA) return status;
     char reason[256];
     snprintf(reason, sizeof reason, "%s", cw_context_error(t->ctx));
+    cwi_begin(t->ctx);
     return cwi_fail(t->ctx, status, "%s: %s", path, reason);
 }
 
@@ -317,23 +318,23 @@ static bool are_sums_possible(const cwi_trainer *t)
            isfinite(t->train_s) && t->train_s >= 0;
 }
 
-static bool is_luck_possible(const cwi_luck *luck)
+static bool are_draws_possible(const cwi_draws *draws)
 {
     const int64_t most = INT64_C(1) << 53;
     bool good = true;
     for (int g = 0; g < CWI_MAX_GROUPS; g++)
-        good = good && luck->slots[g] >= 0 && luck->slots[g] <= CWI_MAX_SLOTS &&
-               luck->accepted[g] >= 0 && luck->accepted[g] <= luck->attempts[g] &&
-               luck->attempts[g] <= most;
+        good = good && draws->slots[g] >= 0 && draws->slots[g] <= CWI_MAX_SLOTS &&
+               draws->accepted[g] >= 0 && draws->accepted[g] <= draws->attempts[g] &&
+               draws->attempts[g] <= most;
     return good;
 }
 
 static cw_status check_progress(const cwi_trainer *t, const char *path)
 {
-    const char *what = !are_possible(t)                    ? "counters"
-                       : !are_sums_possible(t)             ? "sums"
-                       : !is_luck_possible(&t->tally.luck) ? "luck"
-                                                           : NULL;
+    const char *what = !are_possible(t)                       ? "counters"
+                       : !are_sums_possible(t)                ? "sums"
+                       : !are_draws_possible(&t->tally.draws) ? "luck"
+                                                              : NULL;
     return what ? damaged(t, path, what) : CW_OK;
 }
 
@@ -348,7 +349,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     CW_TRY(take_epochs(t, file, path));
     CW_TRY(take(t, file, path, "", "counters", CWI_I64, N_COUNTERS, counters));
     CW_TRY(take(t, file, path, "", "sums", CWI_F64, N_SUMS, sums));
-    CW_TRY(take(t, file, path, "", "luck", CWI_I64, 3 * CWI_MAX_GROUPS, &t->tally.luck));
+    CW_TRY(take(t, file, path, "", "luck", CWI_I64, 3 * CWI_MAX_GROUPS, &t->tally.draws));
     list_counters(t, counter);
     list_sums(t, sum);
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];

@@ -24,15 +24,15 @@ json_t *cwi_record_metrics(const cwi_metrics *metrics)
 }
 
 /* Share of samples accepted, by slots per row. */
-static json_t *report_luck(const cwi_trainer *t)
+static json_t *report_accepted(const cwi_trainer *t)
 {
     json_t *out = json_object();
-    const cwi_luck *luck = &t->tally.luck;
-    for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
+    const cwi_draws *draws = &t->tally.draws;
+    for (int g = 0; g < CWI_MAX_GROUPS && draws->slots[g] > 0; g++) {
         char key[32];
-        if (luck->attempts[g] == 0) continue;
-        snprintf(key, sizeof key, "k%lld", (long long)luck->slots[g] / 2);
-        cwi_json_set(&out, key, json_real((double)luck->accepted[g] / (double)luck->attempts[g]));
+        if (draws->attempts[g] == 0) continue;
+        snprintf(key, sizeof key, "k%lld", (long long)draws->slots[g] / 2);
+        cwi_json_set(&out, key, json_real((double)draws->accepted[g] / (double)draws->attempts[g]));
     }
     return out;
 }
@@ -47,7 +47,7 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
         "{s:I, s:f, s:f, s:o, s:o, s:o, s:I, s:f, s:o}", "epoch", (json_int_t)t->epoch, "train_s",
         train_s, "eval_s", eval_s, "loss", cwi_json_number(data_loss + reg_loss), "data_loss",
         cwi_json_number(data_loss), "reg_loss", cwi_json_number(reg_loss), "best_epoch",
-        (json_int_t)t->stopper.best_epoch, "best", t->stopper.best, "accepted", report_luck(t));
+        (json_int_t)t->stopper.best_epoch, "best", t->stopper.best, "accepted", report_accepted(t));
     if (valid) cwi_json_set(&out, "valid", cwi_record_metrics(valid));
     return out;
 }

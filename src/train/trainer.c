@@ -92,18 +92,30 @@ static int64_t count_steps(const cwi_trainer *t)
     return steps > 0 ? steps : 1;
 }
 
+/* The optimiser by name, which is recorded. */
+static cw_status choose_optimizer(cwi_trainer *t)
+{
+    cwi_task *task = &t->task;
+    task->optimizer = cwi_find_optimizer(cwi_options_text(t->options, "optimizer"));
+    if (task->optimizer->schedule != CWI_STEP_CHOSEN) return CW_OK;
+    cw_status status = cwi_engine_optimizer(t->ctx, task, &task->optimizer);
+    if (status != CW_OK) return status;
+    return cwi_options_assign(t->ctx, t->options, "optimizer", task->optimizer->name);
+}
+
 /* The engine with first values of the parameters; they are final where nothing is learnt. */
 static cw_status open_engine(cwi_trainer *t)
 {
     cwi_task *task = &t->task;
     cwi_params first = {0};
     task->options = t->options;
-    task->optimizer = cwi_find_optimizer(cwi_options_text(t->options, "optimizer"));
     task->training = &t->training;
     task->shape = cwi_method_shape(task->method, t->options, t->dataset->n_users,
                                    t->dataset->n_items, &t->training.by_user);
     task->steps_per_epoch = count_steps(t);
-    cw_status status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
+    cw_status status = choose_optimizer(t);
+    if (status != CW_OK) return status;
+    status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
     if (status == CW_OK && cwi_trainer_learns(t)) {
         cwi_params_init(t->options, task->shape.n_users, &first);
         return cwi_engine_choose(task)->open(t->ctx, task, &first, &t->engine);
@@ -151,19 +163,20 @@ void cwi_trainer_free(cwi_trainer *t)
 /* ---- one epoch -------------------------------------------------------------- */
 
 /* Low acceptance is said once; none at all is an error. */
-static cw_status check_luck(cwi_trainer *t)
+static cw_status check_draws(cwi_trainer *t)
 {
-    const cwi_luck *luck = &t->tally.luck;
+    const cwi_draws *draws = &t->tally.draws;
     int64_t accepted = 0;
     if (!t->task.method->sampler) return CW_OK;
-    for (int g = 0; g < CWI_MAX_GROUPS && luck->slots[g] > 0; g++) {
-        accepted += luck->accepted[g];
-        double rate = luck->attempts[g] ? (double)luck->accepted[g] / (double)luck->attempts[g] : 1;
+    for (int g = 0; g < CWI_MAX_GROUPS && draws->slots[g] > 0; g++) {
+        accepted += draws->accepted[g];
+        double rate =
+            draws->attempts[g] ? (double)draws->accepted[g] / (double)draws->attempts[g] : 1;
         if (rate >= 0.5 || t->has_warned) continue;
         t->has_warned = true;
         cwi_log(t->ctx, CW_LOG_WARNING,
                 "only %.1f %% of the samples drawn for k = %lld were accepted: the data are dense",
-                100 * rate, (long long)luck->slots[g] / 2);
+                100 * rate, (long long)draws->slots[g] / 2);
     }
     if (accepted > 0) return CW_OK;
     return cwi_fail(
@@ -234,7 +247,7 @@ static cw_status close_epoch(cwi_trainer *t)
     CW_TRY(cwi_trainer_listen(t));
     CW_TRY(t->engine->verbs->settle(t->engine));
     CW_TRY(cwi_trainer_listen(t));
-    CW_TRY(check_luck(t));
+    CW_TRY(check_draws(t));
     if (isnan(t->tally.reg_loss)) /* only known at both ends of the epoch */
         t->tally.reg_loss =
             (t->tally.reg_at_start + t->tally.reg_at_end) / 2 * (double)t->tally.trained;

@@ -205,7 +205,7 @@ typedef struct drawing {
     cwi_training training, set[2];
     void *sampler;
     cwi_batch batch;
-    cwi_luck luck;
+    cwi_draws draws;
 } drawing;
 
 /* 30 users with 3 to 12 of 20 items, the first items more often. */
@@ -278,7 +278,7 @@ static void rows_are_of_their_sets(void **state)
     for (uint64_t step = 0; step < 5; step++) {
         int64_t row = 0;
         assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler,
-                                          &(cwi_moment){0, step}, &d.batch, &d.luck),
+                                          &(cwi_moment){0, step}, &d.batch, &d.draws),
                          CW_OK);
         assert_int_equal(d.batch.n_groups, 2);
         for (int side = 0; side < 2; side++) {
@@ -307,7 +307,7 @@ static void users_with_few_other_items_give_those(void **state)
     drawing d;
     draw_begin(&d, "600", "64");
     assert_int_equal(cwi_sampler_draw(d.l.ctx, &cwi_sampler_cause, d.sampler, &(cwi_moment){0, 1},
-                                      &d.batch, &d.luck),
+                                      &d.batch, &d.draws),
                      CW_OK);
     int64_t row = 0, samples = 0;
     for (int side = 0; side < 2; side++)

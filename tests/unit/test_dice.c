@@ -438,7 +438,7 @@ static void try_sampler(small *s, const crowd *c, const trial *try)
     cwi_pairs pairs = {c->n, (int32_t *)c->user, (int32_t *)c->item};
     cwi_training training;
     cwi_batch batch;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     void *sampler;
     int64_t max_slots, negatives = strtoll(try->negatives, NULL, 10);
     memset(count, 0, sizeof count);
@@ -455,7 +455,7 @@ static void try_sampler(small *s, const crowd *c, const trial *try)
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch), CW_OK);
     for (uint64_t step = 0; step < 4; step++) {
         assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler,
-                                          &(cwi_moment){try->epoch, step}, &batch, &luck),
+                                          &(cwi_moment){try->epoch, step}, &batch, &draws),
                          CW_OK);
         assert_int_equal(cwi_batch_rows(&batch), 20000 * negatives);
         count_rows(&batch, &training, negatives, count);
@@ -514,7 +514,7 @@ static void negatives_differ_while_there_are_others(void **state)
     crowd *c = calloc(1, sizeof *c);
     cwi_training training;
     cwi_batch batch;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     void *sampler;
     int64_t max_slots, seen = 0;
     make_specified(c);
@@ -529,9 +529,9 @@ static void negatives_differ_while_there_are_others(void **state)
         cwi_sampler_open(s->l.ctx, &cwi_sampler_dice, &training, s->options, &max_slots, &sampler),
         CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch), CW_OK);
-    assert_int_equal(
-        cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler, &(cwi_moment){0, 0}, &batch, &luck),
-        CW_OK);
+    assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler, &(cwi_moment){0, 0},
+                                      &batch, &draws),
+                     CW_OK);
     for (int64_t p = 0; p < 4000; p++) {
         const int32_t *item = batch.item + 6 * p;
         if (batch.user[6 * p] != 0 || item[0] != 3) continue;

@@ -63,7 +63,8 @@ static void check_tally(const char *what, const cwi_tally *got, const cwi_tally 
                         double apart)
 {
     double loss = expected->data_loss + expected->penalty;
-    if (memcmp(&got->luck, &expected->luck, sizeof got->luck) != 0) fail_msg("%s: luck", what);
+    if (memcmp(&got->draws, &expected->draws, sizeof got->draws) != 0)
+        fail_msg("%s: draws", what);
     if (got->steps != expected->steps || got->trained != expected->trained ||
         got->applied != expected->applied || got->bad != expected->bad)
         fail_msg("%s: counts", what);
@@ -325,6 +326,52 @@ static void a_ranker_is_of_the_settled_parameters(void **state)
     for_each_engine(*state, check_rank);
 }
 
+static double no_grid(const double *setting, const cwi_loss_grid *grid, float scale, float *slope)
+{
+    (void)setting, (void)grid, (void)scale, (void)slope;
+    return 0;
+}
+
+/* What an engine cannot do it says before it begins. */
+static void squares_of_scores_are_refused_at_the_start(void **state)
+{
+    for (int k = 0; k < N_ENGINES; k++) {
+        cwi_trainer *t = open_engine(*state, "method=bpr backbone=mf", engines[k].options);
+        cwi_loss loss = {.name = "square", .grid = no_grid};
+        cwi_method method = *t->task.method;
+        cwi_task task = t->task;
+        cwi_engine *engine;
+        cwi_params first = {0};
+        method.loss = &loss;
+        task.method = &method;
+        assert_int_equal(t->engine->verbs->open(t->ctx, &task, &first, &engine), CW_UNSUPPORTED);
+        assert_null(engine);
+        assert_non_null(strstr(cw_context_error(t->ctx), "does not take squares of scores"));
+        cwi_trainer_free(t);
+    }
+}
+
+/* The rule depends on the data and the options alone. */
+static void the_faster_adam_is_chosen_by_the_data(void **state)
+{
+    static const char *const cases[][3] = {
+        {"method=bpr backbone=mf", "batch=24", "adam"},
+        {"method=bpr backbone=mf", "batch=2 reg=0.05", "adam-deferred"},
+        {"method=bpr backbone=mf", "batch=2 reg=0.06", "adam"}, /* less accurate there */
+        {"method=bpr backbone=mf", "batch=2 reg=0 adam-eps=torch", "adam"},
+        {"method=bpr backbone=lightgcn", "batch=2 reg=0", "adam"}, /* a step reads all rows */
+        {"method=dice backbone=mf", "batch=2 reg=0", "adam"},
+        {"method=mult-vae init=joint", "batch=2", "adam"},
+        {"method=bpr backbone=mf", "batch=2 reg=0 optimizer=sgd", "sgd"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        cwi_trainer *t = open_engine(*state, cases[k][0], cases[k][1]);
+        assert_string_equal(cwi_options_text(t->options, "optimizer"), cases[k][2]);
+        assert_string_equal(t->task.optimizer->name, cases[k][2]);
+        cwi_trainer_free(t);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_small_data, free_small_data)
 
 int main(void)
@@ -339,6 +386,8 @@ int main(void)
         TEST(a_loss_that_is_no_number_is_the_last_one),
         TEST(a_tally_is_of_one_epoch_and_steps_of_all),
         TEST(a_ranker_is_of_the_settled_parameters),
+        TEST(squares_of_scores_are_refused_at_the_start),
+        TEST(the_faster_adam_is_chosen_by_the_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,11 +70,11 @@ static void open_sampler(fixture *f, const cwi_sampler *sampler)
     assert_int_equal(cwi_batch_create(f->l.ctx, max_slots, &f->batch), CW_OK);
 }
 
-static void draw(fixture *f, uint64_t step, cwi_luck *luck)
+static void draw(fixture *f, uint64_t step, cwi_draws *draws)
 {
-    assert_int_equal(
-        cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step}, &f->batch, luck),
-        CW_OK);
+    assert_int_equal(cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step},
+                                      &f->batch, accepted),
+                     CW_OK);
 }
 
 /* ---- propensities ------------------------------------------------------------ */
@@ -215,8 +215,8 @@ static void ubpr_draws_any_item_and_marks_weights(void **state)
     near(p[4], 0, 0);
     open_sampler(f, &cwi_sampler_ubpr);
     for (uint64_t step = 0; step < 5; step++) {
-        cwi_luck luck = {0};
-        draw(f, step, &luck);
+        cwi_draws draws = {0};
+        draw(f, step, &accepted);
         assert_int_equal(f->batch.group[0].rows, BATCH);
         assert_int_equal(cwi_batch_rows(&f->batch), BATCH);
         for (int64_t r = 0; r < BATCH; r++) {
@@ -242,11 +242,11 @@ static void unlabelled_pairs_are_uniform(void **state)
     int cells = 0;
     open_sampler(f, &cwi_sampler_pointwise);
     for (uint64_t step = 0; step < 10; step++) {
-        cwi_luck luck = {0};
-        draw(f, step, &luck);
+        cwi_draws draws = {0};
+        draw(f, step, &accepted);
         assert_int_equal(f->batch.group[0].rows, BATCH);
         assert_int_equal(f->batch.group[0].slots, 1);
-        assert_int_equal(luck.accepted[0], BATCH / 2);
+        assert_int_equal(accepted.accepted[0], BATCH / 2);
         for (int64_t r = 0; r < BATCH; r++) {
             int row = row_of(f->batch.user[r], f->batch.item[r]);
             near((double)f->batch.mark[r], row >= 0, 0);
@@ -267,10 +267,10 @@ static void unlabelled_pairs_are_uniform(void **state)
 static void negatives_may_be_of_the_same_user(void **state)
 {
     fixture *f = *state;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     set(f, "negatives", "user");
     open_sampler(f, &cwi_sampler_pointwise);
-    draw(f, 0, &luck);
+    draw(f, 0, &accepted);
     for (int64_t r = 0; r < BATCH; r += 2) {
         assert_int_equal(f->batch.user[r], f->batch.user[r + 1]);
         assert_true(row_of(f->batch.user[r + 1], f->batch.item[r + 1]) < 0);
@@ -281,10 +281,10 @@ static void negatives_may_be_of_the_same_user(void **state)
 static void labels_are_divided_by_propensities(void **state)
 {
     fixture *f = *state;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     set(f, "propensity-min", "0.8");
     open_sampler(f, &cwi_sampler_weighted);
-    draw(f, 0, &luck);
+    draw(f, 0, &accepted);
     for (int64_t r = 0; r < BATCH; r++) {
         double least = f->batch.item[r] == 0 ? 1 : 1.25;
         near((double)f->batch.mark[r], r % 2 == 0 ? least : 0, 1e-6);
@@ -301,12 +301,12 @@ static void a_user_who_has_everything_is_no_trap(void **state)
     cwi_training_clear(&f->training);
     assert_int_equal(cwi_training_create(f->l.ctx, 2, 3, &pairs, &f->training), CW_OK);
     for (size_t kind = 0; kind < 2; kind++) {
-        cwi_luck luck = {0};
+        cwi_draws draws = {0};
         set(f, "negatives", kinds[kind]);
         open_sampler(f, &cwi_sampler_pointwise);
-        draw(f, 0, &luck);
+        draw(f, 0, &accepted);
         int64_t rows = f->batch.group[0].rows, of_0 = 0;
-        assert_int_equal(rows, 2 * luck.accepted[0]);
+        assert_int_equal(rows, 2 * accepted.accepted[0]);
         for (int64_t r = 0; r < rows; r += 2) {
             assert_int_equal(f->batch.user[r + 1], 1);
             assert_int_not_equal(f->batch.item[r + 1], 0);
@@ -326,10 +326,10 @@ static void small_batches_are_whole(void **state)
     static const char *const sizes[] = {"1", "2", "3"};
     static const int64_t rows[] = {2, 2, 4};
     for (size_t s = 0; s < 3; s++) {
-        cwi_luck luck = {0};
+        cwi_draws draws = {0};
         set(f, "batch", sizes[s]);
         open_sampler(f, &cwi_sampler_pointwise);
-        draw(f, 0, &luck);
+        draw(f, 0, &accepted);
         assert_int_equal(f->batch.group[0].rows, rows[s]);
     }
 }

@@ -396,7 +396,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     double chi = 0;
     void *sampler;
     cwi_batch b;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "batch", "100"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "beta", "1"), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "cycle", "2"), CW_OK);
@@ -406,7 +406,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
         assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, sampler,
-                                          &(cwi_moment){0, step}, &b, &luck),
+                                          &(cwi_moment){0, step}, &b, &accepted),
                          CW_OK);
         for (int64_t r = 0; r < b.group[0].rows; r++) {
             int row[2] = {-1, -1};
@@ -426,7 +426,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
         }
     assert_int_equal(cells, 14);
     assert_true(chi < 45);
-    near((double)luck.accepted[0] / (double)luck.attempts[0], 0.56, 0.02);
+    near((double)accepted.accepted[0] / (double)accepted.attempts[0], 0.56, 0.02);
     cwi_batch_clear(&b);
     cwi_sampler_close(&cwi_sampler_cpr, sampler);
 }
@@ -440,15 +440,15 @@ static void bpr_negatives_are_unseen_items(void **state)
         int64_t max_slots, of_user_3 = 0;
         void *sampler;
         cwi_batch b;
-        cwi_luck luck = {0};
+        cwi_draws draws = {0};
         assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "pos", kinds[kind]), CW_OK);
         assert_int_equal(cwi_sampler_open(s->l.ctx, &cwi_sampler_bpr, &s->training, s->options,
                                           &max_slots, &sampler),
                          CW_OK);
         assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
-        assert_int_equal(
-            cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3}, &b, &luck),
-            CW_OK);
+        assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3},
+                                          &b, &accepted),
+                         CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
             assert_int_equal(b.user[2 * r], b.user[2 * r + 1]);
@@ -474,8 +474,8 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
     for (size_t k = 0; k < 4; k++) {
         cwi_sampler alone = *samplers[k];
         cwi_batch batch[2];
-        cwi_luck luck[2];
-        memset(luck, 0, sizeof luck);
+        cwi_draws draws[2];
+        memset(accepted, 0, sizeof accepted);
         alone.draw_many = NULL;
         set_option(s, "distinct", k == 1 ? "all" : "neighbours");
         set_option(s, "pos", k == 3 ? "user" : "interaction");
@@ -488,7 +488,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
                 CW_OK);
             assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch[way]), CW_OK);
             assert_int_equal(cwi_sampler_draw(s->l.ctx, sampler, opened, &(cwi_moment){0, 5},
-                                              &batch[way], &luck[way]),
+                                              &batch[way], &accepted[way]),
                              CW_OK);
             cwi_sampler_close(sampler, opened);
         }
@@ -497,7 +497,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
         assert_memory_equal(batch[0].group, batch[1].group, sizeof batch[0].group);
         assert_memory_equal(batch[0].user, batch[1].user, bytes);
         assert_memory_equal(batch[0].item, batch[1].item, bytes);
-        assert_memory_equal(&luck[0], &luck[1], sizeof luck[0]);
+        assert_memory_equal(&accepted[0], &accepted[1], sizeof accepted[0]);
         cwi_batch_clear(&batch[0]);
         cwi_batch_clear(&batch[1]);
     }
@@ -507,7 +507,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
 static void more_than_the_random_streams_is_refused(void **state)
 {
     small *s = *state;
-    cwi_luck luck = {0};
+    cwi_draws draws = {0};
     int64_t max_slots;
     void *opened;
     assert_int_equal(cwi_stream_number(3, 5), 3 * 16777216 + 5);
@@ -528,7 +528,7 @@ static void more_than_the_random_streams_is_refused(void **state)
     assert_int_equal(max_slots, 4 * 16777216);
     cwi_begin(s->l.ctx);
     assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, opened,
-                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &luck),
+                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &accepted),
                      CW_BAD_ARG);
     assert_string_equal(cw_context_error(s->l.ctx),
                         "random numbers last for 2^40 steps, not for step 1099511627776");

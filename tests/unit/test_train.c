@@ -320,9 +320,9 @@ static void impossible_counters_of_a_checkpoint_are_refused(void **state)
         else if (k == 12)
             t->train_s = -1;
         else if (k == 13)
-            t->tally.luck.attempts[0] = INT64_MAX;
+            t->tally.draws.attempts[0] = INT64_MAX;
         else
-            t->tally.luck.accepted[0] = -1;
+            t->tally.draws.accepted[0] = -1;
         /* the time since the last step is added to what is saved */
         clock_gettime(CLOCK_MONOTONIC, &t->epoch_began);
         assert_int_equal(cwi_checkpoint_save(t), CW_OK);
@@ -333,6 +333,28 @@ static void impossible_counters_of_a_checkpoint_are_refused(void **state)
         const char *error = cw_context_error(f->l.ctx);
         if (!strstr(error, damaged) || !strstr(error, f->checkpoint)) fail_msg("%d: %s", k, error);
     }
+}
+
+/* Rows that would have missed more steps than were made. */
+static void impossible_ages_of_rows_are_refused(void **state)
+{
+    fixture *f = *state;
+    cwi_trainer *t;
+    cw_model *model;
+    set(f, "optimizer", "adam-deferred");
+    set(f, "checkpoint", f->checkpoint);
+    assert_int_equal(cwi_trainer_create(f->l.ctx, f->data, f->options, &t), CW_OK);
+    assert_int_equal(cwi_trainer_step(t), CW_OK);
+    assert_int_equal(cwi_trainer_listen(t), CW_OK);
+    memset(array_of(t, "mark").data, 0xff, 8);
+    clock_gettime(CLOCK_MONOTONIC, &t->epoch_began);
+    assert_int_equal(cwi_checkpoint_save(t), CW_OK);
+    cwi_trainer_free(t);
+    set(f, "resume", "on");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    const char *error = cw_context_error(f->l.ctx);
+    assert_non_null(strstr(error, "'mark' is damaged"));
+    assert_non_null(strstr(error, f->checkpoint));
 }
 
 /* A file at every call, so that the name does not tell propensities apart. */
@@ -448,7 +470,8 @@ static void refused(fixture *f, const char *name, const char *value, cw_status s
 static void senseless_options_are_refused(void **state)
 {
     fixture *f = *state;
-    refused(f, "metric", "luck@20", CW_BAD_ARG, "--metric is 'luck@20'; it must be one of recall|");
+    refused(f, "metric", "accepted@20", CW_BAD_ARG,
+            "--metric is 'accepted@20'; it must be one of recall|");
     set(f, "metric", "ndcg@5");
     refused(f, "checkpoint-every", "often", CW_BAD_ARG, "--checkpoint-every is 'often'");
     set(f, "checkpoint-every", "5");
@@ -546,6 +569,7 @@ int main(void)
         TEST(a_resumed_run_tells_every_epoch_once),
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(impossible_counters_of_a_checkpoint_are_refused),
+        TEST(impossible_ages_of_rows_are_refused),
         TEST(a_checkpoint_knows_its_propensities),
         TEST(deferred_adam_stays_close_to_dense),
         TEST(the_loss_starts_at_ln_2_and_falls),

@@ -126,9 +126,9 @@ static cw_status draw_next(void *arg)
     cwi_cpu *e = arg;
     cwi_drawn *d = e->next;
     cwi_begin(&e->context);
-    memset(&d->luck, 0, sizeof d->luck);
+    memset(&d->draws, 0, sizeof d->draws);
     cw_status status = cwi_sampler_draw(&e->context, e->host.task->method->sampler, e->host.sampler,
-                                        &d->moment, &d->batch, &d->luck);
+                                        &d->moment, &d->batch, &d->draws);
     d->batch.step = d->moment.step;
     d->batch.is_paired = e->host.task->method->loss->by_difference;
     if (status == CW_OK) list_places(e, d);
@@ -166,7 +166,7 @@ cw_status cwi_cpu_draw(cwi_engine *engine)
     cwi_drawn *drawn = e->next;
     e->next = e->now;
     e->now = drawn;
-    cwi_luck_add(&e->host.tally.luck, &drawn->luck);
+    cwi_draws_add(&e->host.tally.draws, &drawn->draws);
     e->is_idle = drawn->batch.n_slots == 0;
 done:
     return status;

@@ -15,7 +15,7 @@ typedef struct cwi_places {
 typedef struct cwi_drawn {
     cwi_moment moment;
     cwi_batch batch;
-    cwi_luck luck;
+    cwi_draws draws;
     cwi_places places; /* where rows may be behind */
 } cwi_drawn;
 

@@ -114,7 +114,7 @@ static void draw_group(ref *e, int g, int64_t *candidate)
     const cwi_drawing *drawing = e->host.sampler;
     const cwi_draw_group *plan = &drawing->plan.group[g];
     int64_t first_row = cwi_batch_rows(b), rows = 0, tried = 0;
-    cwi_luck *luck = &e->host.tally.luck;
+    cwi_draws *draws = &e->host.tally.draws;
     for (int64_t c = 0; c < plan->candidates; c++) {
         cwi_rng rng;
         int64_t slot = b->n_slots + rows * plan->slots;
@@ -126,9 +126,9 @@ static void draw_group(ref *e, int g, int64_t *candidate)
     b->group[g] = (cwi_group){.slots = plan->slots, .rows = rows, .first_slot = b->n_slots};
     b->n_slots += rows * plan->slots;
     b->n_groups = g + 1;
-    luck->slots[g] = plan->unit;
-    luck->attempts[g] += tried;
-    luck->accepted[g] += rows * plan->slots / plan->unit;
+    draws->slots[g] = plan->unit;
+    draws->attempts[g] += tried;
+    draws->accepted[g] += rows * plan->slots / plan->unit;
 }
 
 static cw_status draw(cwi_engine *engine)
