@@ -39,7 +39,7 @@ typedef struct cwi_optimizer {
 } cwi_optimizer;
 
 /* All of them, in the order in which they are told. */
-#define CWI_OPTIMIZERS(X) X(auto) X(adam) X(adam_deferred) X(adam_lazy) X(sgd) X(adagrad)
+#define CWI_OPTIMIZERS(X) X(adam) X(adam_deferred) X(adam_lazy) X(sgd) X(adagrad) X(auto)
 
 #define CWI_EXTERN(id) extern const cwi_optimizer cwi_optimizer_##id;
 CWI_OPTIMIZERS(CWI_EXTERN)

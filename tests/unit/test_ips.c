@@ -73,7 +73,7 @@ static void open_sampler(fixture *f, const cwi_sampler *sampler)
 static void draw(fixture *f, uint64_t step, cwi_draws *draws)
 {
     assert_int_equal(cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step},
-                                      &f->batch, accepted),
+                                      &f->batch, draws),
                      CW_OK);
 }
 
@@ -216,7 +216,7 @@ static void ubpr_draws_any_item_and_marks_weights(void **state)
     open_sampler(f, &cwi_sampler_ubpr);
     for (uint64_t step = 0; step < 5; step++) {
         cwi_draws draws = {0};
-        draw(f, step, &accepted);
+        draw(f, step, &draws);
         assert_int_equal(f->batch.group[0].rows, BATCH);
         assert_int_equal(cwi_batch_rows(&f->batch), BATCH);
         for (int64_t r = 0; r < BATCH; r++) {
@@ -243,10 +243,10 @@ static void unlabelled_pairs_are_uniform(void **state)
     open_sampler(f, &cwi_sampler_pointwise);
     for (uint64_t step = 0; step < 10; step++) {
         cwi_draws draws = {0};
-        draw(f, step, &accepted);
+        draw(f, step, &draws);
         assert_int_equal(f->batch.group[0].rows, BATCH);
         assert_int_equal(f->batch.group[0].slots, 1);
-        assert_int_equal(accepted.accepted[0], BATCH / 2);
+        assert_int_equal(draws.accepted[0], BATCH / 2);
         for (int64_t r = 0; r < BATCH; r++) {
             int row = row_of(f->batch.user[r], f->batch.item[r]);
             near((double)f->batch.mark[r], row >= 0, 0);
@@ -270,7 +270,7 @@ static void negatives_may_be_of_the_same_user(void **state)
     cwi_draws draws = {0};
     set(f, "negatives", "user");
     open_sampler(f, &cwi_sampler_pointwise);
-    draw(f, 0, &accepted);
+    draw(f, 0, &draws);
     for (int64_t r = 0; r < BATCH; r += 2) {
         assert_int_equal(f->batch.user[r], f->batch.user[r + 1]);
         assert_true(row_of(f->batch.user[r + 1], f->batch.item[r + 1]) < 0);
@@ -284,7 +284,7 @@ static void labels_are_divided_by_propensities(void **state)
     cwi_draws draws = {0};
     set(f, "propensity-min", "0.8");
     open_sampler(f, &cwi_sampler_weighted);
-    draw(f, 0, &accepted);
+    draw(f, 0, &draws);
     for (int64_t r = 0; r < BATCH; r++) {
         double least = f->batch.item[r] == 0 ? 1 : 1.25;
         near((double)f->batch.mark[r], r % 2 == 0 ? least : 0, 1e-6);
@@ -304,9 +304,9 @@ static void a_user_who_has_everything_is_no_trap(void **state)
         cwi_draws draws = {0};
         set(f, "negatives", kinds[kind]);
         open_sampler(f, &cwi_sampler_pointwise);
-        draw(f, 0, &accepted);
+        draw(f, 0, &draws);
         int64_t rows = f->batch.group[0].rows, of_0 = 0;
-        assert_int_equal(rows, 2 * accepted.accepted[0]);
+        assert_int_equal(rows, 2 * draws.accepted[0]);
         for (int64_t r = 0; r < rows; r += 2) {
             assert_int_equal(f->batch.user[r + 1], 1);
             assert_int_not_equal(f->batch.item[r + 1], 0);
@@ -329,7 +329,7 @@ static void small_batches_are_whole(void **state)
         cwi_draws draws = {0};
         set(f, "batch", sizes[s]);
         open_sampler(f, &cwi_sampler_pointwise);
-        draw(f, 0, &accepted);
+        draw(f, 0, &draws);
         assert_int_equal(f->batch.group[0].rows, rows[s]);
     }
 }

@@ -406,7 +406,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
     for (uint64_t step = 0; step < STEPS; step++) {
         assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, sampler,
-                                          &(cwi_moment){0, step}, &b, &accepted),
+                                          &(cwi_moment){0, step}, &b, &draws),
                          CW_OK);
         for (int64_t r = 0; r < b.group[0].rows; r++) {
             int row[2] = {-1, -1};
@@ -426,7 +426,7 @@ static void cpr_samples_are_uniform_over_valid_tuples(void **state)
         }
     assert_int_equal(cells, 14);
     assert_true(chi < 45);
-    near((double)accepted.accepted[0] / (double)accepted.attempts[0], 0.56, 0.02);
+    near((double)draws.accepted[0] / (double)draws.attempts[0], 0.56, 0.02);
     cwi_batch_clear(&b);
     cwi_sampler_close(&cwi_sampler_cpr, sampler);
 }
@@ -447,7 +447,7 @@ static void bpr_negatives_are_unseen_items(void **state)
                          CW_OK);
         assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
         assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3},
-                                          &b, &accepted),
+                                          &b, &draws),
                          CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
@@ -475,7 +475,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
         cwi_sampler alone = *samplers[k];
         cwi_batch batch[2];
         cwi_draws draws[2];
-        memset(accepted, 0, sizeof accepted);
+        memset(draws, 0, sizeof draws);
         alone.draw_many = NULL;
         set_option(s, "distinct", k == 1 ? "all" : "neighbours");
         set_option(s, "pos", k == 3 ? "user" : "interaction");
@@ -488,7 +488,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
                 CW_OK);
             assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch[way]), CW_OK);
             assert_int_equal(cwi_sampler_draw(s->l.ctx, sampler, opened, &(cwi_moment){0, 5},
-                                              &batch[way], &accepted[way]),
+                                              &batch[way], &draws[way]),
                              CW_OK);
             cwi_sampler_close(sampler, opened);
         }
@@ -497,7 +497,7 @@ static void candidates_drawn_at_once_are_those_drawn_alone(void **state)
         assert_memory_equal(batch[0].group, batch[1].group, sizeof batch[0].group);
         assert_memory_equal(batch[0].user, batch[1].user, bytes);
         assert_memory_equal(batch[0].item, batch[1].item, bytes);
-        assert_memory_equal(&accepted[0], &accepted[1], sizeof accepted[0]);
+        assert_memory_equal(&draws[0], &draws[1], sizeof draws[0]);
         cwi_batch_clear(&batch[0]);
         cwi_batch_clear(&batch[1]);
     }
@@ -528,7 +528,7 @@ static void more_than_the_random_streams_is_refused(void **state)
     assert_int_equal(max_slots, 4 * 16777216);
     cwi_begin(s->l.ctx);
     assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_cpr, opened,
-                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &accepted),
+                                      &(cwi_moment){0, 1ull << 40}, &s->batch, &draws),
                      CW_BAD_ARG);
     assert_string_equal(cw_context_error(s->l.ctx),
                         "random numbers last for 2^40 steps, not for step 1099511627776");

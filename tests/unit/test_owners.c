@@ -268,7 +268,7 @@ static void an_optimizer_has_options_of_its_own(void **state)
     assert_int_equal(settle(l, given, &settled), CW_BAD_ARG);
     assert_string_equal(cw_context_error(l->ctx),
                         "--adam-eps is 'torch'; optimizer sgd does not take it, adam, "
-                        "adam-deferred and adam-lazy do");
+                        "adam-deferred, adam-lazy and auto do");
     cw_options_free(given);
     given = create(l);
     set(l, given, "optimizer", "sgd");
