@@ -365,12 +365,15 @@ static cw_status score_apart(void *arg, int64_t chunk, int64_t begin, int64_t en
     float *room = cwi_rooms_enter(t->rooms);
     int64_t n = cwi_batch_pairs(&j->drawn->batch, begin, end, pairs);
     (void)chunk;
+    for (int64_t k = 0; k < n; k++) { /* all at once, so that no score waits for it */
+        pairs[k].plus = at[pairs[k].plus];
+        pairs[k].minus = at[pairs[k].minus];
+    }
     for (int64_t k = -SLOTS_AHEAD; k < n; k++) {
         if (k + SLOTS_AHEAD < n) fetch_row(t, pairs[k + SLOTS_AHEAD].user);
         if (k < 0) continue;
-        j->score[pairs[k].slot] =
-            dot_apart(t, pairs[k].user, t->item_now + at[pairs[k].plus] * t->d,
-                      t->item_now + at[pairs[k].minus] * t->d, room);
+        j->score[pairs[k].slot] = dot_apart(t, pairs[k].user, t->item_now + pairs[k].plus * t->d,
+                                            t->item_now + pairs[k].minus * t->d, room);
         j->score[pairs[k].other] = 0;
     }
     cwi_rooms_leave(t->rooms, room);
@@ -413,7 +416,8 @@ static cw_status back(cwi_engine *engine)
 }
 
 /* A row that is stepped now, after the steps that it missed. */
-static void step_late(const job *j, int64_t row, const float *gradient, float *now)
+__attribute__((always_inline)) static inline void step_late(const job *j, int64_t row,
+                                                            const float *gradient, float *now)
 {
     const deferred *t = j->t;
     cwi_adam_row at = row_at(t, row);
