@@ -109,15 +109,16 @@ static void list_place(cwi_places *p, int32_t row)
     p->row[p->n++] = row;
 }
 
-/* List the rows that the batch reads: items, then users, as far as the engine asks for them. */
+/* List the rows that the batch reads, where the engine asks for it: items, then maybe users. */
 static void list_places(const cwi_cpu *e, cwi_drawn *d)
 {
     cwi_places *p = &d->places;
+    if (!p->at) return;
     for (int64_t k = 0; k < p->n; k++) p->at[p->row[k]] = -1;
     p->n = 0;
-    for (int64_t s = 0; s < d->batch.n_slots && e->numbers_items; s++)
+    for (int64_t s = 0; s < d->batch.n_slots; s++)
         list_place(p, e->host.task->shape.n_users + d->batch.item[s]);
-    for (int64_t s = 0; s < d->batch.n_slots && e->numbers_users; s++)
+    for (int64_t s = 0; s < d->batch.n_slots && e->lists_users; s++)
         list_place(p, d->batch.user[s]);
 }
 

@@ -16,19 +16,19 @@ typedef struct cwi_drawn {
     cwi_moment moment;
     cwi_batch batch;
     cwi_draws draws;
-    cwi_places places; /* where rows may be behind */
+    cwi_places places; /* of items, and of users where told; no arrays: not listed */
 } cwi_drawn;
 
 typedef struct cwi_cpu {
     cwi_host host;
 
     /* rows of slots */
-    cwi_drawn drawn[2], *now, *next;   /* the batch at hand, and one that is drawn beside it */
-    bool is_drawing;                   /* the next one */
-    bool numbers_users, numbers_items; /* list the places of these */
-    cw_context context;                /* of the thread that draws: its messages */
-    float *score, *slope;              /* [max_slots][heads] */
-    double *margin, *work;             /* [max rows] */
+    cwi_drawn drawn[2], *now, *next; /* the batch at hand, and one that is drawn beside it */
+    bool is_drawing;                 /* the next one */
+    bool lists_users;                /* among the places of a batch */
+    cw_context context;              /* of the thread that draws: its messages */
+    float *score, *slope;            /* [max_slots][heads] */
+    double *margin, *work;           /* [max rows] */
 
     /* the step at hand */
     bool is_idle; /* nothing was drawn, or an earlier step went wrong */

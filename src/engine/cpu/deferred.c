@@ -152,8 +152,7 @@ static cw_status open_table(cw_context *ctx, cwi_cpu *e)
                     .block = make_layout(table->columns, from_blocks)};
     CW_TRY(create_rows(ctx, &clock, t));
     if (from_blocks) CW_TRY(create_values(ctx, e, t));
-    e->numbers_items = true;
-    e->numbers_users = !from_blocks;
+    e->lists_users = !from_blocks;
     for (int k = 0; k < 2; k++) CW_TRY(create_places(ctx, e, t->rows, &e->drawn[k].places));
 done:
     return status;
