@@ -572,6 +572,34 @@ static cw_status train_ngcf(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* The plain engine makes its matrices in every step, and what waits has blocks of its own. */
+static cw_status train_on_engines(cw_context *ctx, const char *folder)
+{
+    static const char *const settings[][2] = {
+        {"dim", "2"}, {"batch", "2"}, {"epochs", "1"}, {"eval-every", "0"}, {"method", "bpr"}};
+    static const char *const ways[][4] = {{"engine", "ref", "backbone", "lightgcn"},
+                                          {"engine", "ref", "backbone", "neumf"},
+                                          {"optimizer", "adam-deferred", "backbone", "mf"},
+                                          {"optimizer", "adagrad", "backbone", "neumf"}};
+    char path[128];
+    cw_dataset *d = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "split", path), &d);
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0] && status == CW_OK; w++) {
+        cw_model *model = NULL;
+        cw_options *options = NULL;
+        status = cw_options_create(ctx, "train", &options);
+        for (size_t k = 0; k < 5 && status == CW_OK; k++)
+            status = cw_options_set(ctx, options, settings[k][0], settings[k][1]);
+        for (size_t k = 0; k < 4 && status == CW_OK; k += 2)
+            status = cw_options_set(ctx, options, ways[w][k], ways[w][k + 1]);
+        if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+        cw_model_free(model);
+        cw_options_free(options);
+    }
+    cw_dataset_free(d);
+    return status;
+}
+
 /* A small experiment.  What an attempt stores the next one finds, so that all of it is tried. */
 static cw_status experiment(cw_context *ctx, const char *folder)
 {
@@ -705,7 +733,8 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {report_experiment, 29, true},
                      {train_with_propensities, 7, false},
                      {train_vae, 7, false},
-                     {train_ngcf, 7, false}};
+                     {train_ngcf, 7, false},
+                     {train_on_engines, 7, false}};
     char folder[64];
     make_scratch(folder);
     write_inputs(folder);

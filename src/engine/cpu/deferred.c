@@ -169,7 +169,7 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     CW_TRY(open_table(ctx, e));
 done:
     *out = status == CW_OK ? &e->host.base : NULL;
-    if (status != CW_OK) cwi_cpu_close(&e->host.base);
+    if (status != CW_OK) cwi_cpu_close((cwi_engine *)e);
     return status;
 }
 

@@ -44,7 +44,7 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     for (int64_t r = 0; r < rows && status == CW_OK; r++) e->place[r] = -1;
 done:
     *out = status == CW_OK ? &e->host.base : NULL;
-    if (status != CW_OK) cwi_cpu_close(&e->host.base);
+    if (status != CW_OK) cwi_cpu_close((cwi_engine *)e);
     return status;
 }
 
