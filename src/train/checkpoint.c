@@ -43,9 +43,9 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
  * a file lies whose contents are the same. */
 static json_t *keep_fixed(json_t *options)
 {
-    static const char *const free_to_change[] = {"epochs",     "patience",         "eval-every",
-                                                 "checkpoint", "checkpoint-every", "checkpoint-end",
-                                                 "resume",     "treatment",        "propensity"};
+    static const char *const free_to_change[] = {
+        "epochs",         "patience", "eval-every", "checkpoint", "checkpoint-every",
+        "checkpoint-end", "resume",   "treatment",  "propensity", "engine"};
     for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
         json_object_del(options, free_to_change[k]);
     return options;

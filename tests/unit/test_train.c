@@ -335,6 +335,24 @@ static void impossible_counters_of_a_checkpoint_are_refused(void **state)
     }
 }
 
+/* Begin with the plain engine, go on with the fast one. */
+static void a_checkpoint_of_one_engine_goes_on_in_another(void **state)
+{
+    fixture *f = *state;
+    cw_model *model;
+    int left = 3;
+    set(f, "optimizer", "adam");
+    set(f, "checkpoint", f->checkpoint);
+    set(f, "engine", "ref");
+    cw_context_set_progress(f->l.ctx, count_down, &left);
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_CANCELLED);
+    cw_context_set_progress(f->l.ctx, NULL, NULL);
+    set(f, "resume", "on");
+    set(f, "engine", "cpu");
+    model = train(f);
+    cw_model_free(model);
+}
+
 /* Rows that would have missed more steps than were made. */
 static void impossible_ages_of_rows_are_refused(void **state)
 {
@@ -570,6 +588,7 @@ int main(void)
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(impossible_counters_of_a_checkpoint_are_refused),
         TEST(impossible_ages_of_rows_are_refused),
+        TEST(a_checkpoint_of_one_engine_goes_on_in_another),
         TEST(a_checkpoint_knows_its_propensities),
         TEST(deferred_adam_stays_close_to_dense),
         TEST(the_loss_starts_at_ln_2_and_falls),
