@@ -259,7 +259,7 @@ static cw_status cpr_check(cw_context *ctx, const void *opened, const cwi_batch 
     return CW_OK;
 }
 
-/* The pressure of selection stays the same when fewer were accepted than wanted (spec 2.5). */
+/* The pressure of selection stays the same when fewer were accepted than wanted. */
 static int64_t cpr_keep(const void *opened, const cwi_batch *batch)
 {
     const cpr_state *s = opened;

@@ -155,11 +155,11 @@ CWI_SAMPLERS(CWI_EXTERN)
 enum { CWI_CAUSE_TREATED = 2 };
 
 /* Cause without a treatment set of the user's: a seventh of the interactions, drawn with weights
- * min(1/degree of the item, treatment-cap), is set to 1 in treated, [count] (spec 3.6). */
+ * min(1/degree of the item, treatment-cap), is set to 1 in treated, [count]. */
 cw_status cwi_cause_split(cw_context *ctx, const cwi_training *training, const cw_options *options,
                           uint8_t *treated);
 
-/* Sizes of a CPR batch for k = 2..max_k (spec 2.2). */
+/* Sizes of a CPR batch for k = 2..max_k. */
 typedef struct cwi_cpr_sizes {
     int32_t max_k;
     int64_t keep[CWI_MAX_K + 1]; /* b_k by k */
