@@ -529,9 +529,9 @@ static void negatives_differ_while_there_are_others(void **state)
         cwi_sampler_open(s->l.ctx, &cwi_sampler_dice, &training, s->options, &max_slots, &sampler),
         CW_OK);
     assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &batch), CW_OK);
-    assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler, &(cwi_moment){0, 0},
-                                      &batch, &draws),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_draw(s->l.ctx, &cwi_sampler_dice, sampler, &(cwi_moment){0, 0}, &batch, &draws),
+        CW_OK);
     for (int64_t p = 0; p < 4000; p++) {
         const int32_t *item = batch.item + 6 * p;
         if (batch.user[6 * p] != 0 || item[0] != 3) continue;

@@ -63,8 +63,7 @@ static void check_tally(const char *what, const cwi_tally *got, const cwi_tally 
                         double apart)
 {
     double loss = expected->data_loss + expected->penalty;
-    if (memcmp(&got->draws, &expected->draws, sizeof got->draws) != 0)
-        fail_msg("%s: draws", what);
+    if (memcmp(&got->draws, &expected->draws, sizeof got->draws) != 0) fail_msg("%s: draws", what);
     if (got->steps != expected->steps || got->trained != expected->trained ||
         got->applied != expected->applied || got->bad != expected->bad)
         fail_msg("%s: counts", what);

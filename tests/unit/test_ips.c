@@ -72,9 +72,9 @@ static void open_sampler(fixture *f, const cwi_sampler *sampler)
 
 static void draw(fixture *f, uint64_t step, cwi_draws *draws)
 {
-    assert_int_equal(cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step},
-                                      &f->batch, draws),
-                     CW_OK);
+    assert_int_equal(
+        cwi_sampler_draw(f->l.ctx, f->sampler, f->state, &(cwi_moment){0, step}, &f->batch, draws),
+        CW_OK);
 }
 
 /* ---- propensities ------------------------------------------------------------ */

@@ -446,9 +446,9 @@ static void bpr_negatives_are_unseen_items(void **state)
                                           &max_slots, &sampler),
                          CW_OK);
         assert_int_equal(cwi_batch_create(s->l.ctx, max_slots, &b), CW_OK);
-        assert_int_equal(cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3},
-                                          &b, &draws),
-                         CW_OK);
+        assert_int_equal(
+            cwi_sampler_draw(s->l.ctx, &cwi_sampler_bpr, sampler, &(cwi_moment){0, 3}, &b, &draws),
+            CW_OK);
         assert_int_equal(b.group[0].rows, 2000);
         for (int64_t r = 0; r < 2000; r++) {
             assert_int_equal(b.user[2 * r], b.user[2 * r + 1]);
