@@ -18,7 +18,8 @@
 #define KERNEL extern "C"
 #endif
 
-/* A kernel of id_row, and one of id_draw. */
+/* A kernel of id_row, and one of id_draw: of all that are listed, so that their files must be
+ * included above. */
 #define LOSS(id)                                                                                   \
     KERNEL void take_##id(const double *setting, const float *score, int32_t width, float mark,    \
                           float *slope, double *value)                                             \
@@ -35,21 +36,10 @@
         *rows = id##_draw(state, 0, &rng, user, item, mark, tried);                                \
     }
 
-LOSS(bpr)
-LOSS(cpr)
-LOSS(cause)
-LOSS(ubpr)
-LOSS(bce)
-LOSS(mse)
-LOSS(relmf)
-LOSS(wmf)
-LOSS(dice)
-SAMPLER(bpr)
-SAMPLER(cpr)
-SAMPLER(cause)
-SAMPLER(ubpr)
-SAMPLER(pointwise)
-SAMPLER(dice)
+#define weighted_draw pointwise_draw
+
+CWI_LOSSES(LOSS)
+CWI_SAMPLERS(SAMPLER)
 
 KERNEL void take_rest(const double *setting, const float *score, int32_t width, float mark,
                       double *out)

@@ -4,11 +4,8 @@
 #include "import/fields.h"
 #include "import/import.h"
 
-/* In the order of asking: the special forms first, any delimited text last. */
-static const cwi_reader *const readers[] = {
-    &cwi_reader_netflix,   &cwi_reader_inter,     &cwi_reader_ifashion,
-    &cwi_reader_movielens, &cwi_reader_adjacency, &cwi_reader_delimited,
-};
+#define POINTER(id) &cwi_reader_##id,
+static const cwi_reader *const readers[] = {CWI_READERS(POINTER)};
 
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 

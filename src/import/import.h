@@ -115,8 +115,12 @@ typedef struct cwi_reader {
     cw_status (*read)(cwi_import *import, cwi_source *source, const cwi_layout *layout);
 } cwi_reader;
 
-extern const cwi_reader cwi_reader_netflix, cwi_reader_inter, cwi_reader_ifashion,
-    cwi_reader_movielens, cwi_reader_adjacency, cwi_reader_delimited;
+/* All of them, in the order of asking: the special forms first, any delimited text last. */
+#define CWI_READERS(X) X(netflix) X(inter) X(ifashion) X(movielens) X(adjacency) X(delimited)
+
+#define CWI_EXTERN(id) extern const cwi_reader cwi_reader_##id;
+CWI_READERS(CWI_EXTERN)
+#undef CWI_EXTERN
 
 /* settings.c */
 cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_settings *out);

@@ -5,8 +5,10 @@
 #include "core/option_rows.h"
 #include "import/import.h"
 
+#define BAR(id) "|" #id
+
 const cw_option_info cwi_import_options[] = {
-    WORD("format", "auto", "auto|delimited|adjacency|inter|movielens|netflix|ifashion",
+    WORD("format", "auto", "auto" CWI_READERS(BAR),
          "what the files look like; auto decides for each one by its first lines"),
     WORD("delimiter", "auto", "auto|comma|tab|semicolon|colons|blank",
          "what lies between two columns; colons are ::, blank is any run of spaces and tabs"),

@@ -38,10 +38,16 @@ typedef struct cwi_optimizer {
                  float *theta, float *const memory[CWI_MAX_MEMORIES]);
 } cwi_optimizer;
 
-/* All of them, in the order in which they are told. */
-#define CWI_OPTIMIZERS(X) X(adam) X(adam_deferred) X(adam_lazy) X(sgd) X(adagrad) X(auto)
+/* All of them with their names, in the order in which they are told. */
+#define CWI_OPTIMIZERS(X)                                                                          \
+    X(adam, "adam")                                                                                \
+    X(adam_deferred, "adam-deferred")                                                              \
+    X(adam_lazy, "adam-lazy")                                                                      \
+    X(sgd, "sgd")                                                                                  \
+    X(adagrad, "adagrad")                                                                          \
+    X(auto, "auto")
 
-#define CWI_EXTERN(id) extern const cwi_optimizer cwi_optimizer_##id;
+#define CWI_EXTERN(id, name) extern const cwi_optimizer cwi_optimizer_##id;
 CWI_OPTIMIZERS(CWI_EXTERN)
 #undef CWI_EXTERN
 

@@ -10,12 +10,13 @@
 static const cwi_backbone *const backbones[] = {CWI_BACKBONES(POINTER)};
 #undef POINTER
 
-#define POINTER(id) &cwi_optimizer_##id,
+#define POINTER(id, name) &cwi_optimizer_##id,
 static const cwi_optimizer *const optimizers[] = {CWI_OPTIMIZERS(POINTER)};
 #undef POINTER
 
 /* Backbones that score slots: every method of slots works on them unless it says so. */
-#define ANY_BACKBONE "mf|lightgcn|ngcf|neumf"
+#define BAR(id)      "|" #id /* the words are what follows the first bar */
+#define ANY_BACKBONE &CWI_SLOT_BACKBONES(BAR)[1]
 
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {

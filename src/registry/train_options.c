@@ -8,6 +8,8 @@
 #include "core/text.h"
 #include "registry/registry.h"
 
+#define BAR(id, name) "|" name /* words of a list are what follows the first bar */
+
 /* Every training has these. */
 static const cw_option_info common_options[] = {
     TEXT("method", "cpr", "what to learn with; crosswise methods lists them"),
@@ -39,7 +41,7 @@ static const cw_option_info common_options[] = {
     {.name = "optimizer",
      .kind = CW_OPTION_CHOICE,
      .preset = "auto",
-     .choices = "adam|adam-deferred|adam-lazy|sgd|adagrad|auto",
+     .choices = &CWI_OPTIMIZERS(BAR)[1],
      .help = "what applies gradients; adam-deferred makes up for the steps of rows outside the "
              "batch when they are next read (close to adam with far less memory traffic), "
              "adam-lazy leaves them alone (another optimizer); auto is the faster of the first two "

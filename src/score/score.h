@@ -91,8 +91,9 @@ typedef struct cwi_backbone {
     const cw_option_info *options;
 } cwi_backbone;
 
-/* All of them, in the order in which they are told. */
-#define CWI_BACKBONES(X) X(mf) X(lightgcn) X(ngcf) X(neumf) X(vae) X(pop)
+/* All of them, in the order in which they are told, first those that score slots. */
+#define CWI_SLOT_BACKBONES(X) X(mf) X(lightgcn) X(ngcf) X(neumf)
+#define CWI_BACKBONES(X)      CWI_SLOT_BACKBONES(X) X(vae) X(pop)
 
 #define CWI_EXTERN(id) extern const cwi_backbone cwi_backbone_##id;
 CWI_BACKBONES(CWI_EXTERN)

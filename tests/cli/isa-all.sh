@@ -18,9 +18,10 @@ same() { # options
     cmp best.safetensors other.safetensors || echo "without fused steps: $*"
     count=$((count + 1))
 }
-for method in pop bpr cpr-rand cpr cause ubpr rel-mf bce mse wmf dice; do same --method $method --dim 12; done
-for backbone in lightgcn ngcf neumf; do
-    for method in bpr cpr dice ubpr; do same --method $method --backbone $backbone --dim 12; done
+list() { crosswise methods | sed -n "/^$1:/,/^\$/s/^  \([a-z][a-z-]*\)  *.*/\1/p"; } # heading
+for method in $(list Methods | grep -v vae); do same --method "$method" --dim 12; done
+for backbone in $(list Backbones | grep -Ev '^(mf|vae|pop)$'); do
+    for method in bpr cpr dice ubpr; do same --method $method --backbone "$backbone" --dim 12; done
 done
 same --method bpr --backbone neumf --dim 12 --hidden 17,9
 same --method bpr --backbone ngcf --dim 20 --ngcf original --layers 1

@@ -211,7 +211,8 @@ static void values_and_slopes_are_those_of_the_specification(void **state)
     listener_clear(&l);
 }
 
-/* The rows of a group are added up, each with its own mark and slopes, and margins are of rows. */
+/* The rows of a group are added up, each with its own mark and slopes, and margins are of rows: the
+ * smaller, the larger the loss. */
 static void rows_are_added_up(void **state)
 {
     enum { ROWS = 5 };
@@ -220,7 +221,7 @@ static void rows_are_added_up(void **state)
     listener_init(&l);
     for (size_t k = 0; k < N_TRIALS; k++) {
         const trial *t = &trials[k];
-        double set[CWI_LOSS_SETTINGS], sum = 0, margin[ROWS], alone;
+        double set[CWI_LOSS_SETTINGS], sum = 0, margin[ROWS], alone, of_row, before = 0;
         float score[ROWS * WIDEST], mark[ROWS], slope[ROWS * WIDEST], own[WIDEST];
         cwi_loss_rows all = {score, mark, ROWS, t->width};
         set_up_trial(l.ctx, t, set);
@@ -232,12 +233,14 @@ static void rows_are_added_up(void **state)
         if (t->loss->margin) t->loss->margin(&all, margin);
         for (int r = 0; r < ROWS; r++) {
             const cwi_loss_rows row = {score + r * t->width, mark + r, 1, t->width};
-            sum += t->loss->row(set, row.score, row.width, mark[r], 0.5f, own);
+            sum += of_row = t->loss->row(set, row.score, row.width, mark[r], 0.5f, own);
             assert_memory_equal(own, slope + r * t->width, (size_t)t->width * sizeof *own);
             if (!t->loss->margin) continue;
             t->loss->margin(&row, &alone);
             near(alone, margin[r], 0);
-            near(surprise(alone), t->loss->rows(set, &row, 1, own), 1e-12); /* what is ranked by */
+            if (r > 0 && of_row > before) assert_true(margin[r] < margin[r - 1]);
+            if (r > 0 && of_row < before) assert_true(margin[r] > margin[r - 1]);
+            before = of_row;
         }
         near(value, sum, 0);
     }
@@ -259,9 +262,9 @@ static void losses_by_difference_see_nothing_else(void **state)
         near(t->loss->row(NULL, score, t->width, 0, 1, slope[0]),
              t->loss->row(NULL, apart, t->width, 0, 1, slope[1]), 0);
         assert_memory_equal(slope[0], slope[1], (size_t)t->width * sizeof **slope);
-        found += t->loss == &cwi_loss_bpr || t->loss == &cwi_loss_cpr ? 1 : 100;
+        found++;
     }
-    assert_in_range(found, 2, 99);
+    assert_true(found >= 4);
 }
 
 int main(void)

@@ -173,10 +173,9 @@ static void assert_same_in_pieces(fixture *f, int more, int least_stops)
 static void stopped_and_resumed_runs_end_the_same(void **state)
 {
     fixture *f = *state;
-    static const char *const modes[] = {"adam-deferred", "adam", "adam-lazy", "sgd", "adagrad"};
     static const char *const kinds[] = {"table", "batch"};
-    for (size_t m = 0; m < 10; m++) {
-        set(f, "optimizer", modes[m / 2]);
+    for (size_t m = 0; cw_optimizer_name(m / 2); m++) {
+        set(f, "optimizer", cw_optimizer_name(m / 2));
         set(f, "reg-kind", kinds[m % 2]);
         assert_same_in_pieces(f, 7, 4);
     }
