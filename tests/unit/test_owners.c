@@ -98,10 +98,12 @@ static void check_pair(listener *l, const char *method, const char *backbone)
     for (size_t row = 0; (info = cw_stage_option("train", row)) != NULL; row++) {
         static const char *const value[] = {"1", "1", NULL, "a", "on"};
         char word[32], text[64];
+        const char *owner = cw_train_option_owner(info->name, 0);
         bool takes = cw_method_takes(method, backbone, info->name);
         cw_options *given = create(l);
         set(l, given, "method", method);
         set(l, given, "backbone", backbone);
+        if (owner && cwi_find_optimizer(owner)) set(l, given, "optimizer", owner);
         snprintf(word, sizeof word, "%.*s", (int)strcspn(info->choices ? info->choices : "", "|"),
                  info->choices ? info->choices : "");
         if (!takes)
