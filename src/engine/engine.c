@@ -9,19 +9,20 @@ const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task)
     return task->optimizer->schedule == CWI_STEP_LATE ? &cwi_engine_deferred : &cwi_engine_dense;
 }
 
-/* Rows that wait pay where a step reads a small part of the table, and their closed form is as good
- * as the steps themselves where the L2 term is not strong (docs/performance.md). */
-enum { ROWS_A_SLOT = 3 };
+/* Rows that wait pay where a step reads a small part of a table that is not tiny, and their closed
+ * form is as good as the steps themselves where the L2 term is not strong (docs/performance.md). */
+enum { ROWS_A_SLOT = 3, LEAST_NUMBERS = 1000000 };
 static const double most_reg = 0.05;
 
 cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_optimizer **out)
 {
     const cwi_sampler *sampler = task->method->sampler;
     const cwi_shape *shape = &task->shape;
-    int64_t slots;
+    int64_t slots, rows = (int64_t)shape->n_users + shape->n_items;
     void *state;
     *out = &cwi_optimizer_adam;
     if (!sampler || !task->backbone->is_table || task->method->penalty ||
+        rows * cwi_options_integer(task->options, "dim") < LEAST_NUMBERS ||
         cwi_options_is(task->options, "adam-eps", "torch") ||
         cwi_options_real(task->options, "reg") > most_reg)
         return CW_OK;
@@ -29,8 +30,7 @@ cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_
         cwi_sampler_open(ctx, sampler, task->training, task->options, &slots, &state);
     if (status != CW_OK) return status;
     cwi_sampler_close(sampler, state);
-    if (((int64_t)shape->n_users + shape->n_items) / ROWS_A_SLOT >= slots)
-        *out = &cwi_optimizer_adam_deferred;
+    if (rows / ROWS_A_SLOT >= slots) *out = &cwi_optimizer_adam_deferred;
     return CW_OK;
 }
 

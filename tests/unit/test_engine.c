@@ -358,12 +358,13 @@ static void squares_of_scores_are_refused_at_the_start(void **state)
 static void the_faster_adam_is_chosen_by_the_data(void **state)
 {
     static const char *const cases[][3] = {
-        {"method=bpr backbone=mf", "batch=24", "adam"},
-        {"method=bpr backbone=mf", "batch=2 reg=0.05", "adam-deferred"},
-        {"method=bpr backbone=mf", "batch=2 reg=0.06", "adam"}, /* less accurate there */
-        {"method=bpr backbone=mf", "batch=2 reg=0 adam-eps=torch", "adam"},
+        {"method=bpr backbone=mf", "dim=65536 batch=24", "adam"}, /* a step reads it all */
+        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0.05", "adam-deferred"},
+        {"method=bpr backbone=mf", "dim=32768 batch=2 reg=0.05", "adam"}, /* a small table */
+        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0.06", "adam"}, /* less accurate there */
+        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0 adam-eps=torch", "adam"},
         {"method=bpr backbone=lightgcn", "batch=2 reg=0", "adam"}, /* a step reads all rows */
-        {"method=dice backbone=mf", "batch=2 reg=0", "adam"},
+        {"method=dice backbone=mf", "dim=65536 batch=2 reg=0", "adam"},
         {"method=mult-vae init=joint", "batch=2", "adam"},
         {"method=bpr backbone=mf", "batch=2 reg=0 optimizer=sgd", "sgd"},
     };
