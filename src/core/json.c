@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,6 +110,37 @@ bool cwi_json_to_text(const json_t *value, char *out, size_t bytes)
         return false;
     cwi_copy_text(out, bytes, text);
     return true;
+}
+
+bool cwi_json_has(const json_t *list, const json_t *value)
+{
+    size_t at = 0;
+    while (at < json_array_size(list) && !json_equal(json_array_get(list, at), value)) at++;
+    return at < json_array_size(list);
+}
+
+bool cwi_json_has_text(const json_t *list, const char *text)
+{
+    for (size_t at = 0; at < json_array_size(list); at++) {
+        const char *other = json_string_value(json_array_get(list, at));
+        if (other && strcmp(other, text) == 0) return true;
+    }
+    return false;
+}
+
+cwi_place cwi_place_field(const cwi_place *place, const char *field)
+{
+    cwi_place out = {.value = json_object_get(place->value, field)};
+    snprintf(out.text, sizeof out.text, "%.100s%s%.50s", place->text, place->text[0] ? "." : "",
+             field);
+    return out;
+}
+
+cwi_place cwi_place_index(const cwi_place *place, size_t index)
+{
+    cwi_place out = {.value = json_array_get(place->value, index)};
+    snprintf(out.text, sizeof out.text, "%.130s[%zu]", place->text, index);
+    return out;
 }
 
 /* ---- parsing ------------------------------------------------------------------- */

@@ -48,6 +48,21 @@ double cwi_json_to_number(const json_t *value);
 /* The text of an option with this value; false when it can be none. */
 bool cwi_json_to_text(const json_t *value, char *out, size_t bytes);
 
+/* Is there one of the list that is equal to the value, or this text? */
+bool cwi_json_has(const json_t *list, const json_t *value);
+bool cwi_json_has_text(const json_t *list, const char *text);
+
+enum { CWI_PLACE_BYTES = 160 };
+
+/* A value, NULL where there is none, and where it stands, such as tables[0].grid.lr[1]. */
+typedef struct cwi_place {
+    char text[CWI_PLACE_BYTES];
+    const json_t *value;
+} cwi_place;
+
+cwi_place cwi_place_field(const cwi_place *place, const char *field);
+cwi_place cwi_place_index(const cwi_place *place, size_t index);
+
 /* ---- texts ----------------------------------------------------------------------- */
 
 /* Parse text[0..length), an object or an array in UTF-8 without a name twice, as a new value.

@@ -217,17 +217,13 @@ cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *n
                              const char *text)
 {
     char known[900] = "";
-    size_t length = 0;
-
-    for (size_t row = 0; row < options->count; row++) {
-        const cw_option_info *info = options->value[row].info;
-        if (strcmp(info->name, name) == 0) return assign(ctx, &options->value[row], text, true);
-        int added =
-            snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "", info->name);
-        if (added > 0 && (size_t)added < sizeof known - length) length += (size_t)added;
-    }
+    for (size_t row = 0; row < options->count; row++)
+        if (strcmp(options->value[row].info->name, name) == 0)
+            return assign(ctx, &options->value[row], text, true);
     const char *note = cwi_options_former(options, name);
     if (note) return cwi_fail(ctx, CW_BAD_ARG, "%s", note);
+    for (size_t row = 0; row < options->count; row++)
+        cwi_list_text(known, sizeof known, options->value[row].info->name);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no %s option '%s'; there are %s", options->stage,
                     name, known);
 }

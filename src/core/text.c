@@ -158,3 +158,9 @@ void cwi_copy_text(char *out, size_t bytes, const char *text)
     memcpy(out, text, length);
     out[length] = '\0';
 }
+
+void cwi_list_text(char *list, size_t bytes, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
+}

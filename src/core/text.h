@@ -33,6 +33,9 @@ bool cwi_is_file_name(const char *text);
 /* Copy text into room for `bytes` bytes, cut where it does not fit. */
 void cwi_copy_text(char *out, size_t bytes, const char *text);
 
+/* Append a word to "a, b", as far as there is room. */
+void cwi_list_text(char *list, size_t bytes, const char *word);
+
 /* Text for a message: at most 40 bytes of it, unprintable bytes replaced by '?'. */
 const char *cwi_excerpt(const char *text, size_t length, char out[48]);
 

@@ -82,14 +82,6 @@ static json_t *draw_setting(const json_t *grid, cwi_rng *rng)
     return out;
 }
 
-static bool contains(const json_t *list, const json_t *setting)
-{
-    size_t index;
-    json_t *other;
-    json_array_foreach(list, index, other) if (json_equal(other, setting)) return true;
-    return false;
-}
-
 /* Different settings, draw number i from the stream (seed, i). */
 static json_t *draw_some(const json_t *grid, const cwi_tuning *tuning)
 {
@@ -100,7 +92,7 @@ static json_t *draw_some(const json_t *grid, const cwi_tuning *tuning)
         if ((int64_t)json_array_size(out) == tuning->draws) break;
         cwi_rng_init(&rng, (uint64_t)tuning->seed, CWI_RNG_TUNE, (uint64_t)i);
         json_t *setting = draw_setting(grid, &rng);
-        if (contains(out, setting))
+        if (cwi_json_has(out, setting))
             json_decref(setting);
         else
             cwi_json_add(&out, setting);

@@ -147,26 +147,21 @@ bool cw_method_takes(const char *method, const char *backbone, const char *optio
 
 /* ---- settling -------------------------------------------------------------------- */
 
-static cw_status find_method(cw_context *ctx, const char *name, const cwi_method **out)
+cw_status cwi_find_pair(cw_context *ctx, const char *method, const char *backbone,
+                        const cwi_method **out, const cwi_backbone **on)
 {
     char known[256] = "";
-    *out = cwi_find_method(name);
-    if (*out) return CW_OK;
-    for (size_t m = 0; cw_method_name(m); m++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", m ? ", " : "", cw_method_name(m));
+    *out = cwi_find_method(method);
+    if (!*out) {
+        for (size_t m = 0; cw_method_name(m); m++)
+            cwi_list_text(known, sizeof known, cw_method_name(m));
+        return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", method, known);
     }
-    return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", name, known);
-}
-
-static cw_status find_backbone(cw_context *ctx, const cwi_method *method, const char *name,
-                               const cwi_backbone **out)
-{
-    if (name[0] == '\0') name = cw_method_backbone(method->name, 0);
-    if (cwi_word_index(method->backbones, name) < 0)
-        return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", name,
-                        method->name, method->backbones);
-    *out = cwi_find_backbone(name);
+    if (backbone[0] == '\0') backbone = cw_method_backbone(method, 0);
+    if (cwi_word_index((*out)->backbones, backbone) < 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", backbone,
+                        method, (*out)->backbones);
+    *on = cwi_find_backbone(backbone);
     return CW_OK;
 }
 
@@ -278,9 +273,8 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
     *out = NULL;
     CW_TRY(cwi_options_check(ctx, given, "train"));
     if (given) p.optimizer = cwi_find_optimizer(cwi_options_text(given, "optimizer"));
-    CW_TRY(find_method(ctx, given ? cwi_options_text(given, "method") : "cpr", &p.method));
-    CW_TRY(find_backbone(ctx, p.method, given ? cwi_options_text(given, "backbone") : "",
-                         &p.backbone));
+    CW_TRY(cwi_find_pair(ctx, given ? cwi_options_text(given, "method") : "cpr",
+                         given ? cwi_options_text(given, "backbone") : "", &p.method, &p.backbone));
     CW_TRY(copy_given(ctx, given, &p, out));
     CW_TRY(fill_in(ctx, &p, *out));
     if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
