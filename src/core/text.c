@@ -129,6 +129,15 @@ int cwi_word_index(const char *words, const char *text)
     }
 }
 
+bool cwi_next_word(const char **words, char word[CWI_WORD_BYTES])
+{
+    size_t length = strcspn(*words, "|");
+    if (!**words) return false;
+    snprintf(word, CWI_WORD_BYTES, "%.*s", (int)length, *words);
+    *words += length + ((*words)[length] == '|');
+    return true;
+}
+
 bool cwi_ends_with(const char *text, const char *ending)
 {
     size_t length = strlen(text), tail = strlen(ending);

@@ -24,6 +24,11 @@ size_t cwi_print_real(double value, char out[CWI_NUMBER_BYTES]);
 /* Is text one of the words of "a|b|c"?  Its index, or -1. */
 int cwi_word_index(const char *words, const char *text);
 
+enum { CWI_WORD_BYTES = 48 };
+
+/* Take the next word of "a|b|c", cut where there is no room; false past the last. */
+bool cwi_next_word(const char **words, char word[CWI_WORD_BYTES]);
+
 /* Does text end so, with something before it? */
 bool cwi_ends_with(const char *text, const char *ending);
 

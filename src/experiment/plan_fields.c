@@ -28,29 +28,18 @@ cw_status cwi_plan_blame(cw_context *ctx, const cwi_place *at, cw_status status)
     return cwi_plan_bad(ctx, at, "%s", text);
 }
 
-/* "a|b|c" as "a, b, c". */
-static void print_words(const char *words, char *out, size_t bytes)
-{
-    size_t at = 0;
-    for (; *words && at + 3 < bytes; words++) {
-        out[at++] = *words == '|' ? ',' : *words;
-        if (*words == '|') out[at++] = ' ';
-    }
-    out[at] = '\0';
-}
-
 cw_status cwi_plan_check_fields(cw_context *ctx, const cwi_place *at, const char *fields)
 {
     const char *key;
     json_t *unused;
-    char known[256];
+    char known[256] = "", word[CWI_WORD_BYTES];
 
     if (!json_is_object(at->value)) return cwi_plan_bad(ctx, at, "it must be an object");
     json_object_foreach((json_t *)at->value, key, unused)
     {
         cwi_place field = cwi_place_field(at, key);
         if (cwi_word_index(fields, key) >= 0) continue;
-        print_words(fields, known, sizeof known);
+        while (cwi_next_word(&fields, word)) cwi_list_text(known, sizeof known, word);
         return cwi_plan_bad(ctx, &field, "there is no such field; there are %s", known);
     }
     return CW_OK;
