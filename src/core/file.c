@@ -231,6 +231,11 @@ void cwi_writer_text(cwi_writer *writer, const char *text)
     cwi_writer_put(writer, text, strlen(text));
 }
 
+void cwi_writer_list(cwi_writer *writer, const char *const *texts)
+{
+    for (; *texts; texts++) cwi_writer_text(writer, *texts);
+}
+
 void cwi_writer_int(cwi_writer *writer, int64_t value)
 {
     char digits[CWI_NUMBER_BYTES];

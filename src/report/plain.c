@@ -159,20 +159,12 @@ static void put_latex_cell(cwi_writer *out, const json_t *cell)
         cwi_writer_text(out, "--");
         return;
     }
-    cwi_writer_text(out, is_marked(cell, "bold") ? "\\textbf{" : "");
-    cwi_writer_text(out, is_marked(cell, "underline") ? "\\underline{" : "");
+    CWI_WRITE(out, is_marked(cell, "bold") ? "\\textbf{" : "",
+              is_marked(cell, "underline") ? "\\underline{" : "");
     put_latex_text(out, text_of_cell(cell, text));
-    cwi_writer_text(out, is_marked(cell, "underline") ? "}" : "");
-    cwi_writer_text(out, is_marked(cell, "bold") ? "}" : "");
-    if (stars[0]) {
-        cwi_writer_text(out, "$^{");
-        cwi_writer_text(out, stars);
-        cwi_writer_text(out, "}$");
-    }
-    if (!spread[0]) return;
-    cwi_writer_text(out, " {\\scriptsize$\\pm$");
-    cwi_writer_text(out, spread);
-    cwi_writer_text(out, "}");
+    CWI_WRITE(out, is_marked(cell, "underline") ? "}" : "", is_marked(cell, "bold") ? "}" : "");
+    if (stars[0]) CWI_WRITE(out, "$^{", stars, "}$");
+    if (spread[0]) CWI_WRITE(out, " {\\scriptsize$\\pm$", spread, "}");
 }
 
 static void put_latex_row(cwi_writer *out, const json_t *row)
@@ -247,9 +239,8 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
         if (!table) continue;
         cwi_writer_text(out, "\n\\begin{table}\n\\centering\n\\caption{");
         put_latex_text(out, cwi_json_get_text(section, "heading"));
-        cwi_writer_text(out, "}\n\\label{tab:");
-        cwi_writer_text(out, cwi_json_get_text(section, "name"));
-        cwi_writer_text(out, "}\n\\begin{tabular}{");
+        CWI_WRITE(out, "}\n\\label{tab:", cwi_json_get_text(section, "name"),
+                  "}\n\\begin{tabular}{");
         put_latex_columns(out, table);
         cwi_writer_text(out, "}\n\\toprule\n");
         put_latex_body(out, table);
