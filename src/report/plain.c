@@ -121,8 +121,7 @@ cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *pag
         cwi_writer_text(out, "\n\n");
         cwi_cells_text(out, cwi_json_get_text(section, "text"), "\n");
         cwi_writer_text(out, cwi_json_get_text(section, "text")[0] ? "\n\n" : "");
-        cw_status status = put_markdown_table(ctx, out, table);
-        if (status != CW_OK) return status;
+        CW_PASS(put_markdown_table(ctx, out, table));
     }
     return CW_OK;
 }

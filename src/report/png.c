@@ -30,50 +30,41 @@ enum {
 };
 
 /* What is called of the libraries, under the same names. */
+#define CALLS(X)                                                                                   \
+    X(rsvg_handle_new_from_data)                                                                   \
+    X(rsvg_handle_get_intrinsic_dimensions)                                                        \
+    X(rsvg_handle_render_document)                                                                 \
+    X(g_object_unref)                                                                              \
+    X(g_error_free)                                                                                \
+    X(cairo_image_surface_create)                                                                  \
+    X(cairo_surface_destroy)                                                                       \
+    X(cairo_surface_write_to_png_stream)                                                           \
+    X(cairo_create)                                                                                \
+    X(cairo_destroy)                                                                               \
+    X(cairo_set_source_rgb)                                                                        \
+    X(cairo_paint)                                                                                 \
+    X(cairo_status)                                                                                \
+    X(cairo_status_to_string)
+
 struct cwi_painter {
     void *library;
-    __typeof__(rsvg_handle_new_from_data) *rsvg_handle_new_from_data;
-    __typeof__(rsvg_handle_get_intrinsic_dimensions) *rsvg_handle_get_intrinsic_dimensions;
-    __typeof__(rsvg_handle_render_document) *rsvg_handle_render_document;
-    __typeof__(g_object_unref) *g_object_unref;
-    __typeof__(g_error_free) *g_error_free;
-    __typeof__(cairo_image_surface_create) *cairo_image_surface_create;
-    __typeof__(cairo_surface_destroy) *cairo_surface_destroy;
-    __typeof__(cairo_surface_write_to_png_stream) *cairo_surface_write_to_png_stream;
-    __typeof__(cairo_create) *cairo_create;
-    __typeof__(cairo_destroy) *cairo_destroy;
-    __typeof__(cairo_set_source_rgb) *cairo_set_source_rgb;
-    __typeof__(cairo_paint) *cairo_paint;
-    __typeof__(cairo_status) *cairo_status;
-    __typeof__(cairo_status_to_string) *cairo_status_to_string;
+#define X(name) __typeof__(name) *name;
+    CALLS(X)
+#undef X
 };
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-#define CALL(name) #name, offsetof(cwi_painter, name)
 static const struct {
     const char *name;
     size_t place;
 } calls[] = {
-    {CALL(rsvg_handle_new_from_data)},
-    {CALL(rsvg_handle_get_intrinsic_dimensions)},
-    {CALL(rsvg_handle_render_document)},
-    {CALL(g_object_unref)},
-    {CALL(g_error_free)},
-    {CALL(cairo_image_surface_create)},
-    {CALL(cairo_surface_destroy)},
-    {CALL(cairo_surface_write_to_png_stream)},
-    {CALL(cairo_create)},
-    {CALL(cairo_destroy)},
-    {CALL(cairo_set_source_rgb)},
-    {CALL(cairo_paint)},
-    {CALL(cairo_status)},
-    {CALL(cairo_status_to_string)},
+#define X(name) {#name, offsetof(cwi_painter, name)},
+    CALLS(X)
+#undef X
 };
 
 enum { N_CALLS = sizeof calls / sizeof calls[0] };
-
-_Static_assert(sizeof(cwi_painter) == (1 + N_CALLS) * sizeof(void *), "a call is not looked up");
 
 /* ISO C has no cast from a pointer to an object to one to a function: the bytes are copied. */
 static bool find_calls(cwi_painter *painter)
