@@ -89,6 +89,11 @@ const char *cwi_json_get_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+double cwi_json_get_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
 double cwi_json_to_number(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;

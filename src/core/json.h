@@ -42,6 +42,9 @@ cw_status cwi_json_check(cw_context *ctx, const json_t *value);
 /* Text of an object, "" when it has none there. */
 const char *cwi_json_get_text(const json_t *object, const char *key);
 
+/* A number of an object, 0 when it has none there. */
+double cwi_json_get_number(const json_t *object, const char *key);
+
 /* A number; NaN when the value is none, or NULL. */
 double cwi_json_to_number(const json_t *value);
 

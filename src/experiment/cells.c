@@ -186,7 +186,7 @@ double cwi_cell_p(const json_t *table, size_t row, const char *key)
         const json_t *p = json_object_get(test, "p");
         if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
             strcmp(cwi_json_get_text(test, "metric"), key) == 0 && json_is_number(p) &&
-            json_number_value(json_object_get(test, "difference")) > 0)
+            cwi_json_get_number(test, "difference") > 0)
             return json_number_value(p);
     }
     return NAN;

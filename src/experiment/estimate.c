@@ -74,10 +74,10 @@ static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_plan_r
         cwi_begin(ctx);
         status = CW_OK;
     }
-    out->eval_s = json_number_value(json_object_get(json_array_get(t->epochs, 0), "eval_s"));
+    out->eval_s = cwi_json_get_number(json_array_get(t->epochs, 0), "eval_s");
     if (p.steps > 0) out->epoch_s = p.steps_s / (double)p.steps * (double)p.total;
     if (json_array_size(t->epochs) > 1) /* it was quicker than the probe */
-        out->epoch_s = json_number_value(json_object_get(json_array_get(t->epochs, 1), "train_s"));
+        out->epoch_s = cwi_json_get_number(json_array_get(t->epochs, 1), "train_s");
 done:
     cwi_trainer_free(t);
     cw_options_free(options);

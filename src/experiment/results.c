@@ -78,7 +78,7 @@ static json_t *report_time(const json_t *record)
     size_t index;
     json_t *epoch, *out = json_object();
     json_array_foreach(json_object_get(record, "epochs"), index, epoch) eval_s +=
-        json_number_value(json_object_get(epoch, "eval_s"));
+        cwi_json_get_number(epoch, "eval_s");
     for (size_t k = 0; k < 4; k++) copy(record, keys[k], &out);
     cwi_json_set(&out, "eval_s", json_real(eval_s));
     return out;
@@ -165,8 +165,7 @@ static json_t *list_shares(const cwi_search *s)
         n++;
         n_groups = json_array_size(groups) < 64 ? json_array_size(groups) : 64;
         for (size_t g = 0; g < n_groups; g++)
-            sum[g] +=
-                json_number_value(json_object_get(json_array_get(groups, g), "recommended_share"));
+            sum[g] += cwi_json_get_number(json_array_get(groups, g), "recommended_share");
     }
     for (size_t g = 0; g < n_groups; g++) cwi_json_add(&shares, json_real(sum[g] / (double)n));
     return shares;
@@ -240,8 +239,8 @@ static int64_t pair_up(const cwi_search *a, const cwi_search *b, const char *met
             if (a->current[j]->seed != b->current[k]->seed || !json_object_get(left, metric) ||
                 !json_object_get(right, metric))
                 continue;
-            x[n] = json_number_value(json_object_get(left, metric));
-            y[n++] = json_number_value(json_object_get(right, metric));
+            x[n] = cwi_json_get_number(left, metric);
+            y[n++] = cwi_json_get_number(right, metric);
         }
     return n;
 }

@@ -54,8 +54,8 @@ static json_t *list_all(const json_t *grid, size_t count)
 /* A number from {"from", "to", "scale"}, of three digits so that people can read it. */
 static json_t *draw_number(const json_t *range, cwi_rng *rng)
 {
-    double from = json_number_value(json_object_get(range, "from"));
-    double to = json_number_value(json_object_get(range, "to"));
+    double from = cwi_json_get_number(range, "from");
+    double to = cwi_json_get_number(range, "to");
     const char *scale = json_string_value(json_object_get(range, "scale"));
     double u = cwi_rng_real(rng);
     bool is_log = scale && strcmp(scale, "log") == 0;

@@ -172,8 +172,8 @@ static json_t *data_row(const cwi_draft *d, const json_t *set)
         cwi_json_add(&row,
                      json_integer(json_integer_value(json_object_get(
                          json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
-    cwi_json_add(&row, json_real(json_number_value(json_object_get(about, "density"))));
-    cwi_json_add(&row, json_real(json_number_value(json_object_get(degrees, "gini"))));
+    cwi_json_add(&row, json_real(cwi_json_get_number(about, "density")));
+    cwi_json_add(&row, json_real(cwi_json_get_number(degrees, "gini")));
     return row;
 }
 

@@ -187,8 +187,7 @@ static void add_group_reference(const json_t *groups, const char *key, const cha
 {
     json_t *values = json_array();
     for (size_t g = 0; g < json_array_size(groups); g++)
-        cwi_json_add(&values,
-                     json_real(json_number_value(json_object_get(json_array_get(groups, g), key))));
+        cwi_json_add(&values, json_real(cwi_json_get_number(json_array_get(groups, g), key)));
     cwi_panel_series(series, name, values, true);
 }
 
@@ -308,7 +307,7 @@ static void add_quantiles(const json_t *set, json_t **series)
     const json_t *degrees = json_object_get(json_object_get(set, "description"), "item_degrees");
     json_t *values = json_array();
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        double value = json_number_value(json_object_get(degrees, keys[k]));
+        double value = cwi_json_get_number(degrees, keys[k]);
         cwi_json_add(&values, value > 0 ? json_real(value) : json_null());
     }
     cwi_panel_series(series, cwi_json_get_text(set, "train_set"), values, false);
