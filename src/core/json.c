@@ -54,6 +54,15 @@ json_t *cwi_json_copy(const json_t *value)
     return copy;
 }
 
+void cwi_json_copy_keys(const json_t *from, const char *keys, json_t **to)
+{
+    char key[CWI_WORD_BYTES];
+    while (cwi_next_word(&keys, key)) {
+        json_t *value = json_object_get(from, key);
+        if (value) cwi_json_set(to, key, json_incref(value));
+    }
+}
+
 static json_t *value_of(const cw_options *options, const cw_option_info *info)
 {
     if (!cwi_options_is_set(options, info->name)) return json_null();

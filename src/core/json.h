@@ -31,6 +31,9 @@ json_t *cwi_json_number(double value);
  */
 json_t *cwi_json_copy(const json_t *value);
 
+/* Put those values of `from` under the keys "a|b|c" into *to that it has. */
+void cwi_json_copy_keys(const json_t *from, const char *keys, json_t **to);
+
 /* All options with their values: numbers as numbers, "not given" as null. */
 json_t *cwi_json_options(const cw_options *options);
 
