@@ -72,6 +72,10 @@ cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind 
 /* Remove a file if it is of this kind; anything else stays. */
 void cwi_file_remove(const char *path, const cwi_file_kind *kind);
 
+/* All bytes of a file, newly allocated, also to be freed after a failure; CW_BAD_DATA when there
+ * are more than `most`. */
+cw_status cwi_file_read(cw_context *ctx, const char *path, size_t most, char **out, size_t *length);
+
 /* The same checksum of a file that exists. */
 cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES]);
 

@@ -263,8 +263,7 @@ static cw_status move_into_place(cw_context *ctx, const cwi_folder *folder)
     if (result == 0) return CW_OK;
     if (errno != ENOTEMPTY && errno != EEXIST)
         return cwi_fail_errno(ctx, "create folder", folder->path);
-    cw_status status = check_place(ctx, folder->path, folder->replace, folder->kind);
-    if (status != CW_OK) return status;
+    CW_PASS(check_place(ctx, folder->path, folder->replace, folder->kind));
     if (swap_folders(ctx, folder->work.path, folder->path) != 0)
         return cwi_fail_errno(ctx, "create folder", folder->path);
     return CW_OK;

@@ -1,13 +1,10 @@
 /* json.c - values, a parser that knows bad text from missing memory, signed files. */
 #include "core/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "core/mem.h"
@@ -497,8 +494,7 @@ cw_status cwi_json_sign(cw_context *ctx, json_t *root, char **out)
     (void)json_object_del(root, "xxh3_128");
     cwi_json_set(&root, "signed", json_true());
     cwi_json_set(&root, "xxh3_128", json_string(blank));
-    cw_status status = cwi_json_text(ctx, root, out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_json_text(ctx, root, out));
     char *digits = (char *)find_digits(*out, strlen(*out));
     print_checksum(*out, digits, hash);
     memcpy(digits, hash, DIGITS);
@@ -530,32 +526,12 @@ cw_status cwi_json_verify(cw_context *ctx, const char *name, const char *text, s
 
 /* ---- files --------------------------------------------------------------------- */
 
-static cw_status read_all(cw_context *ctx, int file, const char *path, char **out, size_t *length)
-{
-    size_t capacity = 0;
-    ssize_t got;
-    do {
-        cw_status status = cwi_grow(ctx, out, &capacity, *length + (1 << 16), 1);
-        if (status != CW_OK) return status;
-        got = read(file, *out + *length, capacity - *length);
-        if (got < 0 && errno != EINTR) return cwi_fail_errno(ctx, "read", path);
-        if (got > 0) *length += (size_t)got;
-        if (*length > MAX_BYTES)
-            return cwi_fail(ctx, CW_BAD_DATA, "%s: it is larger than %d bytes", path, MAX_BYTES);
-    } while (got != 0);
-    return CW_OK;
-}
-
 cw_status cwi_json_load(cw_context *ctx, const char *path, json_t **out)
 {
-    char *text = NULL;
-    size_t length = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-
+    char *text;
+    size_t length;
     *out = NULL;
-    if (file < 0) return cwi_fail_errno(ctx, "read", path);
-    cw_status status = read_all(ctx, file, path, &text, &length);
-    close(file);
+    cw_status status = cwi_file_read(ctx, path, MAX_BYTES, &text, &length);
     if (status == CW_OK) status = cwi_json_verify(ctx, path, text, length, out);
     cwi_free(text);
     return status;

@@ -122,8 +122,7 @@ static cw_status parse_value(cw_context *ctx, const cw_option_info *info, const 
 static cw_status assign(cw_context *ctx, value *v, const char *text, bool is_given)
 {
     double number;
-    cw_status status = parse_value(ctx, v->info, text, &number);
-    if (status != CW_OK) return status;
+    CW_PASS(parse_value(ctx, v->info, text, &number));
     char *copy = cwi_strdup(ctx, text);
     if (!copy) return CW_NO_MEMORY;
     cwi_free(v->text); /* which `text` may be */

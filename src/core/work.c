@@ -149,8 +149,7 @@ static cw_status try_open(cw_context *ctx, const char *path, bool is_folder, cwi
                           bool *lost)
 {
     *lost = false;
-    cw_status status = make_name(ctx, path, &out->path);
-    if (status != CW_OK) return status;
+    CW_PASS(make_name(ctx, path, &out->path));
     out->file = make(out->path, is_folder);
     if (out->file < 0) *lost = errno == EEXIST || (is_folder && errno == ENOENT);
     if (out->file >= 0 && claim(out, lost) == 0 && !*lost) return CW_OK;

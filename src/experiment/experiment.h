@@ -21,9 +21,11 @@ typedef enum cwi_run_state {
     CWI_RUN_FAILED
 } cwi_run_state;
 
+enum { CWI_RUN_BYTES = 112 };
+
 typedef struct cwi_run {
-    char name[112];       /* of its files */
-    char checkpoint[112]; /* name of its checkpoint, shared along the rungs of a setting */
+    char name[CWI_RUN_BYTES];       /* of its files */
+    char checkpoint[CWI_RUN_BYTES]; /* of its checkpoint, shared along the rungs of a setting */
     size_t set;
     cw_options *options;
     int64_t seed;

@@ -200,15 +200,12 @@ static cw_status copy_given(cw_context *ctx, const cw_options *given, const part
 {
     const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
     cwi_train_tables(p->method->name, p->backbone->name, p->optimizer->name, tables);
-    cw_status status = cwi_options_join(ctx, "train", tables, out);
+    CW_PASS(cwi_options_join(ctx, "train", tables, out));
     for (size_t row = 0; given && (info = cwi_options_row(given, row)); row++) {
-        if (status != CW_OK) break;
         if (!cwi_options_is_given(given, info->name)) continue;
-        status = have(tables, info->name) ? cwi_options_assign(ctx, *out, info->name,
-                                                               cwi_options_text(given, info->name))
-                                          : refuse_foreign(ctx, given, info->name, p);
+        if (!have(tables, info->name)) return refuse_foreign(ctx, given, info->name, p);
+        CW_PASS(cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name)));
     }
-    if (status != CW_OK) return status;
     return cwi_options_assign(ctx, *out, "backbone", p->backbone->name);
 }
 
@@ -216,17 +213,14 @@ static cw_status copy_given(cw_context *ctx, const cw_options *given, const part
 static cw_status fill_in(cw_context *ctx, const parts *p, cw_options *options)
 {
     const cw_option_info *info;
-    cw_status status = CW_OK;
-    for (size_t row = 0; (info = cwi_options_row(options, row)) && status == CW_OK; row++) {
+    for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++) {
         const char *value = cwi_find_default(p->method, p->backbone->name, info->name);
-        if (!value || cwi_options_is_given(options, info->name)) continue;
-        status = cwi_options_assign(ctx, options, info->name, value);
+        if (value && !cwi_options_is_given(options, info->name))
+            CW_PASS(cwi_options_assign(ctx, options, info->name, value));
     }
-    if (status == CW_OK && !cwi_options_is_set(options, "lr"))
-        status = cwi_options_assign(ctx, options, "lr", "1e-3");
-    if (status == CW_OK && !cwi_options_is_set(options, "reg"))
-        status = cwi_options_assign(ctx, options, "reg", "0");
-    return status;
+    if (!cwi_options_is_set(options, "lr")) CW_PASS(cwi_options_assign(ctx, options, "lr", "1e-3"));
+    if (!cwi_options_is_set(options, "reg")) CW_PASS(cwi_options_assign(ctx, options, "reg", "0"));
+    return CW_OK;
 }
 
 /* A step that does not go by slots takes some common options at one value alone. */
@@ -320,8 +314,8 @@ static bool find_recorded(const json_t *recorded, const cw_option_info *info, ch
         return false;
     int word = is_former && info->former_choices ? cwi_word_index(info->former_choices, out) : -1;
     const char *now = info->choices;
-    for (int k = 0; k < word; k++) now = strchr(now, '|') + 1;
-    if (word >= 0) snprintf(out, bytes, "%.*s", (int)strcspn(now, "|"), now);
+    char name[CWI_WORD_BYTES];
+    for (int k = 0; k <= word && cwi_next_word(&now, name); k++) cwi_copy_text(out, bytes, name);
     return true;
 }
 

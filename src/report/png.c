@@ -12,7 +12,6 @@
 #include <librsvg/rsvg.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -155,8 +154,8 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
                                double scale, const char *path)
 {
     sink s = {.scale = scale};
-    cw_status status = cwi_writer_open(ctx, path, &s.out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &s.out));
+    cw_status status = CW_OK;
     cairo_status_t drawn = p->cairo_surface_write_to_png_stream(surface, put_bytes, &s);
     if (drawn == CAIRO_STATUS_NO_MEMORY)
         status = cwi_no_memory(ctx);
@@ -167,28 +166,6 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
-
-static cw_status read_file(cw_context *ctx, const char *path, unsigned char **bytes, size_t *length)
-{
-    cw_status status = CW_OK;
-    long end = -1;
-    *bytes = NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file) return cwi_fail_errno(ctx, "read", path);
-    if (fseek(file, 0, SEEK_END) == 0) end = ftell(file);
-    if (end < 0 || end > MAX_SVG || fseek(file, 0, SEEK_SET) != 0) {
-        status = cwi_fail_errno(ctx, "read", path);
-    } else {
-        *bytes = cwi_alloc(ctx, (size_t)end + 1, 1);
-        *length = *bytes ? fread(*bytes, 1, (size_t)end, file) : 0;
-        if (!*bytes)
-            status = CW_NO_MEMORY;
-        else if (*length != (size_t)end)
-            status = cwi_fail_errno(ctx, "read", path);
-    }
-    fclose(file);
-    return status;
-}
 
 static cw_status bad_drawing(cw_context *ctx, const cwi_painter *p, const char *path, GError *error)
 {
@@ -231,12 +208,13 @@ static cw_status draw(cw_context *ctx, const cwi_painter *p, RsvgHandle *drawing
 cw_status cwi_painter_draw(cw_context *ctx, const cwi_painter *painter, const char *svg_path,
                            const char *png_path)
 {
-    unsigned char *bytes;
-    size_t length = 0;
+    char *bytes;
+    size_t length;
     GError *error = NULL;
     RsvgHandle *drawing = NULL;
-    cw_status status = read_file(ctx, svg_path, &bytes, &length);
-    if (status == CW_OK) drawing = painter->rsvg_handle_new_from_data(bytes, length, &error);
+    cw_status status = cwi_file_read(ctx, svg_path, MAX_SVG, &bytes, &length);
+    if (status == CW_OK)
+        drawing = painter->rsvg_handle_new_from_data((const guint8 *)bytes, length, &error);
     if (status == CW_OK && !drawing) status = bad_drawing(ctx, painter, svg_path, error);
     if (status == CW_OK) status = draw(ctx, painter, drawing, svg_path, png_path);
     if (drawing) painter->g_object_unref(drawing);
