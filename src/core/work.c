@@ -19,6 +19,14 @@ static const char middle[] = ".partial-";
 
 /* ---- paths ---------------------------------------------------------------- */
 
+char *cwi_path_trim(cw_context *ctx, const char *path)
+{
+    char *out = cwi_strdup(ctx, path);
+    for (size_t end = strlen(path); out && end > 1 && out[end - 1] == '/'; end--)
+        out[end - 1] = '\0';
+    return out;
+}
+
 char *cwi_path_parent(cw_context *ctx, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -169,12 +169,8 @@ static void look_up(worker *w, const char *stage)
 /* Steps are short; looking up after each would cost more than some of them. */
 static bool is_time_to_look_up(worker *w)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t passed_ns = (now.tv_sec - w->looked_up.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
-                        w->looked_up.tv_nsec;
-    if (passed_ns < 20000000) return false;
-    w->looked_up = now;
+    if (cwi_seconds_since(&w->looked_up) < 0.02) return false;
+    clock_gettime(CLOCK_MONOTONIC, &w->looked_up);
     return true;
 }
 

@@ -63,6 +63,15 @@ static json_t *list_titles(const view *v)
     return cells;
 }
 
+static void put_heading(const view *v, const char *what)
+{
+    cwi_writer_text(v->out, "\n## ");
+    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
+    CWI_WRITE(v->out, what, ": ");
+    cwi_cells_text(v->out, v->dataset, " ");
+    cwi_writer_text(v->out, "\n\n");
+}
+
 /* The head, which is consumed, and a line for every row; add puts what it has into its cells. */
 static json_t *list_rows(const view *v, json_t *head,
                          void (*add)(const view *v, size_t index, const json_t *row,
@@ -305,21 +314,12 @@ static cw_status put_times(const view *v)
 {
     static const char *const columns[] = {"best epoch", "epochs", "s an epoch", "training s"};
     json_t *head = list_titles(v);
+    put_heading(v, ", means of training time");
     for (size_t c = 0; c < 4; c++) cwi_cell_add(&head, columns[c]);
     return finish(v, list_rows(v, head, add_times));
 }
 
 /* ---- the files ---------------------------------------------------------------------------- */
-
-static void put_heading(const view *v, const char *what)
-{
-    cwi_writer_text(v->out, "\n## ");
-    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
-    cwi_writer_text(v->out, what);
-    cwi_writer_text(v->out, ": ");
-    cwi_cells_text(v->out, v->dataset, " ");
-    cwi_writer_text(v->out, "\n\n");
-}
 
 static cw_status put_results(const view *v)
 {
@@ -327,12 +327,6 @@ static cw_status put_results(const view *v)
     CW_PASS(put_metrics(v));
     put_tests(v);
     return put_shares(v);
-}
-
-static cw_status put_all_times(const view *v)
-{
-    put_heading(v, ", means of training time");
-    return put_times(v);
 }
 
 /* Every table for every dataset it has. */
@@ -367,5 +361,5 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
 cw_status cwi_tables_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)
 {
     CW_PASS(write_file(ctx, e, results, "tables.md", put_results));
-    return write_file(ctx, e, results, "times.md", put_all_times);
+    return write_file(ctx, e, results, "times.md", put_times);
 }

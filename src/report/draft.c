@@ -120,12 +120,10 @@ const json_t *cwi_draft_run(const cwi_draft *d, const json_t *row, size_t k)
 /* The object of the plan's table with this title; NULL: none. */
 static const json_t *find_plan_table(const cwi_draft *d, const char *title)
 {
-    size_t index;
-    json_t *table;
-    json_array_foreach(json_object_get(json_object_get(d->results, "plan"), "tables"), index, table)
-    {
-        if (strcmp(cwi_json_get_text(table, "title"), title) == 0) return table;
-    }
+    const json_t *tables = json_object_get(json_object_get(d->results, "plan"), "tables");
+    for (size_t t = 0; t < json_array_size(tables); t++)
+        if (strcmp(cwi_json_get_text(json_array_get(tables, t), "title"), title) == 0)
+            return json_array_get(tables, t);
     return NULL;
 }
 

@@ -62,14 +62,11 @@ static bool is_same_line(const json_t *a, const json_t *b)
 
 static void find_lines(layout *l)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(l->rows, index, row)
-    {
-        bool is_known = false;
-        for (size_t k = 0; k < l->n_lines && !is_known; k++)
-            is_known = is_same_line(l->lines[k].row, row);
-        if (!is_known) l->lines[l->n_lines++] = (line){.row = row};
+    for (size_t r = 0; r < json_array_size(l->rows); r++) {
+        const json_t *row = json_array_get(l->rows, r);
+        size_t k = 0;
+        while (k < l->n_lines && !is_same_line(l->lines[k].row, row)) k++;
+        if (k == l->n_lines) l->lines[l->n_lines++] = (line){.row = row};
     }
 }
 
@@ -162,13 +159,11 @@ static bool is_ours(const layout *l, const line *at)
 /* The row of the results behind a cell; SIZE_MAX where the plan has none. */
 static size_t find_row(const layout *l, const line *at, const across *set)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(l->rows, index, row)
-    {
+    for (size_t r = 0; r < json_array_size(l->rows); r++) {
+        const json_t *row = json_array_get(l->rows, r);
         if (is_same_line(row, at->row) &&
             strcmp(cwi_json_get_text(row, "dataset"), set->dataset) == 0)
-            return index;
+            return r;
     }
     return SIZE_MAX;
 }

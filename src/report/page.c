@@ -135,12 +135,9 @@ static void put_spans(const page *p, const json_t *spans)
 
 static bool has_rule(const json_t *table, size_t r)
 {
-    size_t index;
-    json_t *rule;
-    json_array_foreach(json_object_get(table, "rules"), index, rule)
-    {
-        if (json_number_value(rule) == (double)r) return true;
-    }
+    const json_t *rules = json_object_get(table, "rules");
+    for (size_t k = 0; k < json_array_size(rules); k++)
+        if (json_number_value(json_array_get(rules, k)) == (double)r) return true;
     return false;
 }
 
@@ -302,15 +299,13 @@ static cw_status put_section(const page *p, const json_t *section)
 /* Links to the sections that have a heading and a name. */
 static void put_contents(const page *p, const json_t *sections)
 {
-    size_t index;
-    json_t *section;
     put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
-    json_array_foreach(sections, index, section)
-    {
-        if (!cwi_json_get_text(section, "heading")[0] || !cwi_json_get_text(section, "name")[0])
-            continue;
-        put_element(p, "<li><a href=\"#", cwi_json_get_text(section, "name"), "\">");
-        put_element(p, "", cwi_json_get_text(section, "heading"), "</a></li>\n");
+    for (size_t s = 0; s < json_array_size(sections); s++) {
+        const char *name = cwi_json_get_text(json_array_get(sections, s), "name");
+        const char *heading = cwi_json_get_text(json_array_get(sections, s), "heading");
+        if (!heading[0] || !name[0]) continue;
+        put_element(p, "<li><a href=\"#", name, "\">");
+        put_element(p, "", heading, "</a></li>\n");
     }
     put(p, "</ul>\n</nav>\n");
 }

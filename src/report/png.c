@@ -76,16 +76,11 @@ static bool find_calls(cwi_painter *painter)
     return true;
 }
 
-/* GLib ends the program when it gets no memory or cannot start a thread. */
-static bool has_means(void)
-{
-    return cwi_has_room(MEMORY) && cwi_pool_can_start();
-}
-
 cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
 {
     *out = NULL;
-    if (!has_means()) {
+    /* GLib ends the program when it gets no memory or cannot start a thread. */
+    if (!cwi_has_room(MEMORY) || !cwi_pool_can_start()) {
         cwi_log(ctx, CW_LOG_INFO,
                 "PNG figures are left out: they need %d MiB of memory and a thread", MEMORY >> 20);
         return CW_OK;
