@@ -4,7 +4,6 @@
 #include "core/options.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
-#include "experiment/compare.h"
 #include "experiment/experiment.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"

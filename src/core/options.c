@@ -85,38 +85,27 @@ static cw_status parse_number(cw_context *ctx, const cw_option_info *info, const
     return bad_value(ctx, info, text, allowed);
 }
 
+/* A choice or a flag. */
 static cw_status parse_word(cw_context *ctx, const cw_option_info *info, const char *text,
                             double *out)
 {
-    char allowed[512];
-    int index = cwi_word_index(info->choices, text);
-    *out = index;
+    bool is_flag = info->kind == CW_OPTION_FLAG;
+    char allowed[512] = "on or off";
+    int index = cwi_word_index(is_flag ? "off|on|no|yes|false|true|0|1" : info->choices, text);
+    *out = is_flag ? index % 2 : index;
     if (index >= 0) return CW_OK;
-    snprintf(allowed, sizeof allowed, "one of %s", info->choices);
+    if (!is_flag) snprintf(allowed, sizeof allowed, "one of %s", info->choices);
     return bad_value(ctx, info, text, allowed);
-}
-
-static cw_status parse_flag(cw_context *ctx, const cw_option_info *info, const char *text,
-                            double *out)
-{
-    int index = cwi_word_index("off|on|no|yes|false|true|0|1", text);
-    *out = index % 2;
-    return index >= 0 ? CW_OK : bad_value(ctx, info, text, "on or off");
 }
 
 static cw_status parse_value(cw_context *ctx, const cw_option_info *info, const char *text,
                              double *out)
 {
+    bool is_number = info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL;
+    bool is_not_given = text[0] == '\0' && info->preset[0] == '\0'; /* any more */
     *out = 0;
-    if (text[0] == '\0' && info->preset[0] == '\0') return CW_OK; /* back to "not given" */
-    switch (info->kind) {
-    case CW_OPTION_INTEGER:
-    case CW_OPTION_REAL: return parse_number(ctx, info, text, out);
-    case CW_OPTION_CHOICE: return parse_word(ctx, info, text, out);
-    case CW_OPTION_FLAG: return parse_flag(ctx, info, text, out);
-    case CW_OPTION_TEXT: return CW_OK;
-    }
-    return CW_OK;
+    if (is_not_given || info->kind == CW_OPTION_TEXT) return CW_OK;
+    return is_number ? parse_number(ctx, info, text, out) : parse_word(ctx, info, text, out);
 }
 
 static cw_status assign(cw_context *ctx, value *v, const char *text, bool is_given)

@@ -1,5 +1,5 @@
 /* compare.c - is one side better than another, or is it chance? */
-#include "experiment/compare.h"
+#include "experiment/experiment.h"
 
 #include <math.h>
 #include <string.h>

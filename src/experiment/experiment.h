@@ -68,7 +68,7 @@ typedef struct cwi_experiment {
     json_t *said;         /* what it has told (borrowed; the calling thread's own) */
 } cwi_experiment;
 
-extern const cw_option_info cwi_experiment_options[];
+extern const cw_option_info cwi_experiment_options[], cwi_compare_options[];
 
 /* runs.c: the run of a row with a candidate, found or made; epochs 0 for a whole run. */
 cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_plan_row *row,
