@@ -130,12 +130,11 @@ const cw_option_info *cwi_table_find(const cw_option_info *table, const char *na
 }
 
 /* The rows of all tables that no earlier table has, as far as there is room; returns how many. */
-static size_t list_rows(const cw_option_info *const *tables, const cw_option_info **out,
-                        size_t room)
+static size_t list_rows(const cw_option_info *const *tables, const cw_option_info *out[MAX_ROWS])
 {
     size_t count = 0;
     for (size_t t = 0; tables[t]; t++)
-        for (const cw_option_info *row = tables[t]; row->name && count < room; row++) {
+        for (const cw_option_info *row = tables[t]; row->name && count < MAX_ROWS; row++) {
             size_t earlier = 0;
             while (earlier < t && !cwi_table_find(tables[earlier], row->name)) earlier++;
             if (earlier == t) out[count++] = row;
@@ -146,14 +145,14 @@ static size_t list_rows(const cw_option_info *const *tables, const cw_option_inf
 const cw_option_info *cwi_tables_row(const cw_option_info *const *tables, size_t index)
 {
     const cw_option_info *rows[MAX_ROWS];
-    return index < list_rows(tables, rows, MAX_ROWS) ? rows[index] : NULL;
+    return index < list_rows(tables, rows) ? rows[index] : NULL;
 }
 
 cw_status cwi_options_join(cw_context *ctx, const char *stage, const cw_option_info *const *tables,
                            cw_options **out)
 {
     const cw_option_info *rows[MAX_ROWS];
-    size_t count = list_rows(tables, rows, MAX_ROWS);
+    size_t count = list_rows(tables, rows);
     cw_status status = CW_OK;
 
     *out = NULL;

@@ -250,18 +250,16 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_pl
 static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
                               json_t **tests)
 {
-    cw_status status = CW_OK;
-    for (size_t k = 0; k < table->n_rows && status == CW_OK; k++) {
+    for (size_t k = 0; k < table->n_rows; k++) {
         const cwi_search *s = &e->searches[table->first_row + k];
         char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
-        for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
+        int32_t list = cwi_record_k(s->current[0]->record);
+        for (int m = 0; m < CWI_N_METRICS; m++)
             if (cwi_metric_table[m].place == CW_METRIC_MAIN && !cwi_metric_table[m].is_low_good)
-                status =
-                    test_row(ctx, e, table, k,
-                             cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
+                CW_PASS(test_row(ctx, e, table, k, cwi_metric_key(m, list, key), tests));
     }
-    return status;
+    return CW_OK;
 }
 
 static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,

@@ -141,9 +141,8 @@ static cw_status load(cw_context *ctx, cwi_set *set)
 
 cw_status cwi_plan_load_sets(cw_context *ctx, cwi_plan *plan)
 {
-    cw_status status = CW_OK;
-    for (size_t k = 0; k < plan->n_sets && status == CW_OK; k++) status = load(ctx, &plan->sets[k]);
-    return status;
+    for (size_t k = 0; k < plan->n_sets; k++) CW_PASS(load(ctx, &plan->sets[k]));
+    return CW_OK;
 }
 
 cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const json_t *dataset,
