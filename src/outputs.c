@@ -43,10 +43,8 @@ typedef struct place {
 
 static cw_status place_open(cw_context *ctx, const char *path, place *out)
 {
-    *out = (place){.path = path, .own = cwi_strdup(ctx, path)};
+    *out = (place){.path = path, .own = cwi_path_trim(ctx, path)};
     if (!out->own) return CW_NO_MEMORY;
-    for (size_t end = strlen(path); end > 1 && out->own[end - 1] == '/'; end--)
-        out->own[end - 1] = '\0';
     char *parent = cwi_path_parent(ctx, out->own);
     if (!parent) return CW_NO_MEMORY;
     out->base = cwi_path_base(out->own);
@@ -68,15 +66,11 @@ static bool is_same_place(const place *a, const place *b)
 /* Names that a dataset may have, compressed or not, whether they are there or not. */
 static bool is_dataset_file(const char *inner, const char *base)
 {
-    static const char *const endings[] = {".gz", ".zst"};
     char path[NAME_MAX + 16];
     int length = snprintf(path, sizeof path, "%s%s", inner, base);
     if (length < 0 || (size_t)length >= sizeof path) return false;
-    for (size_t k = 0; k < sizeof endings / sizeof endings[0]; k++) {
-        if (!cwi_ends_with(path, endings[k])) continue;
-        path[strlen(path) - strlen(endings[k])] = '\0';
-        break;
-    }
+    length -= cwi_ends_with(path, ".gz") ? 3 : cwi_ends_with(path, ".zst") ? 4 : 0;
+    path[length] = '\0';
     return cwi_dataset_kind.owns(path);
 }
 

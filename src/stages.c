@@ -1,10 +1,9 @@
 /* stages.c - one page: every stage of the flow and its options. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/options.h"
+#include "core/text.h"
 #include "evaluate/evaluate.h"
-#include "experiment/compare.h"
 #include "experiment/experiment.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
@@ -57,9 +56,6 @@ cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out
     *out = NULL;
     if (find_tables(stage, tables)) return cwi_options_join(ctx, stage, tables, out);
     char known[256] = "";
-    for (size_t s = 0; s < N_STAGES; s++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", s ? ", " : "", stages[s].name);
-    }
+    for (size_t s = 0; s < N_STAGES; s++) cwi_list_text(known, sizeof known, stages[s].name);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no stage '%s'; there are %s", stage, known);
 }

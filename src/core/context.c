@@ -48,20 +48,20 @@ const char *cw_context_error(const cw_context *ctx)
 
 void cw_context_set_log(cw_context *ctx, cw_log_fn log, void *user)
 {
-    ctx->log = log;
-    ctx->log_user = user;
+    ctx->tell.log = log;
+    ctx->tell.log_user = user;
 }
 
 void cw_context_set_progress(cw_context *ctx, cw_progress_fn progress, void *user)
 {
-    ctx->progress = progress;
-    ctx->progress_user = user;
+    ctx->tell.progress = progress;
+    ctx->tell.progress_user = user;
 }
 
 void cw_context_set_event(cw_context *ctx, cw_event_fn event, void *user)
 {
-    ctx->event = event;
-    ctx->event_user = user;
+    ctx->tell.event = event;
+    ctx->tell.event_user = user;
 }
 
 cw_status cw_context_set_threads(cw_context *ctx, int threads)
@@ -129,17 +129,18 @@ void cwi_fail_rename(cw_context *ctx, const char *work, const char *path)
 
 void cwi_log(cw_context *ctx, cw_log_level level, const char *format, ...)
 {
-    if (!ctx->log) return;
+    if (!ctx->tell.log) return;
     char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ctx->log(ctx->log_user, level, text);
+    ctx->tell.log(ctx->tell.log_user, level, text);
 }
 
 cw_status cwi_progress(cw_context *ctx, const char *stage, int64_t done, int64_t total)
 {
-    if (!ctx->progress || ctx->progress(ctx->progress_user, stage, done, total)) return CW_OK;
+    if (!ctx->tell.progress || ctx->tell.progress(ctx->tell.progress_user, stage, done, total))
+        return CW_OK;
     return cwi_fail(ctx, CW_CANCELLED, "stopped while %s", stage);
 }

@@ -17,15 +17,20 @@
 
 struct cwi_pool;
 
-#if !defined(__cplusplus) /* which has no C atomics and no need to look inside */
-struct cw_context {
-    char error[1024];
+/* Whom a context tells, apart so that another may take their place for a while. */
+typedef struct cwi_callbacks {
     cw_log_fn log;
     void *log_user;
     cw_progress_fn progress;
     void *progress_user;
     cw_event_fn event;
     void *event_user;
+} cwi_callbacks;
+
+#if !defined(__cplusplus) /* which has no C atomics and no need to look inside */
+struct cw_context {
+    char error[1024];
+    cwi_callbacks tell;
     int threads;                 /* as set; 0 is one per core */
     struct cwi_pool *pool;       /* made when first needed */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
@@ -58,6 +63,13 @@ cw_status cwi_progress(cw_context *ctx, const char *stage, int64_t done, int64_t
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != CW_OK) goto done;                                                            \
+    } while (0)
+
+/* Return when a call fails: only where nothing is held that would have to be released. */
+#define CW_PASS(call)                                                                              \
+    do {                                                                                           \
+        cw_status passed = (call);                                                                 \
+        if (passed != CW_OK) return passed;                                                        \
     } while (0)
 
 #endif

@@ -75,6 +75,36 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     return status;
 }
 
+/* ---- reading -------------------------------------------------------------- */
+
+static cw_status read_all(cw_context *ctx, int file, const char *path, size_t most, char **out,
+                          size_t *length)
+{
+    size_t capacity = 0;
+    ssize_t got;
+    do {
+        CW_PASS(cwi_grow(ctx, out, &capacity, *length + (1 << 16), 1));
+        CWI_AGAIN(got, read(file, *out + *length, capacity - *length));
+        if (got < 0) return cwi_fail_errno(ctx, "read", path);
+        *length += (size_t)got;
+        if (*length > most)
+            return cwi_fail(ctx, CW_BAD_DATA, "%s: it is larger than %zu bytes", path, most);
+    } while (got != 0);
+    return CW_OK;
+}
+
+cw_status cwi_file_read(cw_context *ctx, const char *path, size_t most, char **out, size_t *length)
+{
+    int file;
+    *out = NULL;
+    *length = 0;
+    CWI_AGAIN(file, open(path, O_RDONLY | O_CLOEXEC));
+    if (file < 0) return cwi_fail_errno(ctx, "read", path);
+    cw_status status = read_all(ctx, file, path, most, out, length);
+    close(file);
+    return status;
+}
+
 /* ---- paths ---------------------------------------------------------------- */
 
 char *cwi_path_join(cw_context *ctx, const char *folder, const char *name)
@@ -137,8 +167,7 @@ cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind 
 {
     char start[CWI_FILE_START];
     int64_t size;
-    cw_status status = check_plain(ctx, path, &size);
-    if (status != CW_OK) return status;
+    CW_PASS(check_plain(ctx, path, &size));
     if (size < 0) return cwi_path_check_parent(ctx, "create", path);
     if (size == 0 || (replace && kind->can_force)) return CW_OK;
     ssize_t got = read_start(path, start);
@@ -159,18 +188,15 @@ void cwi_file_remove(const char *path, const cwi_file_kind *kind)
 
 static cw_status begin(cw_context *ctx, const char *path, cwi_writer *writer)
 {
-    cw_status status;
     int64_t size;
     writer->path = cwi_strdup(ctx, path);
     if (!writer->path) return CW_NO_MEMORY;
     writer->hash = XXH3_createState();
     if (!writer->hash) return cwi_no_memory(ctx);
     XXH3_128bits_reset(writer->hash);
-    CW_TRY(check_plain(ctx, path, &size));
-    CW_TRY(cwi_work_sweep(ctx, path, NULL, NULL));
-    CW_TRY(cwi_work_open(ctx, path, false, &writer->work));
-done:
-    return status;
+    CW_PASS(check_plain(ctx, path, &size));
+    CW_PASS(cwi_work_sweep(ctx, path, NULL, NULL));
+    return cwi_work_open(ctx, path, false, &writer->work);
 }
 
 cw_status cwi_writer_open(cw_context *ctx, const char *path, cwi_writer **out)
@@ -231,6 +257,11 @@ void cwi_writer_text(cwi_writer *writer, const char *text)
     cwi_writer_put(writer, text, strlen(text));
 }
 
+void cwi_writer_list(cwi_writer *writer, const char *const *texts)
+{
+    for (; *texts; texts++) cwi_writer_text(writer, *texts);
+}
+
 void cwi_writer_int(cwi_writer *writer, int64_t value)
 {
     char digits[CWI_NUMBER_BYTES];
@@ -267,13 +298,12 @@ static cw_status publish(cw_context *ctx, cwi_writer *writer)
 {
     int64_t size;
     int result;
-    cw_status status = check_plain(ctx, writer->path, &size);
-    if (status != CW_OK) return status;
+    CW_PASS(check_plain(ctx, writer->path, &size));
     CWI_AGAIN(result, rename(writer->work.path, writer->path));
     if (result != 0) return cwi_fail_errno(ctx, "create", writer->path);
     cwi_work_close(&writer->work); /* it has its own name now */
     char *parent = cwi_path_parent(ctx, writer->path);
-    status = parent ? cwi_folder_sync(ctx, parent) : CW_NO_MEMORY;
+    cw_status status = parent ? cwi_folder_sync(ctx, parent) : CW_NO_MEMORY;
     cwi_free(parent);
     return status;
 }
@@ -331,10 +361,10 @@ static cw_status put_aside(cw_context *ctx, const char *path, char **aside)
     int64_t size;
     int result;
     *aside = NULL;
-    cw_status status = check_plain(ctx, path, &size);
-    if (status != CW_OK || size < 0) return status;
-    status = cwi_work_open(ctx, path, false, &work);
-    if (status != CW_OK) return status;
+    CW_PASS(check_plain(ctx, path, &size));
+    if (size < 0) return CW_OK;
+    CW_PASS(cwi_work_open(ctx, path, false, &work));
+    cw_status status = CW_OK;
     CWI_AGAIN(result, rename(path, work.path));
     if (result == 0) {
         *aside = work.path;

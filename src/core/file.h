@@ -32,6 +32,9 @@ cw_status cwi_writer_open_in(cw_context *ctx, const char *folder, const char *na
 
 void cwi_writer_put(cwi_writer *writer, const void *bytes, size_t length);
 void cwi_writer_text(cwi_writer *writer, const char *text);
+/* Several of them. */
+#define CWI_WRITE(writer, ...) cwi_writer_list(writer, (const char *const[]){__VA_ARGS__, NULL})
+void cwi_writer_list(cwi_writer *writer, const char *const *texts); /* ends with NULL */
 void cwi_writer_int(cwi_writer *writer, int64_t value);
 /* A field of CSV, `mark` and then text; in quotes where text needs them. */
 void cwi_writer_field(cwi_writer *writer, const char *mark, const char *text);
@@ -68,6 +71,10 @@ cw_status cwi_file_check(cw_context *ctx, const char *path, const cwi_file_kind 
 
 /* Remove a file if it is of this kind; anything else stays. */
 void cwi_file_remove(const char *path, const cwi_file_kind *kind);
+
+/* All bytes of a file, newly allocated, also to be freed after a failure; CW_BAD_DATA when there
+ * are more than `most`. */
+cw_status cwi_file_read(cw_context *ctx, const char *path, size_t most, char **out, size_t *length);
 
 /* The same checksum of a file that exists. */
 cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES]);

@@ -162,20 +162,11 @@ static cw_status check_place(cw_context *ctx, const char *path, bool replace,
     return check_old(ctx, path, kind);
 }
 
-/* Without slashes at its end, newly allocated. */
-static char *trim(cw_context *ctx, const char *path)
-{
-    char *out = cwi_strdup(ctx, path);
-    for (size_t end = strlen(path); out && end > 1 && out[end - 1] == '/'; end--)
-        out[end - 1] = '\0';
-    return out;
-}
-
 cw_status cwi_folder_check(cw_context *ctx, const char *path, bool replace,
                            const cwi_folder_kind *kind)
 {
     cw_status status;
-    char *place = trim(ctx, path);
+    char *place = cwi_path_trim(ctx, path);
     if (!place) return CW_NO_MEMORY;
     CW_TRY(check_place(ctx, place, replace, kind));
     CW_TRY(cwi_path_check_parent(ctx, "create folder", place));
@@ -192,7 +183,7 @@ cw_status cwi_folder_make(cw_context *ctx, const char *path)
     CWI_AGAIN(result, mkdir(path, 0777));
     if (result != 0 && !(errno == EEXIST && cwi_path_is_folder(path)))
         return cwi_fail_errno(ctx, "create folder", path);
-    char *place = trim(ctx, path), *parent = place ? cwi_path_parent(ctx, place) : NULL;
+    char *place = cwi_path_trim(ctx, path), *parent = place ? cwi_path_parent(ctx, place) : NULL;
     cw_status status = parent ? cwi_folder_sync(ctx, parent) : CW_NO_MEMORY;
     cwi_free(place);
     cwi_free(parent);
@@ -215,7 +206,7 @@ cw_status cwi_folder_begin(cw_context *ctx, const char *path, bool replace,
     cwi_folder *folder = cwi_alloc_zero(ctx, 1, sizeof *folder);
     if (!folder) return status;
     *folder = (cwi_folder){.work.file = -1, .replace = replace, .kind = kind};
-    folder->path = trim(ctx, path);
+    folder->path = cwi_path_trim(ctx, path);
     if (!folder->path) goto done;
     CW_TRY(check_place(ctx, folder->path, replace, kind));
     CW_TRY(cwi_work_sweep(ctx, folder->path, remove_tree, (void *)kind));
@@ -263,8 +254,7 @@ static cw_status move_into_place(cw_context *ctx, const cwi_folder *folder)
     if (result == 0) return CW_OK;
     if (errno != ENOTEMPTY && errno != EEXIST)
         return cwi_fail_errno(ctx, "create folder", folder->path);
-    cw_status status = check_place(ctx, folder->path, folder->replace, folder->kind);
-    if (status != CW_OK) return status;
+    CW_PASS(check_place(ctx, folder->path, folder->replace, folder->kind));
     if (swap_folders(ctx, folder->work.path, folder->path) != 0)
         return cwi_fail_errno(ctx, "create folder", folder->path);
     return CW_OK;

@@ -1,12 +1,10 @@
 /* json.c - values, a parser that knows bad text from missing memory, signed files. */
 #include "core/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "core/mem.h"
@@ -53,6 +51,15 @@ json_t *cwi_json_copy(const json_t *value)
     return copy;
 }
 
+void cwi_json_copy_keys(const json_t *from, const char *keys, json_t **to)
+{
+    char key[CWI_WORD_BYTES];
+    while (cwi_next_word(&keys, key)) {
+        json_t *value = json_object_get(from, key);
+        if (value) cwi_json_set(to, key, json_incref(value));
+    }
+}
+
 static json_t *value_of(const cw_options *options, const cw_option_info *info)
 {
     if (!cwi_options_is_set(options, info->name)) return json_null();
@@ -88,6 +95,11 @@ const char *cwi_json_get_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+double cwi_json_get_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
 double cwi_json_to_number(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
@@ -109,6 +121,37 @@ bool cwi_json_to_text(const json_t *value, char *out, size_t bytes)
         return false;
     cwi_copy_text(out, bytes, text);
     return true;
+}
+
+bool cwi_json_has(const json_t *list, const json_t *value)
+{
+    size_t at = 0;
+    while (at < json_array_size(list) && !json_equal(json_array_get(list, at), value)) at++;
+    return at < json_array_size(list);
+}
+
+bool cwi_json_has_text(const json_t *list, const char *text)
+{
+    for (size_t at = 0; at < json_array_size(list); at++) {
+        const char *other = json_string_value(json_array_get(list, at));
+        if (other && strcmp(other, text) == 0) return true;
+    }
+    return false;
+}
+
+cwi_place cwi_place_field(const cwi_place *place, const char *field)
+{
+    cwi_place out = {.value = json_object_get(place->value, field)};
+    snprintf(out.text, sizeof out.text, "%.100s%s%.50s", place->text, place->text[0] ? "." : "",
+             field);
+    return out;
+}
+
+cwi_place cwi_place_index(const cwi_place *place, size_t index)
+{
+    cwi_place out = {.value = json_array_get(place->value, index)};
+    snprintf(out.text, sizeof out.text, "%.130s[%zu]", place->text, index);
+    return out;
 }
 
 /* ---- parsing ------------------------------------------------------------------- */
@@ -451,8 +494,7 @@ cw_status cwi_json_sign(cw_context *ctx, json_t *root, char **out)
     (void)json_object_del(root, "xxh3_128");
     cwi_json_set(&root, "signed", json_true());
     cwi_json_set(&root, "xxh3_128", json_string(blank));
-    cw_status status = cwi_json_text(ctx, root, out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_json_text(ctx, root, out));
     char *digits = (char *)find_digits(*out, strlen(*out));
     print_checksum(*out, digits, hash);
     memcpy(digits, hash, DIGITS);
@@ -484,32 +526,12 @@ cw_status cwi_json_verify(cw_context *ctx, const char *name, const char *text, s
 
 /* ---- files --------------------------------------------------------------------- */
 
-static cw_status read_all(cw_context *ctx, int file, const char *path, char **out, size_t *length)
-{
-    size_t capacity = 0;
-    ssize_t got;
-    do {
-        cw_status status = cwi_grow(ctx, out, &capacity, *length + (1 << 16), 1);
-        if (status != CW_OK) return status;
-        got = read(file, *out + *length, capacity - *length);
-        if (got < 0 && errno != EINTR) return cwi_fail_errno(ctx, "read", path);
-        if (got > 0) *length += (size_t)got;
-        if (*length > MAX_BYTES)
-            return cwi_fail(ctx, CW_BAD_DATA, "%s: it is larger than %d bytes", path, MAX_BYTES);
-    } while (got != 0);
-    return CW_OK;
-}
-
 cw_status cwi_json_load(cw_context *ctx, const char *path, json_t **out)
 {
-    char *text = NULL;
-    size_t length = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-
+    char *text;
+    size_t length;
     *out = NULL;
-    if (file < 0) return cwi_fail_errno(ctx, "read", path);
-    cw_status status = read_all(ctx, file, path, &text, &length);
-    close(file);
+    cw_status status = cwi_file_read(ctx, path, MAX_BYTES, &text, &length);
     if (status == CW_OK) status = cwi_json_verify(ctx, path, text, length, out);
     cwi_free(text);
     return status;

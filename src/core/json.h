@@ -31,6 +31,9 @@ json_t *cwi_json_number(double value);
  */
 json_t *cwi_json_copy(const json_t *value);
 
+/* Put those values of `from` under the keys "a|b|c" into *to that it has. */
+void cwi_json_copy_keys(const json_t *from, const char *keys, json_t **to);
+
 /* All options with their values: numbers as numbers, "not given" as null. */
 json_t *cwi_json_options(const cw_options *options);
 
@@ -42,11 +45,29 @@ cw_status cwi_json_check(cw_context *ctx, const json_t *value);
 /* Text of an object, "" when it has none there. */
 const char *cwi_json_get_text(const json_t *object, const char *key);
 
+/* A number of an object, 0 when it has none there. */
+double cwi_json_get_number(const json_t *object, const char *key);
+
 /* A number; NaN when the value is none, or NULL. */
 double cwi_json_to_number(const json_t *value);
 
 /* The text of an option with this value; false when it can be none. */
 bool cwi_json_to_text(const json_t *value, char *out, size_t bytes);
+
+/* Is there one of the list that is equal to the value, or this text? */
+bool cwi_json_has(const json_t *list, const json_t *value);
+bool cwi_json_has_text(const json_t *list, const char *text);
+
+enum { CWI_PLACE_BYTES = 160 };
+
+/* A value, NULL where there is none, and where it stands, such as tables[0].grid.lr[1]. */
+typedef struct cwi_place {
+    char text[CWI_PLACE_BYTES];
+    const json_t *value;
+} cwi_place;
+
+cwi_place cwi_place_field(const cwi_place *place, const char *field);
+cwi_place cwi_place_index(const cwi_place *place, size_t index);
 
 /* ---- texts ----------------------------------------------------------------------- */
 

@@ -85,45 +85,33 @@ static cw_status parse_number(cw_context *ctx, const cw_option_info *info, const
     return bad_value(ctx, info, text, allowed);
 }
 
+/* A choice or a flag. */
 static cw_status parse_word(cw_context *ctx, const cw_option_info *info, const char *text,
                             double *out)
 {
-    char allowed[512];
-    int index = cwi_word_index(info->choices, text);
-    *out = index;
+    bool is_flag = info->kind == CW_OPTION_FLAG;
+    char allowed[512] = "on or off";
+    int index = cwi_word_index(is_flag ? "off|on|no|yes|false|true|0|1" : info->choices, text);
+    *out = is_flag ? index % 2 : index;
     if (index >= 0) return CW_OK;
-    snprintf(allowed, sizeof allowed, "one of %s", info->choices);
+    if (!is_flag) snprintf(allowed, sizeof allowed, "one of %s", info->choices);
     return bad_value(ctx, info, text, allowed);
-}
-
-static cw_status parse_flag(cw_context *ctx, const cw_option_info *info, const char *text,
-                            double *out)
-{
-    int index = cwi_word_index("off|on|no|yes|false|true|0|1", text);
-    *out = index % 2;
-    return index >= 0 ? CW_OK : bad_value(ctx, info, text, "on or off");
 }
 
 static cw_status parse_value(cw_context *ctx, const cw_option_info *info, const char *text,
                              double *out)
 {
+    bool is_number = info->kind == CW_OPTION_INTEGER || info->kind == CW_OPTION_REAL;
+    bool is_not_given = text[0] == '\0' && info->preset[0] == '\0'; /* any more */
     *out = 0;
-    if (text[0] == '\0' && info->preset[0] == '\0') return CW_OK; /* back to "not given" */
-    switch (info->kind) {
-    case CW_OPTION_INTEGER:
-    case CW_OPTION_REAL: return parse_number(ctx, info, text, out);
-    case CW_OPTION_CHOICE: return parse_word(ctx, info, text, out);
-    case CW_OPTION_FLAG: return parse_flag(ctx, info, text, out);
-    case CW_OPTION_TEXT: return CW_OK;
-    }
-    return CW_OK;
+    if (is_not_given || info->kind == CW_OPTION_TEXT) return CW_OK;
+    return is_number ? parse_number(ctx, info, text, out) : parse_word(ctx, info, text, out);
 }
 
 static cw_status assign(cw_context *ctx, value *v, const char *text, bool is_given)
 {
     double number;
-    cw_status status = parse_value(ctx, v->info, text, &number);
-    if (status != CW_OK) return status;
+    CW_PASS(parse_value(ctx, v->info, text, &number));
     char *copy = cwi_strdup(ctx, text);
     if (!copy) return CW_NO_MEMORY;
     cwi_free(v->text); /* which `text` may be */
@@ -142,12 +130,11 @@ const cw_option_info *cwi_table_find(const cw_option_info *table, const char *na
 }
 
 /* The rows of all tables that no earlier table has, as far as there is room; returns how many. */
-static size_t list_rows(const cw_option_info *const *tables, const cw_option_info **out,
-                        size_t room)
+static size_t list_rows(const cw_option_info *const *tables, const cw_option_info *out[MAX_ROWS])
 {
     size_t count = 0;
     for (size_t t = 0; tables[t]; t++)
-        for (const cw_option_info *row = tables[t]; row->name && count < room; row++) {
+        for (const cw_option_info *row = tables[t]; row->name && count < MAX_ROWS; row++) {
             size_t earlier = 0;
             while (earlier < t && !cwi_table_find(tables[earlier], row->name)) earlier++;
             if (earlier == t) out[count++] = row;
@@ -158,14 +145,14 @@ static size_t list_rows(const cw_option_info *const *tables, const cw_option_inf
 const cw_option_info *cwi_tables_row(const cw_option_info *const *tables, size_t index)
 {
     const cw_option_info *rows[MAX_ROWS];
-    return index < list_rows(tables, rows, MAX_ROWS) ? rows[index] : NULL;
+    return index < list_rows(tables, rows) ? rows[index] : NULL;
 }
 
 cw_status cwi_options_join(cw_context *ctx, const char *stage, const cw_option_info *const *tables,
                            cw_options **out)
 {
     const cw_option_info *rows[MAX_ROWS];
-    size_t count = list_rows(tables, rows, MAX_ROWS);
+    size_t count = list_rows(tables, rows);
     cw_status status = CW_OK;
 
     *out = NULL;
@@ -217,17 +204,13 @@ cw_status cwi_options_assign(cw_context *ctx, cw_options *options, const char *n
                              const char *text)
 {
     char known[900] = "";
-    size_t length = 0;
-
-    for (size_t row = 0; row < options->count; row++) {
-        const cw_option_info *info = options->value[row].info;
-        if (strcmp(info->name, name) == 0) return assign(ctx, &options->value[row], text, true);
-        int added =
-            snprintf(known + length, sizeof known - length, "%s%s", row ? ", " : "", info->name);
-        if (added > 0 && (size_t)added < sizeof known - length) length += (size_t)added;
-    }
+    for (size_t row = 0; row < options->count; row++)
+        if (strcmp(options->value[row].info->name, name) == 0)
+            return assign(ctx, &options->value[row], text, true);
     const char *note = cwi_options_former(options, name);
     if (note) return cwi_fail(ctx, CW_BAD_ARG, "%s", note);
+    for (size_t row = 0; row < options->count; row++)
+        cwi_list_text(known, sizeof known, options->value[row].info->name);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no %s option '%s'; there are %s", options->stage,
                     name, known);
 }

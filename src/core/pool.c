@@ -8,7 +8,6 @@
  */
 #include "core/pool.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 #include "core/mem.h"
@@ -153,17 +152,14 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Signals belong to the caller's threads, so the workers block all of them. */
-static void start_workers(struct cwi_pool *pool, int wanted)
+bool cwi_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool->n_workers < wanted) {
-        if (pthread_create(&pool->worker[pool->n_workers], NULL, worker_main, pool) != 0) break;
-        pool->n_workers++;
-    }
+    int error = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
 }
 
 static void *do_nothing(void *arg)
@@ -174,7 +170,7 @@ static void *do_nothing(void *arg)
 bool cwi_pool_can_start(void)
 {
     pthread_t thread;
-    return pthread_create(&thread, NULL, do_nothing, NULL) == 0 && pthread_join(thread, NULL) == 0;
+    return cwi_thread_start(&thread, do_nothing, NULL) && pthread_join(thread, NULL) == 0;
 }
 
 static struct cwi_pool *pool_create(cw_context *ctx, int workers)
@@ -184,7 +180,9 @@ static struct cwi_pool *pool_create(cw_context *ctx, int workers)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->posted, NULL);
     pthread_cond_init(&pool->finished, NULL);
-    start_workers(pool, workers); /* fewer threads than wanted only cost time */
+    while (pool->n_workers < workers && /* fewer threads than wanted only cost time */
+           cwi_thread_start(&pool->worker[pool->n_workers], worker_main, pool))
+        pool->n_workers++;
     return pool;
 }
 
@@ -270,8 +268,7 @@ cw_status cwi_pool_for(cw_context *ctx, int64_t count, int64_t chunk_size, cwi_c
 
 cw_status cwi_pool_post(cw_context *ctx, cwi_task_fn task, void *arg)
 {
-    cw_status status = open_pool(ctx);
-    if (status != CW_OK) return status;
+    CW_PASS(open_pool(ctx));
     struct cwi_pool *pool = ctx->pool;
     pthread_mutex_lock(&pool->lock);
     pool->task = task;

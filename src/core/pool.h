@@ -2,6 +2,8 @@
 #ifndef CWI_CORE_POOL_H
 #define CWI_CORE_POOL_H
 
+#include <pthread.h>
+
 #include "core/context.h"
 
 enum { CWI_MAX_THREADS = 1024 };
@@ -32,6 +34,9 @@ int64_t cwi_pool_chunks(int64_t count, int64_t chunk_size);
 typedef cw_status (*cwi_task_fn)(void *arg);
 cw_status cwi_pool_post(cw_context *ctx, cwi_task_fn task, void *arg);
 cw_status cwi_pool_wait(cw_context *ctx);
+
+/* Start a thread that signals do not reach: they belong to the caller's.  False when none can. */
+bool cwi_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* Can a thread be started?  For libraries that end the program when they cannot. */
 bool cwi_pool_can_start(void);

@@ -129,6 +129,15 @@ int cwi_word_index(const char *words, const char *text)
     }
 }
 
+bool cwi_next_word(const char **words, char word[CWI_WORD_BYTES])
+{
+    size_t length = strcspn(*words, "|");
+    if (!**words) return false;
+    snprintf(word, CWI_WORD_BYTES, "%.*s", (int)length, *words);
+    *words += length + ((*words)[length] == '|');
+    return true;
+}
+
 bool cwi_ends_with(const char *text, const char *ending)
 {
     size_t length = strlen(text), tail = strlen(ending);
@@ -157,4 +166,10 @@ void cwi_copy_text(char *out, size_t bytes, const char *text)
     if (length >= bytes) length = bytes - 1;
     memcpy(out, text, length);
     out[length] = '\0';
+}
+
+void cwi_list_text(char *list, size_t bytes, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
 }

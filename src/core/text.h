@@ -24,6 +24,11 @@ size_t cwi_print_real(double value, char out[CWI_NUMBER_BYTES]);
 /* Is text one of the words of "a|b|c"?  Its index, or -1. */
 int cwi_word_index(const char *words, const char *text);
 
+enum { CWI_WORD_BYTES = 48 };
+
+/* Take the next word of "a|b|c", cut where there is no room; false past the last. */
+bool cwi_next_word(const char **words, char word[CWI_WORD_BYTES]);
+
 /* Does text end so, with something before it? */
 bool cwi_ends_with(const char *text, const char *ending);
 
@@ -32,6 +37,9 @@ bool cwi_is_file_name(const char *text);
 
 /* Copy text into room for `bytes` bytes, cut where it does not fit. */
 void cwi_copy_text(char *out, size_t bytes, const char *text);
+
+/* Append a word to "a, b", as far as there is room. */
+void cwi_list_text(char *list, size_t bytes, const char *word);
 
 /* Text for a message: at most 40 bytes of it, unprintable bytes replaced by '?'. */
 const char *cwi_excerpt(const char *text, size_t length, char out[48]);

@@ -19,6 +19,14 @@ static const char middle[] = ".partial-";
 
 /* ---- paths ---------------------------------------------------------------- */
 
+char *cwi_path_trim(cw_context *ctx, const char *path)
+{
+    char *out = cwi_strdup(ctx, path);
+    for (size_t end = strlen(path); out && end > 1 && out[end - 1] == '/'; end--)
+        out[end - 1] = '\0';
+    return out;
+}
+
 char *cwi_path_parent(cw_context *ctx, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -149,8 +157,7 @@ static cw_status try_open(cw_context *ctx, const char *path, bool is_folder, cwi
                           bool *lost)
 {
     *lost = false;
-    cw_status status = make_name(ctx, path, &out->path);
-    if (status != CW_OK) return status;
+    CW_PASS(make_name(ctx, path, &out->path));
     out->file = make(out->path, is_folder);
     if (out->file < 0) *lost = errno == EEXIST || (is_folder && errno == ENOENT);
     if (out->file >= 0 && claim(out, lost) == 0 && !*lost) return CW_OK;

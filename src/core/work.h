@@ -33,6 +33,9 @@ typedef void (*cwi_work_remove_fn)(void *user, int folder, const char *name);
  * memory: a left-over that cannot be removed does no harm. */
 cw_status cwi_work_sweep(cw_context *ctx, const char *path, cwi_work_remove_fn remove, void *user);
 
+/* Path without slashes at its end, newly allocated. */
+char *cwi_path_trim(cw_context *ctx, const char *path);
+
 /* The folder around path ("." when it names none), newly allocated, and the name in it. */
 char *cwi_path_parent(cw_context *ctx, const char *path);
 const char *cwi_path_base(const char *path);

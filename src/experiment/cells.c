@@ -179,14 +179,12 @@ void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[4
 
 double cwi_cell_p(const json_t *table, size_t row, const char *key)
 {
-    size_t index;
-    json_t *test;
-    json_array_foreach(json_object_get(table, "tests"), index, test)
-    {
-        const json_t *p = json_object_get(test, "p");
+    const json_t *tests = json_object_get(table, "tests");
+    for (size_t k = 0; k < json_array_size(tests); k++) {
+        const json_t *test = json_array_get(tests, k), *p = json_object_get(test, "p");
         if (json_integer_value(json_object_get(test, "row")) == (json_int_t)row &&
             strcmp(cwi_json_get_text(test, "metric"), key) == 0 && json_is_number(p) &&
-            json_number_value(json_object_get(test, "difference")) > 0)
+            cwi_json_get_number(test, "difference") > 0)
             return json_number_value(p);
     }
     return NAN;

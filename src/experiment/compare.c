@@ -1,5 +1,5 @@
 /* compare.c - is one side better than another, or is it chance? */
-#include "experiment/compare.h"
+#include "experiment/experiment.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,15 +102,8 @@ static json_t *report_side(const cwi_contest *contest, size_t side)
 /* RUN.run.json or RUN.json -> RUN.safetensors, newly allocated. */
 static char *model_path(cw_context *ctx, const char *record)
 {
-    static const char *const endings[] = {".run.json", ".json"};
-    size_t length = strlen(record);
-    for (size_t k = 0; k < 2; k++) {
-        size_t cut = strlen(endings[k]);
-        if (length <= cut || strcmp(record + length - cut, endings[k]) != 0) continue;
-        length -= cut;
-        break;
-    }
-    return cwi_format(ctx, "%.*s.safetensors", (int)length, record);
+    size_t cut = cwi_ends_with(record, ".run.json") ? 9 : cwi_ends_with(record, ".json") ? 5 : 0;
+    return cwi_format(ctx, "%.*s.safetensors", (int)(strlen(record) - cut), record);
 }
 
 static cw_status has_models(const comparison *c, bool *out)
@@ -207,8 +200,7 @@ static cw_status test_metric(comparison *c, size_t side, const char *metric, con
         theirs[s] =
             cwi_contest_value(&c->contest, cwi_contest_find(&c->contest, 0, seeds[s]), metric);
     }
-    cw_status status = cwi_pairing_test(c->ctx, ours, theirs, n, &result);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_pairing_test(c->ctx, ours, theirs, n, &result));
     cwi_mean_sd(theirs, n, &mean, &sd);
     *out =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "difference", cwi_json_number(result.mean),
@@ -250,21 +242,19 @@ static cw_status warn_of_seeds(comparison *c, size_t side, int64_t n)
 static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, int64_t n,
                              json_t **out)
 {
-    cw_status status = CW_OK;
     cwi_interval interval[CWI_N_METRICS];
-    if (c->data && n > 0) CW_TRY(resample(c, side, seeds, n, interval));
+    if (c->data && n > 0) CW_PASS(resample(c, side, seeds, n, interval));
     for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[CWI_METRIC_KEY_BYTES];
         json_t *test;
-        CW_TRY(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
+        CW_PASS(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
         if (c->data && n > 0)
             cwi_json_set(&test, "users",
                          json_pack("[o, o]", cwi_json_number(interval[m].low),
                                    cwi_json_number(interval[m].high)));
         cwi_json_set(out, key, test);
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status compare_side(comparison *c, size_t side, json_t **list)
@@ -284,30 +274,28 @@ static cw_status compare_side(comparison *c, size_t side, json_t **list)
 /* The dataset for resampling users, when it was named and the models are there. */
 static cw_status open_data(comparison *c)
 {
-    cw_status status;
     char hash[CWI_HASH_BYTES];
     const char *folder = cwi_options_text(c->options, "data");
     const json_t *data = json_object_get(c->contest.entries[0].record, "data");
     const char *ours = json_string_value(json_object_get(data, "xxh3_128"));
     cw_part part = strcmp(c->contest.part, "test") == 0 ? CW_PART_TEST : CW_PART_VALID;
-
     bool has_all;
+
     if (!folder[0]) return CW_OK;
-    CW_TRY(has_models(c, &has_all));
+    CW_PASS(has_models(c, &has_all));
     if (!has_all)
         return cwi_contest_warn(
             c->ctx, &c->contest,
             "not every record has its model beside it: users are not resampled");
-    CW_TRY(cwi_store_load(c->ctx, folder, NULL, &c->data));
+    CW_PASS(cwi_store_load(c->ctx, folder, NULL, &c->data));
     cwi_dataset_hash(c->data, hash);
     if (!ours || strcmp(ours, hash) != 0)
-        CW_TRY(cwi_contest_warn(c->ctx, &c->contest, "%s was not trained on the data of %s",
-                                c->contest.entries[0].path, folder));
-    CW_TRY(cwi_audience_create(c->ctx, &c->data->part[part], c->data->n_users, &c->audience));
+        CW_PASS(cwi_contest_warn(c->ctx, &c->contest, "%s was not trained on the data of %s",
+                                 c->contest.entries[0].path, folder));
+    CW_PASS(cwi_audience_create(c->ctx, &c->data->part[part], c->data->n_users, &c->audience));
     if (c->audience.n == 0)
-        status = cwi_fail(c->ctx, CW_BAD_ARG, "%s has no %s rows", folder, c->contest.part);
-done:
-    return status;
+        return cwi_fail(c->ctx, CW_BAD_ARG, "%s has no %s rows", folder, c->contest.part);
+    return CW_OK;
 }
 
 static cw_status compare(comparison *c, char **json)

@@ -6,16 +6,15 @@
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
 
-static void add_text(json_t **cells, const json_t *object, const char *key)
-{
-    cwi_cell_add(cells, cwi_json_get_text(object, key));
-}
+/* The columns before those of the metrics; some are keys of a row. */
+static const char *const titles[] = {"table",    "dataset", "train_set", "method",
+                                     "backbone", "setting", "phase",     "seed",
+                                     "status",   "options", "epochs",    "best_epoch"};
 
 static void add_number(json_t **cells, const json_t *value)
 {
     char text[CWI_NUMBER_BYTES] = "";
-    if (json_is_integer(value)) cwi_print_int(json_integer_value(value), text);
-    if (json_is_real(value)) cwi_print_real(json_real_value(value), text);
+    if (json_is_number(value)) (void)cwi_json_to_text(value, text, sizeof text);
     cwi_cell_add(cells, text);
 }
 
@@ -30,12 +29,9 @@ static void add_metrics(json_t **cells, const json_t *run, const char *part, con
 
 static json_t *make_titles(void)
 {
-    static const char *const first[] = {"table",    "dataset", "train_set", "method",
-                                        "backbone", "setting", "phase",     "seed",
-                                        "status",   "options", "epochs",    "best_epoch"};
     static const char *const parts[] = {"valid", "test"};
     json_t *cells = json_array();
-    for (size_t k = 0; k < sizeof first / sizeof first[0]; k++) cwi_cell_add(&cells, first[k]);
+    for (size_t k = 0; k < sizeof titles / sizeof titles[0]; k++) cwi_cell_add(&cells, titles[k]);
     for (size_t p = 0; p < 2; p++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             char title[64];
@@ -50,16 +46,13 @@ static json_t *make_titles(void)
 /* The options that the plan sets or tunes, as the run had them; a new object. */
 static json_t *options_of(const json_t *row, const json_t *run)
 {
-    static const char *const sources[] = {"options", "tuned"};
     const json_t *all = json_object_get(run, "options");
     json_t *out = json_object(), *unused;
     const char *name;
-    for (size_t s = 0; s < 2; s++)
-        json_object_foreach(json_object_get(row, sources[s]), name, unused)
-        {
-            json_t *value = json_object_get(all, name);
-            if (value) cwi_json_set(&out, name, json_incref(value));
-        }
+    json_object_foreach(json_object_get(row, "options"), name, unused)
+        cwi_json_copy_keys(all, name, &out);
+    json_object_foreach(json_object_get(row, "tuned"), name, unused)
+        cwi_json_copy_keys(all, name, &out);
     return out;
 }
 
@@ -71,11 +64,8 @@ static json_t *make_line(const json_t *table, const json_t *row, const json_t *r
     const char *metric = cwi_json_get_text(json_object_get(run, "options"), "metric");
     const char *at = strchr(metric, '@');
     json_t *cells = json_array(), *options = options_of(row, run);
-    add_text(&cells, table, "title");
-    add_text(&cells, row, "dataset");
-    add_text(&cells, row, "train_set");
-    add_text(&cells, row, "method");
-    add_text(&cells, row, "backbone");
+    cwi_cell_add(&cells, cwi_json_get_text(table, "title"));
+    for (size_t k = 0; k < 4; k++) cwi_cell_add(&cells, cwi_json_get_text(row, titles[k + 1]));
     cwi_cell_add(&cells, cwi_cell_settings(json_object_get(row, "varied"), text));
     cwi_cell_add(&cells, is_tuning ? "tuning" : "final");
     add_number(&cells, json_object_get(run, "seed"));
@@ -114,11 +104,11 @@ cw_status cwi_csv_write(cw_context *ctx, const cwi_experiment *e, const json_t *
     cw_status status;
     cwi_writer *out = NULL;
     size_t t, r;
-    json_t *table, *row, *titles = make_titles();
-    status = cwi_json_check(ctx, titles);
+    json_t *table, *row, *head = make_titles();
+    status = cwi_json_check(ctx, head);
     if (status == CW_OK) status = cwi_writer_open_in(ctx, e->store.folder, "results.csv", &out);
-    if (status == CW_OK) cwi_cells_csv(out, titles);
-    json_decref(titles);
+    if (status == CW_OK) cwi_cells_csv(out, head);
+    json_decref(head);
     json_array_foreach(json_object_get(results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {

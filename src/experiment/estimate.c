@@ -21,16 +21,13 @@ typedef struct probe {
     bool has_begun, wants_stop;
     int64_t steps, total; /* of an epoch */
     double steps_s;
-    cw_progress_fn progress;
-    void *progress_user;
-    cw_event_fn event;
-    void *event_user;
+    cwi_callbacks before;
 } probe;
 
 static bool on_progress(void *user, const char *stage, int64_t done, int64_t total)
 {
     probe *p = user;
-    if (p->progress && !p->progress(p->progress_user, stage, done, total)) {
+    if (p->before.progress && !p->before.progress(p->before.progress_user, stage, done, total)) {
         p->wants_stop = true;
         return false;
     }
@@ -56,10 +53,7 @@ static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_plan_r
     cw_status status;
     cw_options *options = NULL;
     cwi_trainer *t = NULL;
-    probe p = {.progress = ctx->progress,
-               .progress_user = ctx->progress_user,
-               .event = ctx->event,
-               .event_user = ctx->event_user};
+    probe p = {.before = ctx->tell};
 
     *out = (pace){0};
     CW_TRY(cwi_row_options(ctx, row, json_array_get(row->candidates, 0), 0, 1, &options));
@@ -68,16 +62,15 @@ static cw_status measure(cw_context *ctx, const cwi_plan *plan, const cwi_plan_r
     cw_context_set_progress(ctx, on_progress, &p);
     cw_context_set_event(ctx, NULL, NULL);
     status = cwi_trainer_run(t);
-    cw_context_set_progress(ctx, p.progress, p.progress_user);
-    cw_context_set_event(ctx, p.event, p.event_user);
+    ctx->tell = p.before;
     if (status == CW_CANCELLED && !p.wants_stop) {
         cwi_begin(ctx);
         status = CW_OK;
     }
-    out->eval_s = json_number_value(json_object_get(json_array_get(t->epochs, 0), "eval_s"));
+    out->eval_s = cwi_json_get_number(json_array_get(t->epochs, 0), "eval_s");
     if (p.steps > 0) out->epoch_s = p.steps_s / (double)p.steps * (double)p.total;
     if (json_array_size(t->epochs) > 1) /* it was quicker than the probe */
-        out->epoch_s = json_number_value(json_object_get(json_array_get(t->epochs, 1), "train_s"));
+        out->epoch_s = cwi_json_get_number(json_array_get(t->epochs, 1), "train_s");
 done:
     cwi_trainer_free(t);
     cw_options_free(options);
@@ -89,9 +82,7 @@ static cw_status count_epochs(cw_context *ctx, const cwi_plan_row *row, double *
                               double *most, double *every)
 {
     cw_options *options;
-    cw_status status =
-        cwi_row_options(ctx, row, json_array_get(row->candidates, 0), 0, 0, &options);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_row_options(ctx, row, json_array_get(row->candidates, 0), 0, 0, &options));
     double epochs = (double)cwi_options_integer(options, "epochs");
     double stops = (double)(cwi_options_integer(options, "patience") + 1);
     size_t candidates = json_array_size(row->candidates);
@@ -117,9 +108,8 @@ static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_p
     double fewest, most, every;
     pace measured;
     const cwi_set *set = &plan->sets[row->set];
-    cw_status status = measure(ctx, plan, row, &measured);
-    if (status == CW_OK) status = count_epochs(ctx, row, &fewest, &most, &every);
-    if (status != CW_OK) return status;
+    CW_PASS(measure(ctx, plan, row, &measured));
+    CW_PASS(count_epochs(ctx, row, &fewest, &most, &every));
     double one_s = measured.epoch_s + (every > 0 ? measured.eval_s / every : 0);
     *least_s += fewest * one_s;
     *most_s += most * one_s;

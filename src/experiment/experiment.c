@@ -8,7 +8,6 @@
 #include "experiment/experiment.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
+#include "core/pool.h"
 #include "core/text.h"
 #include "train/train.h"
 
@@ -39,15 +39,14 @@ typedef struct worker {
     pthread_t thread;
     bool is_caller;
     struct timespec looked_up; /* when the caller was last told */
-    cw_context caller;         /* callbacks and threads of the caller's context, to be put back */
+    cwi_callbacks caller;      /* whom the caller's context told, and shall again */
 } worker;
 
 /* ---- what the caller is told ------------------------------------------------------ */
 
 /* The caller's log with a memory: what many runs have to say is said once. */
 typedef struct herald {
-    cw_log_fn log;
-    void *user;
+    cwi_callbacks before;
     json_t *said; /* an object whose keys are the texts */
 } herald;
 
@@ -62,7 +61,7 @@ static bool is_news(json_t *said, const char *text)
 static void say_once(void *user, cw_log_level level, const char *text)
 {
     const herald *h = user;
-    if (h->log && is_news(h->said, text)) h->log(h->user, level, text);
+    if (h->before.log && is_news(h->said, text)) h->before.log(h->before.log_user, level, text);
 }
 
 /* Leave a message for the calling thread, with or without the lock. */
@@ -93,7 +92,6 @@ static void count(const cwi_experiment *e, int64_t *done, int64_t *total)
 static void leave_event(cwi_experiment *e, const cwi_run *run)
 {
     int64_t done, total;
-    const json_t *record = run->record;
     const cwi_set *set = &e->plan->sets[run->set];
     count(e, &done, &total);
     json_t *event = json_pack(
@@ -102,11 +100,7 @@ static void leave_event(cwi_experiment *e, const cwi_run *run)
         "method", cwi_options_text(run->options, "method"), "backbone",
         cwi_options_text(run->options, "backbone"), "seed", (json_int_t)run->seed, "early",
         run->is_early, "done", (json_int_t)done, "total", (json_int_t)total);
-    static const char *const copied[] = {"best_epoch", "valid", "train_s", "error"};
-    for (size_t k = 0; k < sizeof copied / sizeof copied[0]; k++) {
-        json_t *value = json_object_get(record, copied[k]);
-        if (value) cwi_json_set(&event, copied[k], json_incref(value));
-    }
+    cwi_json_copy_keys(run->record, "best_epoch|valid|train_s|error", &event);
     leave(e, event);
 }
 
@@ -175,12 +169,8 @@ static void look_up(worker *w, const char *stage)
 /* Steps are short; looking up after each would cost more than some of them. */
 static bool is_time_to_look_up(worker *w)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t passed_ns = (now.tv_sec - w->looked_up.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
-                        w->looked_up.tv_nsec;
-    if (passed_ns < 20000000) return false;
-    w->looked_up = now;
+    if (cwi_seconds_since(&w->looked_up) < 0.02) return false;
+    clock_gettime(CLOCK_MONOTONIC, &w->looked_up);
     return true;
 }
 
@@ -212,10 +202,9 @@ static cwi_run *next_run(const cwi_experiment *e)
 
 static cw_status advance_all(cw_context *ctx, cwi_experiment *e)
 {
-    cw_status status = CW_OK;
-    for (size_t k = 0; k < e->plan->n_rows && status == CW_OK; k++)
-        status = cwi_search_advance(ctx, e, &e->searches[k]);
-    return status;
+    for (size_t k = 0; k < e->plan->n_rows; k++)
+        CW_PASS(cwi_search_advance(ctx, e, &e->searches[k]));
+    return CW_OK;
 }
 
 /* Take in what became of a run; the lock is held. */
@@ -310,58 +299,28 @@ static cw_status hire(worker *w, cwi_experiment *e, int threads)
     return status;
 }
 
-/* Signals belong to the caller's threads, so the workers block all of them. */
-static int start(worker *w)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /* Returns how many began to work; fewer than wanted only cost time. */
 static size_t start_others(cwi_experiment *e, worker *others, size_t wanted, int threads)
 {
     for (size_t k = 0; k < wanted; k++) {
-        if (hire(&others[k], e, threads) == CW_OK && start(&others[k]) == 0) continue;
+        if (hire(&others[k], e, threads) == CW_OK &&
+            cwi_thread_start(&others[k].thread, work, &others[k]))
+            continue;
         cw_context_free(others[k].ctx);
         return k;
     }
     return wanted;
 }
 
-/* The caller's context becomes that of a worker. */
-static cw_status borrow(worker *self, cw_context *ctx, int threads)
-{
-    self->caller.progress = ctx->progress;
-    self->caller.progress_user = ctx->progress_user;
-    self->caller.log = ctx->log;
-    self->caller.log_user = ctx->log_user;
-    self->caller.event = ctx->event;
-    self->caller.event_user = ctx->event_user;
-    self->caller.threads = ctx->threads;
-    watch(self);
-    return cw_context_set_threads(ctx, threads);
-}
-
-static cw_status give_back(worker *self, cw_context *ctx)
-{
-    cw_context_set_progress(ctx, self->caller.progress, self->caller.progress_user);
-    cw_context_set_log(ctx, self->caller.log, self->caller.log_user);
-    cw_context_set_event(ctx, self->caller.event, self->caller.event_user);
-    return cw_context_set_threads(ctx, self->caller.threads);
-}
-
 /* All workers at work until there is no more of it, or somebody says stop. */
 static cw_status work_together(cw_context *ctx, cwi_experiment *e, int64_t jobs)
 {
-    int threads = share_of_threads(ctx, jobs);
-    worker self = {.experiment = e, .ctx = ctx, .is_caller = true};
+    int threads = share_of_threads(ctx, jobs), before = ctx->threads;
+    worker self = {.experiment = e, .ctx = ctx, .is_caller = true, .caller = ctx->tell};
     worker *others = cwi_alloc_zero(ctx, (size_t)jobs, sizeof *others);
     if (!others) return CW_NO_MEMORY;
-    cw_status status = borrow(&self, ctx, threads);
+    watch(&self);
+    cw_status status = cw_context_set_threads(ctx, threads);
     if (status == CW_OK) {
         size_t started = start_others(e, others, (size_t)jobs - 1, threads);
         work(&self);
@@ -371,7 +330,8 @@ static cw_status work_together(cw_context *ctx, cwi_experiment *e, int64_t jobs)
         }
     }
     pass_on(&self);
-    cw_status returned = give_back(&self, ctx);
+    ctx->tell = self.caller;
+    cw_status returned = cw_context_set_threads(ctx, before);
     cwi_free(others);
     return status == CW_OK ? returned : status;
 }
@@ -380,12 +340,11 @@ static cw_status work_together(cw_context *ctx, cwi_experiment *e, int64_t jobs)
 
 static cw_status begin(cw_context *ctx, cwi_experiment *e)
 {
-    cw_status status = CW_OK;
     e->searches = cwi_alloc_zero(ctx, e->plan->n_rows, sizeof *e->searches);
     if (!e->searches) return CW_NO_MEMORY;
-    for (size_t k = 0; k < e->plan->n_rows && status == CW_OK; k++)
-        status = cwi_search_begin(ctx, e, &e->searches[k], &e->plan->rows[k]);
-    return status == CW_OK ? advance_all(ctx, e) : status;
+    for (size_t k = 0; k < e->plan->n_rows; k++)
+        CW_PASS(cwi_search_begin(ctx, e, &e->searches[k], &e->plan->rows[k]));
+    return advance_all(ctx, e);
 }
 
 static cw_status run_all(cw_context *ctx, cwi_experiment *e, int64_t jobs)
@@ -482,7 +441,7 @@ cw_status cw_experiment_run(cw_context *ctx, const char *plan, const cw_options 
     cw_status status;
     cw_options *defaults = NULL;
     cwi_plan parsed = {0};
-    herald h = {.log = ctx->log, .user = ctx->log_user, .said = json_object()};
+    herald h = {.before = ctx->tell, .said = json_object()};
 
     cwi_begin(ctx);
     if (json) *json = NULL;
@@ -496,7 +455,7 @@ cw_status cw_experiment_run(cw_context *ctx, const char *plan, const cw_options 
     else
         CW_TRY(carry_out(ctx, &parsed, options, folder, h.said, json));
 done:
-    cw_context_set_log(ctx, h.log, h.user);
+    ctx->tell = h.before;
     json_decref(h.said);
     cwi_plan_clear(&parsed);
     cw_options_free(defaults);

@@ -21,9 +21,11 @@ typedef enum cwi_run_state {
     CWI_RUN_FAILED
 } cwi_run_state;
 
+enum { CWI_RUN_BYTES = 112 };
+
 typedef struct cwi_run {
-    char name[112];       /* of its files */
-    char checkpoint[112]; /* name of its checkpoint, shared along the rungs of a setting */
+    char name[CWI_RUN_BYTES];       /* of its files */
+    char checkpoint[CWI_RUN_BYTES]; /* of its checkpoint, shared along the rungs of a setting */
     size_t set;
     cw_options *options;
     int64_t seed;
@@ -66,7 +68,7 @@ typedef struct cwi_experiment {
     json_t *said;         /* what it has told (borrowed; the calling thread's own) */
 } cwi_experiment;
 
-extern const cw_option_info cwi_experiment_options[];
+extern const cw_option_info cwi_experiment_options[], cwi_compare_options[];
 
 /* runs.c: the run of a row with a candidate, found or made; epochs 0 for a whole run. */
 cw_status cwi_experiment_ask(cw_context *ctx, cwi_experiment *e, const cwi_plan_row *row,

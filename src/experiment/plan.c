@@ -20,7 +20,7 @@ typedef struct scope {
 /* A method on a backbone that takes part in a table. */
 typedef struct contender {
     cwi_place place;
-    char method[32], backbone[32];
+    const char *method, *backbone;
     scope scope;
 } contender;
 
@@ -43,58 +43,49 @@ static void scope_clear(scope *s)
     *s = (scope){0};
 }
 
-/* A copy of the level around it, changed by what this one says. */
-static cw_status scope_read(reader *r, const cwi_place *place, const json_t *value,
-                            const scope *outer, scope *out)
+/* A copy of the level around it, changed by what this one says; to be cleared also after a
+ * failure. */
+static cw_status scope_read(reader *r, const cwi_place *at, const scope *outer, scope *out)
 {
-    cw_status status;
-    cwi_place at;
+    cwi_place grid = cwi_place_field(at, "grid");
     *out = (scope){.options = cwi_json_copy(outer->options),
                    .grid = cwi_json_copy(outer->grid),
                    .seeds = json_incref(outer->seeds),
                    .tuning = outer->tuning};
-    status = out->options && out->grid ? CW_OK : cwi_no_memory(r->ctx);
-    if (status != CW_OK) goto done;
-    at = cwi_place_field(place, "options");
-    CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "options"), &r->check, false,
-                                 out->options));
-    at = cwi_place_field(place, "grid");
-    if (json_is_null(json_object_get(value, "grid")))
+    if (!out->options || !out->grid) return cwi_no_memory(r->ctx);
+    CW_PASS(cwi_plan_read_options(r->ctx, cwi_place_field(at, "options"), &r->check, false,
+                                  out->options));
+    if (json_is_null(grid.value))
         json_object_clear(out->grid); /* nothing to tune here */
     else
-        CW_TRY(cwi_plan_read_options(r->ctx, &at, json_object_get(value, "grid"), &r->check, true,
-                                     out->grid));
-    at = cwi_place_field(place, "tune");
-    CW_TRY(cwi_plan_read_tuning(r->ctx, &at, json_object_get(value, "tune"), &out->tuning));
-    at = cwi_place_field(place, "seeds");
-    CW_TRY(cwi_plan_read_seeds(r->ctx, &at, json_object_get(value, "seeds"), &out->seeds));
-done:
-    if (status != CW_OK) scope_clear(out);
-    return status;
+        CW_PASS(cwi_plan_read_options(r->ctx, grid, &r->check, true, out->grid));
+    CW_PASS(cwi_plan_read_tuning(r->ctx, cwi_place_field(at, "tune"), &out->tuning));
+    return cwi_plan_read_seeds(r->ctx, cwi_place_field(at, "seeds"), &out->seeds);
 }
 
 /* ---- options that not all methods take ------------------------------------------------ */
 
 /* Options of the plan or of a table: those methods that take them shall have them. */
-static cw_status note_wide(reader *r, const cwi_place *place, const json_t *options)
+static cw_status note_wide(reader *r, const cwi_place at)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)options, name, value)
+    json_object_foreach((json_t *)at.value, name, value)
     {
-        cwi_place at = cwi_place_field(place, name);
+        cwi_place here = cwi_place_field(&at, name);
         if (!json_is_null(value) && cw_train_option_owner(name, 0) &&
-            json_object_set_new(r->idle, name, cwi_json_string(at.text)) != 0)
+            json_object_set_new(r->idle, name, cwi_json_string(here.text)) != 0)
             return cwi_no_memory(r->ctx);
     }
     return CW_OK;
 }
 
-static cw_status note_scope(reader *r, const cwi_place *place, const json_t *value)
+/* scope_read of the plan or of a table. */
+static cw_status read_wide(reader *r, const cwi_place *at, const scope *outer, scope *out)
 {
-    cwi_place options = cwi_place_field(place, "options"), grid = cwi_place_field(place, "grid");
-    cw_status status = note_wide(r, &options, json_object_get(value, "options"));
-    return status == CW_OK ? note_wide(r, &grid, json_object_get(value, "grid")) : status;
+    CW_PASS(scope_read(r, at, outer, out));
+    CW_PASS(note_wide(r, cwi_place_field(at, "options")));
+    return note_wide(r, cwi_place_field(at, "grid"));
 }
 
 /* A copy of the options without those that are for other methods or backbones.  What `own` says is
@@ -150,118 +141,78 @@ static cw_status refuse_idle(reader *r)
 
 /* ---- methods and backbones --------------------------------------------------------- */
 
-/* Does the method work on the backbone ("" for its own)?  *name gets the backbone's name. */
-static cw_status check_pair(reader *r, const char *method, const char *backbone, char name[32])
+/* backbones: all that the plan has for the method, or NULL. */
+static cw_status add_contender(reader *r, const cwi_place *at, const char *method,
+                               const char *backbone, const scope *s, const json_t *backbones)
 {
-    cw_status status;
-    cw_options *given = NULL, *settled = NULL;
     const cwi_method *found;
     const cwi_backbone *on;
-
-    CW_TRY(cwi_train_options(r->ctx, &given));
-    CW_TRY(cwi_options_assign(r->ctx, given, "method", method));
-    CW_TRY(cwi_options_assign(r->ctx, given, "backbone", backbone));
-    CW_TRY(cwi_train_settle(r->ctx, given, &settled, &found, &on));
-    cwi_copy_text(name, 32, on->name);
-done:
-    cw_options_free(given);
-    cw_options_free(settled);
-    return status;
-}
-
-/* own: what the plan says of this method alone, or NULL. */
-static cw_status add_contender(reader *r, const cwi_place *place, const char *method,
-                               const char *backbone, const scope *s, const json_t *own,
-                               const json_t *backbones)
-{
-    char name[32];
-    cw_status status = check_pair(r, method, backbone, name);
+    cw_status status = cwi_find_pair(r->ctx, method, backbone, &found, &on);
     if (status == CW_BAD_ARG && r->check.skips_unknown) {
-        cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: left out: %s", place->text, r->ctx->error);
+        cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: left out: %s", at->text, r->ctx->error);
         cwi_begin(r->ctx);
         return CW_OK;
     }
-    if (status == CW_BAD_ARG) return cwi_plan_bad(r->ctx, place, "%s", "");
-    if (status != CW_OK) return status;
-    status = cwi_grow(r->ctx, &r->contenders, &r->contender_capacity, r->n_contenders + 1,
-                      sizeof *r->contenders);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_plan_blame(r->ctx, at, status));
+    CW_PASS(cwi_grow(r->ctx, &r->contenders, &r->contender_capacity, r->n_contenders + 1,
+                     sizeof *r->contenders));
     contender *c = &r->contenders[r->n_contenders++];
-    *c = (contender){.place = *place};
-    cwi_copy_text(c->method, sizeof c->method, method);
-    cwi_copy_text(c->backbone, sizeof c->backbone, name);
-    c->scope = (scope){keep_taken(c, s->options, json_object_get(own, "options"), backbones),
-                       keep_taken(c, s->grid, json_object_get(own, "grid"), backbones),
+    *c = (contender){.place = *at, .method = found->name, .backbone = on->name};
+    c->scope = (scope){keep_taken(c, s->options, json_object_get(at->value, "options"), backbones),
+                       keep_taken(c, s->grid, json_object_get(at->value, "grid"), backbones),
                        json_incref(s->seeds), s->tuning};
     return c->scope.options && c->scope.grid ? CW_OK : cwi_no_memory(r->ctx);
 }
 
 /* "cpr", or {"method": "cpr", "backbones": [...], "options": ..., "grid": ...} */
-static cw_status read_method(reader *r, const cwi_place *place, const json_t *value,
-                             const json_t *backbones, const scope *outer)
+static cw_status read_method(reader *r, const cwi_place *at, const json_t *backbones,
+                             const scope *outer)
 {
-    static const char fields[] = "method|backbones|options|grid|tune|seeds";
     cw_status status;
     scope s = {0};
-    const char *method = json_string_value(value);
-    cwi_place at = cwi_place_field(place, "backbones");
+    bool is_name = json_is_string(at->value);
+    const char *method =
+        json_string_value(is_name ? at->value : json_object_get(at->value, "method"));
+    cwi_place own = cwi_place_field(at, "backbones");
 
-    if (json_is_string(value)) {
-        value = NULL;
-    } else {
-        CW_TRY(cwi_plan_check_fields(r->ctx, place, value, fields));
-        method = json_string_value(json_object_get(value, "method"));
-        if (!method) return cwi_plan_bad(r->ctx, place, "it has no \"method\"");
-        if (json_object_get(value, "backbones")) backbones = json_object_get(value, "backbones");
-        CW_TRY(cwi_plan_check_list(r->ctx, &at, backbones, true));
-    }
+    if (!is_name)
+        CW_PASS(cwi_plan_check_fields(r->ctx, at, "method|backbones|options|grid|tune|seeds"));
+    if (!method) return cwi_plan_bad(r->ctx, at, "it has no \"method\"");
+    CW_PASS(cwi_plan_check_list(r->ctx, &own, true));
+    if (own.value) backbones = own.value;
     if (r->check.skips_unknown && !cwi_find_method(method)) {
         cwi_log(r->ctx, CW_LOG_INFO, "plan: %s: this version has no method '%s'; left out",
-                place->text, method);
+                at->text, method);
         return CW_OK;
     }
-    CW_TRY(scope_read(r, place, value, outer, &s));
-    if (!backbones) CW_TRY(add_contender(r, place, method, "", &s, value, NULL));
+    CW_TRY(scope_read(r, at, outer, &s));
+    if (!backbones) CW_TRY(add_contender(r, at, method, "", &s, NULL));
     for (size_t b = 0; b < json_array_size(backbones); b++)
-        CW_TRY(add_contender(r, place, method, json_string_value(json_array_get(backbones, b)), &s,
-                             value, backbones));
+        CW_TRY(add_contender(r, at, method, json_string_value(json_array_get(backbones, b)), &s,
+                             backbones));
 done:
     scope_clear(&s);
     return status;
 }
 
-static cw_status read_methods(reader *r, const cwi_place *place, const json_t *table,
-                              const scope *outer)
+static cw_status read_methods(reader *r, const cwi_place *table, const scope *outer)
 {
-    cw_status status;
-    const json_t *methods = json_object_get(table, "methods");
-    const json_t *backbones = json_object_get(table, "backbones");
-    cwi_place at = cwi_place_field(place, "backbones");
-
-    CW_TRY(cwi_plan_check_list(r->ctx, &at, backbones, true));
-    at = cwi_place_field(place, "methods");
-    if (!methods) return cwi_plan_bad(r->ctx, &at, "it is missing: a list of methods");
-    CW_TRY(cwi_plan_check_list(r->ctx, &at, methods, false));
-    for (size_t m = 0; m < json_array_size(methods); m++) {
-        cwi_place here = cwi_place_index(&at, m);
-        CW_TRY(read_method(r, &here, json_array_get(methods, m), backbones, outer));
+    cwi_place backbones = cwi_place_field(table, "backbones");
+    cwi_place methods = cwi_place_field(table, "methods");
+    CW_PASS(cwi_plan_check_list(r->ctx, &backbones, true));
+    if (!methods.value) return cwi_plan_bad(r->ctx, &methods, "it is missing: a list of methods");
+    CW_PASS(cwi_plan_check_list(r->ctx, &methods, false));
+    for (size_t m = 0; m < json_array_size(methods.value); m++) {
+        cwi_place at = cwi_place_index(&methods, m);
+        CW_PASS(read_method(r, &at, backbones.value, outer));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
-static void row_clear(cwi_plan_row *row)
-{
-    json_decref(row->options);
-    json_decref(row->varied);
-    json_decref(row->candidates);
-    json_decref(row->seeds);
-}
-
 /* Would training take the options of this candidate? */
-static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_plan_row *row,
+static cw_status check_candidate(reader *r, const cwi_place *at, const cwi_plan_row *row,
                                  const json_t *candidate)
 {
     cw_status status;
@@ -281,52 +232,29 @@ static cw_status check_candidate(reader *r, const cwi_place *place, const cwi_pl
 done:
     cw_options_free(given);
     cw_options_free(settled);
-    return status == CW_BAD_ARG ? cwi_plan_bad(r->ctx, place, "%s", "") : status;
+    return cwi_plan_blame(r->ctx, at, status);
 }
 
-/* Everything of a row but its dataset. */
-static cw_status make_row(reader *r, const contender *c, json_t *varied, cwi_plan_row *row)
+static cw_status add_row(reader *r, const contender *c, size_t set, json_t *varied)
 {
-    cw_status status;
-    *row = (cwi_plan_row){.options = cwi_json_copy(c->scope.options),
+    cwi_plan *plan = r->plan;
+    CW_PASS(
+        cwi_grow(r->ctx, &plan->rows, &plan->row_capacity, plan->n_rows + 1, sizeof *plan->rows));
+    cwi_plan_row *row = &plan->rows[plan->n_rows++];
+    *row = (cwi_plan_row){.set = set,
+                          .method = c->method,
+                          .backbone = c->backbone,
+                          .options = cwi_json_copy(c->scope.options),
                           .varied = json_incref(varied),
                           .seeds = json_incref(c->scope.seeds),
                           .tuning = c->scope.tuning};
-    cwi_copy_text(row->method, sizeof row->method, c->method);
-    cwi_copy_text(row->backbone, sizeof row->backbone, c->backbone);
     if (!row->options || json_object_update(row->options, varied) != 0)
         return cwi_no_memory(r->ctx);
-    status = cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates);
-    if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, &c->place, "%s", "");
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_plan_blame(r->ctx, &c->place,
+                           cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates)));
     for (size_t k = 0; k < json_array_size(row->candidates); k++)
-        CW_TRY(check_candidate(r, &c->place, row, json_array_get(row->candidates, k)));
-done:
-    return status;
-}
-
-/* Append a copy of the row for a dataset. */
-static cw_status add_row(reader *r, const cwi_plan_row *row, size_t set)
-{
-    cwi_plan *plan = r->plan;
-    cw_status status =
-        cwi_grow(r->ctx, &plan->rows, &plan->row_capacity, plan->n_rows + 1, sizeof *plan->rows);
-    if (status != CW_OK) return status;
-    cwi_plan_row *copy = &plan->rows[plan->n_rows++];
-    *copy = *row;
-    copy->set = set;
-    json_incref(copy->options);
-    json_incref(copy->varied);
-    json_incref(copy->candidates);
-    json_incref(copy->seeds);
+        CW_PASS(check_candidate(r, &c->place, row, json_array_get(row->candidates, k)));
     return CW_OK;
-}
-
-static bool contains(const json_t *list, const json_t *value)
-{
-    size_t at = 0;
-    while (at < json_array_size(list) && !json_equal(json_array_get(list, at), value)) at++;
-    return at < json_array_size(list);
 }
 
 /* The settings as far as the contender takes them; those of which it takes less than all, once. */
@@ -336,7 +264,7 @@ static cw_status adapt(reader *r, const contender *c, const json_t *settings, js
         const json_t *setting = json_array_get(settings, v);
         json_t *taken = keep_taken(c, setting, NULL, NULL);
         bool is_less = taken && json_object_size(taken) < json_object_size(setting);
-        int bad = is_less && contains(out, taken) ? 0 : json_array_append(out, taken);
+        int bad = is_less && cwi_json_has(out, taken) ? 0 : json_array_append(out, taken);
         json_decref(taken);
         if (bad) return cwi_no_memory(r->ctx);
     }
@@ -350,12 +278,8 @@ static cw_status add_rows(reader *r, const json_t *settings, size_t set)
     for (size_t c = 0; c < r->n_contenders && status == CW_OK; c++) {
         json_t *taken = json_array();
         status = taken ? adapt(r, &r->contenders[c], settings, taken) : cwi_no_memory(r->ctx);
-        for (size_t v = 0; v < json_array_size(taken) && status == CW_OK; v++) {
-            cwi_plan_row row = {0};
-            status = make_row(r, &r->contenders[c], json_array_get(taken, v), &row);
-            if (status == CW_OK) status = add_row(r, &row, set);
-            row_clear(&row);
-        }
+        for (size_t v = 0; v < json_array_size(taken) && status == CW_OK; v++)
+            status = add_row(r, &r->contenders[c], set, json_array_get(taken, v));
         json_decref(taken);
     }
     return status;
@@ -375,61 +299,56 @@ static json_t *with_lists(const json_t *given)
 }
 
 /* One object of the field "vary": all combinations of its values. */
-static cw_status read_variation(reader *r, const cwi_place *place, const json_t *value, json_t *out)
+static cw_status read_variation(reader *r, const cwi_place at, json_t *out)
 {
     cw_status status;
     const cwi_tuning all = {0};
-    json_t *lists = with_lists(value), *checked = json_object(), *settings = NULL;
+    json_t *checked = json_object(), *settings = NULL;
+    cwi_place lists = at;
 
-    if (!json_is_object(value))
-        status = cwi_plan_bad(r->ctx, place, "it must be an object of train options");
-    else
-        status = lists && checked ? CW_OK : cwi_no_memory(r->ctx);
-    if (status == CW_OK)
-        status = cwi_plan_read_options(r->ctx, place, lists, &r->check, true, checked);
-    if (status == CW_OK) status = cwi_candidates(r->ctx, checked, &all, &settings);
-    if (status == CW_BAD_ARG) status = cwi_plan_bad(r->ctx, place, "%s", "");
-    if (status == CW_OK && json_array_extend(out, settings) != 0) status = cwi_no_memory(r->ctx);
-    json_decref(lists);
+    if (!json_is_object(at.value))
+        CW_TRY(cwi_plan_bad(r->ctx, &at, "it must be an object of train options"));
+    lists.value = with_lists(at.value);
+    if (!lists.value || !checked) CW_TRY(cwi_no_memory(r->ctx));
+    CW_TRY(cwi_plan_read_options(r->ctx, lists, &r->check, true, checked));
+    CW_TRY(cwi_plan_blame(r->ctx, &at, cwi_candidates(r->ctx, checked, &all, &settings)));
+    if (json_array_extend(out, settings) != 0) CW_TRY(cwi_no_memory(r->ctx));
+    CW_TRY(note_wide(r, at));
+done:
+    if (lists.value != at.value) json_decref((json_t *)lists.value);
     json_decref(checked);
     json_decref(settings);
     return status;
 }
 
 /* The field "vary" as a list of settings; without it there is one, which changes nothing. */
-static cw_status read_varied(reader *r, const cwi_place *place, const json_t *value, json_t **out)
+static cw_status read_varied(reader *r, const cwi_place at, json_t **out)
 {
-    cw_status status = cwi_plan_check_list(r->ctx, place, value, false);
-    *out = value ? json_array() : json_pack("[{}]");
-    if (status == CW_OK) status = cwi_json_check(r->ctx, *out);
-    for (size_t v = 0; v < json_array_size(value) && status == CW_OK; v++) {
-        cwi_place at = cwi_place_index(place, v);
-        status = read_variation(r, &at, json_array_get(value, v), *out);
-        if (status == CW_OK) status = note_wide(r, &at, json_array_get(value, v));
-    }
-    return status; /* the caller releases what there is */
+    CW_PASS(cwi_plan_check_list(r->ctx, &at, false));
+    *out = at.value ? json_array() : json_pack("[{}]");
+    for (size_t v = 0; v < json_array_size(at.value) && *out; v++)
+        CW_PASS(read_variation(r, cwi_place_index(&at, v), *out));
+    return cwi_json_check(r->ctx, *out); /* the caller releases what there is */
 }
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-static cw_status expand_table(reader *r, const cwi_place *place, const json_t *table,
-                              const json_t *datasets)
+static cw_status expand_table(reader *r, const cwi_place *at)
 {
     cw_status status;
     json_t *settings = NULL;
-    const json_t *train_sets = json_object_get(table, "train_sets");
-    cwi_place at = cwi_place_field(place, "train_sets");
-    size_t n_train_sets = train_sets ? json_array_size(train_sets) : 1;
+    const json_t *datasets = json_object_get(r->plan->source, "datasets");
+    cwi_place train_sets = cwi_place_field(at, "train_sets");
+    size_t n_train_sets = train_sets.value ? json_array_size(train_sets.value) : 1;
 
-    CW_TRY(cwi_plan_check_train_sets(r->ctx, &at, train_sets));
-    at = cwi_place_field(place, "vary");
-    CW_TRY(read_varied(r, &at, json_object_get(table, "vary"), &settings));
+    CW_TRY(cwi_plan_check_train_sets(r->ctx, &train_sets));
+    CW_TRY(read_varied(r, cwi_place_field(at, "vary"), &settings));
     forget_taken(r);
     for (size_t d = 0; d < json_array_size(datasets); d++)
         for (size_t t = 0; t < n_train_sets; t++) {
             size_t set;
             CW_TRY(cwi_plan_find_set(r->ctx, r->plan, json_array_get(datasets, d),
-                                     json_array_get(train_sets, t), &set));
+                                     json_array_get(train_sets.value, t), &set));
             CW_TRY(add_rows(r, settings, set));
         }
 done:
@@ -442,9 +361,8 @@ static cw_status open_table(reader *r, const json_t *value, size_t number)
     cwi_plan *plan = r->plan;
     const char *title = json_string_value(json_object_get(value, "title"));
     const json_t *ours = json_object_get(value, "ours");
-    cw_status status = cwi_grow(r->ctx, &plan->tables, &plan->table_capacity, plan->n_tables + 1,
-                                sizeof *plan->tables);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_grow(r->ctx, &plan->tables, &plan->table_capacity, plan->n_tables + 1,
+                     sizeof *plan->tables));
     cwi_plan_table *table = &plan->tables[plan->n_tables++];
     *table = (cwi_plan_table){.first_row = plan->n_rows};
     table->title = title ? cwi_strdup(r->ctx, title) : cwi_format(r->ctx, "Table %zu", number);
@@ -460,25 +378,20 @@ static void forget_contenders(reader *r)
     r->n_contenders = 0;
 }
 
-static cw_status read_table(reader *r, const cwi_place *place, const json_t *value, size_t number,
-                            const scope *outer)
+static cw_status read_table(reader *r, const cwi_place *at, size_t number, const scope *outer)
 {
-    static const char fields[] =
-        "title|about|methods|backbones|train_sets|vary|ours|options|grid|tune|seeds";
     cw_status status;
     scope s = {0};
-    cwi_place at = cwi_place_field(place, "ours");
+    cwi_place ours = cwi_place_field(at, "ours");
 
-    CW_TRY(cwi_plan_check_fields(r->ctx, place, value, fields));
-    if (json_object_get(value, "ours") && !json_is_array(json_object_get(value, "ours"))) {
-        status = cwi_plan_bad(r->ctx, &at, "it must be a list of methods");
-        goto done;
-    }
-    CW_TRY(scope_read(r, place, value, outer, &s));
-    CW_TRY(note_scope(r, place, value));
-    CW_TRY(open_table(r, value, number));
-    CW_TRY(read_methods(r, place, value, &s));
-    CW_TRY(expand_table(r, place, value, json_object_get(r->plan->source, "datasets")));
+    CW_PASS(cwi_plan_check_fields(
+        r->ctx, at, "title|about|methods|backbones|train_sets|vary|ours|options|grid|tune|seeds"));
+    if (ours.value && !json_is_array(ours.value))
+        return cwi_plan_bad(r->ctx, &ours, "it must be a list of methods");
+    CW_TRY(read_wide(r, at, outer, &s));
+    CW_TRY(open_table(r, at->value, number));
+    CW_TRY(read_methods(r, at, &s));
+    CW_TRY(expand_table(r, at));
     cwi_plan_table *table = &r->plan->tables[r->plan->n_tables - 1];
     table->n_rows = r->plan->n_rows - table->first_row;
 done:
@@ -491,35 +404,31 @@ done:
 
 static cw_status read_plan(reader *r)
 {
-    static const char fields[] = "title|about|datasets|tables|options|grid|tune|seeds|skip_unknown";
     cw_status status;
     scope s = {0}, none = {.tuning = {.keep = 3}};
-    const cwi_place top = {""}, place = {"tables"};
-    const json_t *source = r->plan->source, *tables = json_object_get(source, "tables");
+    const cwi_place top = {"", r->plan->source};
+    cwi_place datasets = cwi_place_field(&top, "datasets"),
+              tables = cwi_place_field(&top, "tables");
 
     none.options = json_object();
     none.grid = json_object();
     none.seeds = json_pack("[i]", 0);
     r->idle = json_object();
-    status = none.options && none.grid && none.seeds && r->idle ? CW_OK : cwi_no_memory(r->ctx);
-    if (status != CW_OK) goto done;
-    CW_TRY(cwi_plan_check_fields(r->ctx, &top, source, fields));
-    r->check.skips_unknown = json_is_true(json_object_get(source, "skip_unknown"));
+    if (!none.options || !none.grid || !none.seeds || !r->idle) CW_TRY(cwi_no_memory(r->ctx));
+    CW_TRY(cwi_plan_check_fields(
+        r->ctx, &top, "title|about|datasets|tables|options|grid|tune|seeds|skip_unknown"));
+    r->check.skips_unknown = json_is_true(json_object_get(top.value, "skip_unknown"));
     CW_TRY(cwi_train_options(r->ctx, &r->check.probe));
-    CW_TRY(scope_read(r, &top, source, &none, &s));
-    CW_TRY(note_scope(r, &top, source));
-    CW_TRY(cwi_plan_check_datasets(r->ctx, json_object_get(source, "datasets")));
-    if (!tables) {
-        status = cwi_plan_bad(r->ctx, &place, "it is missing: a list of tables");
-        goto done;
-    }
-    CW_TRY(cwi_plan_check_list(r->ctx, &place, tables, false));
-    for (size_t t = 0; t < json_array_size(tables); t++) {
-        cwi_place at = cwi_place_index(&place, t);
-        CW_TRY(read_table(r, &at, json_array_get(tables, t), t + 1, &s));
+    CW_TRY(read_wide(r, &top, &none, &s));
+    CW_TRY(cwi_plan_check_datasets(r->ctx, &datasets));
+    if (!tables.value) CW_TRY(cwi_plan_bad(r->ctx, &tables, "it is missing: a list of tables"));
+    CW_TRY(cwi_plan_check_list(r->ctx, &tables, false));
+    for (size_t t = 0; t < json_array_size(tables.value); t++) {
+        cwi_place at = cwi_place_index(&tables, t);
+        CW_TRY(read_table(r, &at, t + 1, &s));
     }
     status = r->plan->n_rows > 0 ? refuse_idle(r)
-                                 : cwi_plan_bad(r->ctx, &place, "nothing is left to run");
+                                 : cwi_plan_bad(r->ctx, &tables, "nothing is left to run");
 done:
     scope_clear(&none);
     scope_clear(&s);
@@ -543,13 +452,13 @@ cw_status cwi_plan_parse(cw_context *ctx, const char *text, cwi_plan *out)
 
 void cwi_plan_clear(cwi_plan *plan)
 {
-    for (size_t k = 0; k < plan->n_sets; k++) {
-        cwi_free(plan->sets[k].name);
-        cwi_free(plan->sets[k].folder);
-        cwi_free(plan->sets[k].train_set);
-        cw_dataset_free(plan->sets[k].data);
+    for (size_t k = 0; k < plan->n_sets; k++) cwi_set_clear(&plan->sets[k]);
+    for (size_t k = 0; k < plan->n_rows; k++) {
+        json_decref(plan->rows[k].options);
+        json_decref(plan->rows[k].varied);
+        json_decref(plan->rows[k].candidates);
+        json_decref(plan->rows[k].seeds);
     }
-    for (size_t k = 0; k < plan->n_rows; k++) row_clear(&plan->rows[k]);
     for (size_t k = 0; k < plan->n_tables; k++) {
         cwi_free(plan->tables[k].title);
         json_decref(plan->tables[k].ours);

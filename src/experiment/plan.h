@@ -36,10 +36,10 @@ typedef struct cwi_tuning {
 } cwi_tuning;
 
 typedef struct cwi_plan_row {
-    size_t set; /* in cwi_plan.sets */
-    char method[32], backbone[32];
-    json_t *options;    /* what all its runs have */
-    json_t *varied;     /* the part of it by which rows of a table differ */
+    size_t set;                    /* in cwi_plan.sets */
+    const char *method, *backbone; /* as the registry has them */
+    json_t *options;               /* what all its runs have */
+    json_t *varied;                /* the part of it by which rows of a table differ */
     json_t *candidates; /* array of objects; one that may be empty when nothing is tuned */
     cwi_tuning tuning;
     json_t *seeds; /* array of integers */
@@ -71,6 +71,7 @@ void cwi_plan_clear(cwi_plan *plan);
 cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const json_t *dataset,
                             const json_t *train_set, size_t *out);
 cw_status cwi_plan_load_sets(cw_context *ctx, cwi_plan *plan);
+void cwi_set_clear(cwi_set *set);
 
 /* tune.c: what there is to choose from, a new array of objects; CW_BAD_ARG for too much of it. */
 cw_status cwi_candidates(cw_context *ctx, const json_t *grid, const cwi_tuning *tuning,

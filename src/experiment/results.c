@@ -13,12 +13,6 @@
 #include "experiment/experiment.h"
 #include "prepare/dataset.h"
 
-static void copy(const json_t *from, const char *key, json_t **to)
-{
-    json_t *value = json_object_get(from, key);
-    if (value) cwi_json_set(to, key, json_incref(value));
-}
-
 /* ---- datasets ------------------------------------------------------------------------- */
 
 /* What `describe` says of a dataset, from the store where it was made before: it takes a while. */
@@ -43,8 +37,7 @@ static cw_status report_set(cw_context *ctx, const cwi_experiment *e, const cwi_
                             json_t **list)
 {
     json_t *description;
-    cw_status status = describe_set(ctx, e, set, &description);
-    if (status != CW_OK) return status;
+    CW_PASS(describe_set(ctx, e, set, &description));
     json_t *object =
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "dataset", cwi_json_string(set->name), "train_set",
                   cwi_json_string(set->train_set), "folder", cwi_json_string(set->folder),
@@ -58,14 +51,11 @@ static cw_status report_set(cw_context *ctx, const cwi_experiment *e, const cwi_
 /* Loss and validation metrics by epoch. */
 static json_t *report_curve(const json_t *record)
 {
-    size_t index;
-    json_t *epoch, *list = json_array();
-    json_array_foreach(json_object_get(record, "epochs"), index, epoch)
-    {
+    const json_t *epochs = json_object_get(record, "epochs");
+    json_t *list = json_array();
+    for (size_t e = 0; e < json_array_size(epochs); e++) {
         json_t *point = json_object();
-        copy(epoch, "epoch", &point);
-        copy(epoch, "loss", &point);
-        copy(epoch, "valid", &point);
+        cwi_json_copy_keys(json_array_get(epochs, e), "epoch|loss|valid", &point);
         cwi_json_add(&list, point);
     }
     return list;
@@ -73,34 +63,31 @@ static json_t *report_curve(const json_t *record)
 
 static json_t *report_time(const json_t *record)
 {
-    static const char *const keys[] = {"train_s", "threads", "isa", "peak_bytes"};
+    const json_t *epochs = json_object_get(record, "epochs");
     double eval_s = 0;
-    size_t index;
-    json_t *epoch, *out = json_object();
-    json_array_foreach(json_object_get(record, "epochs"), index, epoch) eval_s +=
-        json_number_value(json_object_get(epoch, "eval_s"));
-    for (size_t k = 0; k < 4; k++) copy(record, keys[k], &out);
+    json_t *out = json_object();
+    for (size_t e = 0; e < json_array_size(epochs); e++)
+        eval_s += cwi_json_get_number(json_array_get(epochs, e), "eval_s");
+    cwi_json_copy_keys(record, "train_s|threads|isa|peak_bytes", &out);
     cwi_json_set(&out, "eval_s", json_real(eval_s));
     return out;
 }
 
 static json_t *report_run(const cwi_run *run)
 {
-    static const char *const keys[] = {"dataset", "train_set",  "method", "backbone", "options",
-                                       "seed",    "best_epoch", "valid",  "error"};
-    static const char *const found[] = {"metrics", "beyond", "groups", "user_groups", "truth"};
-    const json_t *record = run->record;
-    json_t *out = json_object(), *evaluation = json_object_get(record, "evaluation");
-    json_t *epochs = json_object_get(record, "epochs");
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) copy(record, keys[k], &out);
+    const json_t *record = run->record, *epochs = json_object_get(record, "epochs");
+    json_t *out = json_object();
+    cwi_json_copy_keys(
+        record, "dataset|train_set|method|backbone|options|seed|best_epoch|valid|error", &out);
     if (epochs) {
         size_t n = json_array_size(epochs); /* the first is before training */
         cwi_json_set(&out, "epochs", json_integer((json_int_t)(n > 0 ? n - 1 : 0)));
         cwi_json_set(&out, "curve", report_curve(record));
         cwi_json_set(&out, "time", report_time(record));
     }
-    if (!run->is_early) copy(record, "test", &out);
-    for (size_t k = 0; k < sizeof found / sizeof found[0]; k++) copy(evaluation, found[k], &out);
+    if (!run->is_early) cwi_json_copy_keys(record, "test", &out);
+    cwi_json_copy_keys(json_object_get(record, "evaluation"),
+                       "metrics|beyond|groups|user_groups|truth", &out);
     return out;
 }
 
@@ -165,8 +152,7 @@ static json_t *list_shares(const cwi_search *s)
         n++;
         n_groups = json_array_size(groups) < 64 ? json_array_size(groups) : 64;
         for (size_t g = 0; g < n_groups; g++)
-            sum[g] +=
-                json_number_value(json_object_get(json_array_get(groups, g), "recommended_share"));
+            sum[g] += cwi_json_get_number(json_array_get(groups, g), "recommended_share");
     }
     for (size_t g = 0; g < n_groups; g++) cwi_json_add(&shares, json_real(sum[g] / (double)n));
     return shares;
@@ -193,14 +179,7 @@ static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
 
 static bool is_ours(const cwi_plan_table *table, const cwi_plan_row *row)
 {
-    size_t index;
-    json_t *name;
-    json_array_foreach(table->ours, index, name)
-    {
-        const char *text = json_string_value(name);
-        if (text && strcmp(text, row->method) == 0) return true;
-    }
-    return false;
+    return cwi_json_has_text(table->ours, row->method);
 }
 
 /* Rows that stand against each other: the same data, setting and, where it matters, backbone. */
@@ -240,8 +219,8 @@ static int64_t pair_up(const cwi_search *a, const cwi_search *b, const char *met
             if (a->current[j]->seed != b->current[k]->seed || !json_object_get(left, metric) ||
                 !json_object_get(right, metric))
                 continue;
-            x[n] = json_number_value(json_object_get(left, metric));
-            y[n++] = json_number_value(json_object_get(right, metric));
+            x[n] = cwi_json_get_number(left, metric);
+            y[n++] = cwi_json_get_number(right, metric);
         }
     return n;
 }
@@ -256,8 +235,7 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_pl
     if (baseline == SIZE_MAX) return CW_OK;
     int64_t n = pair_up(ours, &e->searches[table->first_row + baseline], metric, x, y);
     if (n == 0) return CW_OK;
-    cw_status status = cwi_pairing_test(ctx, x, y, n, &result);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_pairing_test(ctx, x, y, n, &result));
     cwi_mean_sd(y, n, &mean, &sd);
     json_t *test =
         json_pack("{s:i, s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "row", (int)index,
@@ -272,18 +250,16 @@ static cw_status test_row(cw_context *ctx, const cwi_experiment *e, const cwi_pl
 static cw_status report_tests(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,
                               json_t **tests)
 {
-    cw_status status = CW_OK;
-    for (size_t k = 0; k < table->n_rows && status == CW_OK; k++) {
+    for (size_t k = 0; k < table->n_rows; k++) {
         const cwi_search *s = &e->searches[table->first_row + k];
         char key[CWI_METRIC_KEY_BYTES];
         if (!is_ours(table, s->row) || !metrics_of(s)) continue;
-        for (int m = 0; m < CWI_N_METRICS && status == CW_OK; m++)
+        int32_t list = cwi_record_k(s->current[0]->record);
+        for (int m = 0; m < CWI_N_METRICS; m++)
             if (cwi_metric_table[m].place == CW_METRIC_MAIN && !cwi_metric_table[m].is_low_good)
-                status =
-                    test_row(ctx, e, table, k,
-                             cwi_metric_key(m, cwi_record_k(s->current[0]->record), key), tests);
+                CW_PASS(test_row(ctx, e, table, k, cwi_metric_key(m, list, key), tests));
     }
-    return status;
+    return CW_OK;
 }
 
 static cw_status report_table(cw_context *ctx, const cwi_experiment *e, const cwi_plan_table *table,

@@ -6,16 +6,15 @@
 
 static cw_status assign_all(cw_context *ctx, cw_options *options, const json_t *values)
 {
-    cw_status status = CW_OK;
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)values, name, value)
     {
         char text[256];
-        if (status == CW_OK && cwi_json_to_text(value, text, sizeof text))
-            status = cwi_options_assign(ctx, options, name, text);
+        if (cwi_json_to_text(value, text, sizeof text))
+            CW_PASS(cwi_options_assign(ctx, options, name, text));
     }
-    return status;
+    return CW_OK;
 }
 
 static cw_status assign_whole(cw_context *ctx, cw_options *options, const char *name, int64_t value)
@@ -47,9 +46,8 @@ done:
 
 static bool has_seed(const cwi_plan_row *row, int64_t seed)
 {
-    size_t index;
-    json_t *other;
-    json_array_foreach(row->seeds, index, other) if (json_integer_value(other) == seed) return true;
+    for (size_t k = 0; k < json_array_size(row->seeds); k++)
+        if (json_integer_value(json_array_get(row->seeds, k)) == seed) return true;
     return false;
 }
 

@@ -50,36 +50,40 @@ static cw_status print_key(cw_context *ctx, json_t *identity, char key[17])
     return CW_OK;
 }
 
-/* Same data, same options, same minor version: same result. */
+/* METHOD-BACKBONE-SEED-KEY.  Same data, same options, same minor version: same result.
+ *   options  consumed
+ *   rungs    of the ladder the name is for; NULL: a run */
+static cw_status print_name(cw_context *ctx, const cwi_set *set, const cwi_plan_row *row,
+                            int64_t seed, json_t *options, json_t *rungs, char out[CWI_RUN_BYTES])
+{
+    char version[16], key[17];
+    snprintf(version, sizeof version, "%d.%d", CW_VERSION_MAJOR, CW_VERSION_MINOR);
+    json_t *identity = json_pack("{s:s, s:s, s:o, s:O*}", "crosswise", version, "data", set->hash,
+                                 "options", options, "rungs", rungs);
+    CW_PASS(print_key(ctx, identity, key));
+    snprintf(out, CWI_RUN_BYTES, "%s-%s-%lld-%s", row->method, row->backbone, (long long)seed, key);
+    return CW_OK;
+}
+
+/* The name of the run, and of its checkpoint: the same along all rungs of this ladder, and on no
+ * other. */
 static cw_status name_files(cw_context *ctx, const cwi_experiment *e, const cwi_plan_row *row,
                             int64_t whole_epochs, cwi_run *run)
 {
-    char version[16], key[17], trail[17];
-    json_t *rungs = json_array(), *options = cwi_train_identity(run->options);
-    cw_status status = CW_OK;
-
-    snprintf(version, sizeof version, "%d.%d", CW_VERSION_MAJOR, CW_VERSION_MINOR);
-    status = print_key(ctx,
-                       json_pack("{s:s, s:s, s:O}", "crosswise", version, "data",
-                                 e->plan->sets[row->set].hash, "options", options),
-                       key);
-    snprintf(run->name, sizeof run->name, "%s-%s-%lld-%s", row->method, row->backbone,
-             (long long)run->seed, key);
+    const cwi_set *set = &e->plan->sets[row->set];
+    CW_PASS(
+        print_name(ctx, set, row, run->seed, cwi_train_identity(run->options), NULL, run->name));
     memcpy(run->checkpoint, run->name, sizeof run->checkpoint);
-    if (status == CW_OK && row->tuning.n_rungs > 0 && run->seed == row->tuning.seed) {
-        /* the same checkpoint along all rungs of this ladder, and on no other */
-        cwi_json_set(&options, "epochs", json_integer(whole_epochs));
-        for (int r = 0; r < row->tuning.n_rungs; r++)
-            cwi_json_add(&rungs, json_integer(row->tuning.rungs[r]));
-        status =
-            print_key(ctx,
-                      json_pack("{s:s, s:s, s:O, s:O}", "crosswise", version, "data",
-                                e->plan->sets[row->set].hash, "options", options, "rungs", rungs),
-                      trail);
-        snprintf(run->checkpoint, sizeof run->checkpoint, "%s-%s-%lld-%s", row->method,
-                 row->backbone, (long long)run->seed, status == CW_OK ? trail : "");
+    if (row->tuning.n_rungs == 0 || run->seed != row->tuning.seed) return CW_OK;
+    json_t *rungs = json_array(), *options = cwi_train_identity(run->options);
+    cwi_json_set(&options, "epochs", json_integer(whole_epochs));
+    for (int r = 0; r < row->tuning.n_rungs; r++)
+        cwi_json_add(&rungs, json_integer(row->tuning.rungs[r]));
+    if (!rungs) { /* which would be a name without them */
+        json_decref(options);
+        return cwi_no_memory(ctx);
     }
-    json_decref(options);
+    cw_status status = print_name(ctx, set, row, run->seed, options, rungs, run->checkpoint);
     json_decref(rungs);
     return status;
 }
@@ -101,18 +105,14 @@ static cwi_run *find_run(const cwi_experiment *e, const char *name)
     return NULL;
 }
 
-static bool is_failed(const json_t *record)
-{
-    return json_object_get(record, "error") != NULL;
-}
-
 /* What an earlier process has finished need not be done again. */
 static cw_status look_up(cw_context *ctx, const cwi_experiment *e, cwi_run *run)
 {
-    cw_status status = cwi_runstore_read(ctx, &e->store, "runs", run->name, &run->record);
-    if (status != CW_OK || !run->record) return status;
-    run->state = is_failed(run->record) ? CWI_RUN_FAILED : CWI_RUN_DONE;
-    if (run->state == CWI_RUN_DONE || !e->retries) return CW_OK;
+    CW_PASS(cwi_runstore_read(ctx, &e->store, "runs", run->name, &run->record));
+    if (!run->record) return CW_OK;
+    bool has_failed = json_object_get(run->record, "error") != NULL;
+    run->state = has_failed ? CWI_RUN_FAILED : CWI_RUN_DONE;
+    if (!has_failed || !e->retries) return CW_OK;
     json_decref(run->record);
     run->record = NULL;
     run->state = CWI_RUN_WAITING;
@@ -166,14 +166,11 @@ done:
 static cw_status set_checkpoint(cw_context *ctx, const cwi_experiment *e, const cwi_run *run,
                                 const char *path)
 {
-    cw_status status;
     cw_options *options = run->options;
-    CW_TRY(cwi_options_assign(ctx, options, "checkpoint", path));
-    CW_TRY(cwi_options_assign(ctx, options, "checkpoint-every", e->checkpoint_every));
-    CW_TRY(cwi_options_assign(ctx, options, "checkpoint-end", run->is_early ? "on" : "off"));
-    CW_TRY(cwi_options_assign(ctx, options, "resume", cwi_path_exists(path) ? "on" : "off"));
-done:
-    return status;
+    CW_PASS(cwi_options_assign(ctx, options, "checkpoint", path));
+    CW_PASS(cwi_options_assign(ctx, options, "checkpoint-every", e->checkpoint_every));
+    CW_PASS(cwi_options_assign(ctx, options, "checkpoint-end", run->is_early ? "on" : "off"));
+    return cwi_options_assign(ctx, options, "resume", cwi_path_exists(path) ? "on" : "off");
 }
 
 /* The lists of the test part in all detail, for the report; null for what has no test part. */

@@ -74,16 +74,13 @@ static cw_status make_inner_folder(cw_context *ctx, const cwi_runstore *store, c
 
 cw_status cwi_runstore_open(cw_context *ctx, const char *folder, cwi_runstore *out)
 {
-    cw_status status;
     *out = (cwi_runstore){.folder = cwi_strdup(ctx, folder), .lock = -1};
     if (!out->folder) return CW_NO_MEMORY;
-    CW_TRY(cwi_folder_make(ctx, folder));
-    CW_TRY(check_place(ctx, out));
-    CW_TRY(take_lock(ctx, out));
-    CW_TRY(make_inner_folder(ctx, out, "runs"));
-    CW_TRY(make_inner_folder(ctx, out, "data"));
-done:
-    return status;
+    CW_PASS(cwi_folder_make(ctx, folder));
+    CW_PASS(check_place(ctx, out));
+    CW_PASS(take_lock(ctx, out));
+    CW_PASS(make_inner_folder(ctx, out, "runs"));
+    return make_inner_folder(ctx, out, "data");
 }
 
 void cwi_runstore_close(cwi_runstore *store)

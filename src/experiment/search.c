@@ -23,21 +23,20 @@ static cw_status ask(cw_context *ctx, cwi_experiment *e, cwi_search *s)
     bool is_last = s->phase == last_phase(s);
     size_t n = is_last ? json_array_size(row->seeds) : s->n_alive;
     int64_t epochs = s->phase < row->tuning.n_rungs ? row->tuning.rungs[s->phase] : 0;
-    cw_status status = CW_OK;
 
     cwi_free(s->current);
     s->n_current = 0;
     s->current = cwi_alloc(ctx, n, sizeof *s->current);
     if (!s->current) return CW_NO_MEMORY;
-    for (size_t k = 0; k < n && status == CW_OK; k++) {
+    for (; s->n_current < n; s->n_current++) {
+        size_t k = s->n_current;
         const json_t *candidate =
             json_array_get(row->candidates, is_last ? s->chosen : s->alive[k]);
         int64_t seed =
             is_last ? json_integer_value(json_array_get(row->seeds, k)) : row->tuning.seed;
-        status = cwi_experiment_ask(ctx, e, row, candidate, seed, epochs, &s->current[k]);
-        s->n_current += status == CW_OK;
+        CW_PASS(cwi_experiment_ask(ctx, e, row, candidate, seed, epochs, &s->current[k]));
     }
-    return status;
+    return CW_OK;
 }
 
 /* The best of the current runs that is not among the `taken` ones: the first of equals. */
@@ -89,38 +88,30 @@ static cw_status reduce(cw_context *ctx, const cwi_experiment *e, cwi_search *s,
 
 static cw_status remember_tried(cw_context *ctx, cwi_search *s)
 {
-    cw_status status =
-        cwi_grow(ctx, &s->tried, &s->tried_capacity, s->n_tried + s->n_current, sizeof *s->tried);
-    for (size_t k = 0; k < s->n_current && status == CW_OK; k++)
-        s->tried[s->n_tried++] = s->current[k];
-    return status;
+    CW_PASS(
+        cwi_grow(ctx, &s->tried, &s->tried_capacity, s->n_tried + s->n_current, sizeof *s->tried));
+    for (size_t k = 0; k < s->n_current; k++) s->tried[s->n_tried++] = s->current[k];
+    return CW_OK;
 }
 
 /* All runs of the phase are finished: on to the next. */
 static cw_status turn(cw_context *ctx, cwi_experiment *e, cwi_search *s)
 {
-    cw_status status;
     bool was_whole = s->phase == s->row->tuning.n_rungs;
     if (s->phase == last_phase(s)) {
         s->is_over = true;
         return CW_OK;
     }
-    CW_TRY(remember_tried(ctx, s));
-    CW_TRY(reduce(ctx, e, s, was_whole ? 1 : cwi_survivors(s->n_alive, s->row->tuning.keep)));
+    CW_PASS(remember_tried(ctx, s));
+    CW_PASS(reduce(ctx, e, s, was_whole ? 1 : cwi_survivors(s->n_alive, s->row->tuning.keep)));
     if (s->n_alive == 0) {
         s->n_current = 0;
         s->is_over = true;
         return CW_OK;
     }
-    if (s->n_alive == 1) {
-        s->chosen = s->alive[0];
-        s->phase = last_phase(s);
-    } else {
-        s->phase++;
-    }
-    CW_TRY(ask(ctx, e, s));
-done:
-    return status;
+    if (s->n_alive == 1) s->chosen = s->alive[0];
+    s->phase = s->n_alive == 1 ? last_phase(s) : s->phase + 1;
+    return ask(ctx, e, s);
 }
 
 cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *search,
@@ -140,13 +131,12 @@ cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *searc
 
 cw_status cwi_search_advance(cw_context *ctx, cwi_experiment *e, cwi_search *search)
 {
-    cw_status status = CW_OK;
-    while (status == CW_OK && !search->is_over) {
+    while (!search->is_over) {
         for (size_t k = 0; k < search->n_current; k++)
             if (!is_finished(search->current[k])) return CW_OK;
-        status = turn(ctx, e, search);
+        CW_PASS(turn(ctx, e, search));
     }
-    return status;
+    return CW_OK;
 }
 
 int64_t cwi_search_done(const cwi_search *search)

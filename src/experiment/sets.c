@@ -25,52 +25,54 @@ static void name_of(const json_t *dataset, char *out, size_t bytes)
     if (slash && slash[1]) memmove(out, slash + 1, strlen(slash + 1) + 1);
 }
 
-cw_status cwi_plan_check_datasets(cw_context *ctx, const json_t *datasets)
+/* Does an earlier dataset have the same name? */
+static bool is_named_before(const cwi_place *datasets, size_t d, const char *name)
 {
-    cw_status status;
-    const cwi_place place = {"datasets"};
-    if (!datasets)
-        return cwi_plan_bad(ctx, &place,
-                            "there are none: name dataset folders in the plan or "
-                            "behind it");
-    CW_TRY(cwi_plan_check_list(ctx, &place, datasets, false));
-    for (size_t d = 0; d < json_array_size(datasets); d++) {
-        const json_t *dataset = json_array_get(datasets, d);
-        cwi_place at = cwi_place_index(&place, d);
-        char name[128], other[128];
-        if (!json_is_string(dataset))
-            CW_TRY(cwi_plan_check_fields(ctx, &at, dataset, "folder|name"));
-        if (!folder_of(dataset) || !folder_of(dataset)[0])
-            return cwi_plan_bad(ctx, &at, "it has no folder");
-        name_of(dataset, name, sizeof name);
-        for (size_t e = 0; e < d; e++) {
-            name_of(json_array_get(datasets, e), other, sizeof other);
-            if (strcmp(name, other) == 0)
-                return cwi_plan_bad(ctx, &at,
-                                    "another dataset is called '%s', too; give them names with "
-                                    "{\"folder\": ..., \"name\": ...}",
-                                    name);
-        }
+    char other[128];
+    while (d-- > 0) {
+        name_of(json_array_get(datasets->value, d), other, sizeof other);
+        if (strcmp(name, other) == 0) return true;
     }
-done:
-    return status;
+    return false;
 }
 
-cw_status cwi_plan_check_train_sets(cw_context *ctx, const cwi_place *place, const json_t *value)
+cw_status cwi_plan_check_datasets(cw_context *ctx, const cwi_place *at)
 {
-    cw_status status = cwi_plan_check_list(ctx, place, value, false);
-    for (size_t t = 0; t < json_array_size(value) && status == CW_OK; t++) {
-        const json_t *set = json_array_get(value, t);
-        cwi_place at = cwi_place_index(place, t);
-        double theta = json_number_value(set);
-        bool good = json_is_string(set) ? cwi_is_file_name(json_string_value(set))
-                                        : json_is_number(set) && theta >= -10 && theta <= 10;
-        if (!good)
-            status = cwi_plan_bad(ctx, &at,
-                                  "it must be the name of a file of the dataset folder, or a theta "
-                                  "between -10 and 10");
+    if (!at->value)
+        return cwi_plan_bad(ctx, at,
+                            "there are none: name dataset folders in the plan or behind it");
+    CW_PASS(cwi_plan_check_list(ctx, at, false));
+    for (size_t d = 0; d < json_array_size(at->value); d++) {
+        cwi_place here = cwi_place_index(at, d);
+        char name[128];
+        if (!json_is_string(here.value)) CW_PASS(cwi_plan_check_fields(ctx, &here, "folder|name"));
+        if (!folder_of(here.value) || !folder_of(here.value)[0])
+            return cwi_plan_bad(ctx, &here, "it has no folder");
+        name_of(here.value, name, sizeof name);
+        if (is_named_before(at, d, name))
+            return cwi_plan_bad(ctx, &here,
+                                "another dataset is called '%s', too; give them names with "
+                                "{\"folder\": ..., \"name\": ...}",
+                                name);
     }
-    return status;
+    return CW_OK;
+}
+
+cw_status cwi_plan_check_train_sets(cw_context *ctx, const cwi_place *at)
+{
+    CW_PASS(cwi_plan_check_list(ctx, at, false));
+    for (size_t t = 0; t < json_array_size(at->value); t++) {
+        cwi_place here = cwi_place_index(at, t);
+        double theta = json_number_value(here.value);
+        bool good = json_is_string(here.value)
+                        ? cwi_is_file_name(json_string_value(here.value))
+                        : json_is_number(here.value) && theta >= -10 && theta <= 10;
+        if (!good)
+            return cwi_plan_bad(ctx, &here,
+                                "it must be the name of a file of the dataset folder, or a theta "
+                                "between -10 and 10");
+    }
+    return CW_OK;
 }
 
 /* ---- loading ------------------------------------------------------------------------ */
@@ -123,53 +125,52 @@ static char *print_train_set(cw_context *ctx, const json_t *train_set)
 
 static cw_status load(cw_context *ctx, cwi_set *set)
 {
-    cw_status status;
     const char *file = json_string_value(set->given);
     if (file && strcmp(file, "train.csv") == 0) file = NULL; /* which may be compressed */
-    if (json_is_number(set->given))
-        CW_TRY(load_theta(ctx, set, json_number_value(set->given)));
-    else
-        CW_TRY(cwi_store_load(ctx, set->folder, file, &set->data));
+    CW_PASS(json_is_number(set->given) ? load_theta(ctx, set, json_number_value(set->given))
+                                       : cwi_store_load(ctx, set->folder, file, &set->data));
     cwi_dataset_hash(set->data, set->hash);
     if (set->data->part[CW_PART_TRAIN].count == 0)
-        status = cwi_fail(ctx, CW_BAD_DATA, "%s has nothing to train on", set->folder);
-    else if (set->data->part[CW_PART_VALID].count == 0)
-        status =
-            cwi_fail(ctx, CW_BAD_DATA,
-                     "%s has no validation part, which chooses settings and epochs", set->folder);
-done:
-    return status;
+        return cwi_fail(ctx, CW_BAD_DATA, "%s has nothing to train on", set->folder);
+    if (set->data->part[CW_PART_VALID].count == 0)
+        return cwi_fail(ctx, CW_BAD_DATA,
+                        "%s has no validation part, which chooses settings and epochs",
+                        set->folder);
+    return CW_OK;
 }
 
 cw_status cwi_plan_load_sets(cw_context *ctx, cwi_plan *plan)
 {
-    cw_status status = CW_OK;
-    for (size_t k = 0; k < plan->n_sets && status == CW_OK; k++) status = load(ctx, &plan->sets[k]);
-    return status;
+    for (size_t k = 0; k < plan->n_sets; k++) CW_PASS(load(ctx, &plan->sets[k]));
+    return CW_OK;
 }
 
 cw_status cwi_plan_find_set(cw_context *ctx, cwi_plan *plan, const json_t *dataset,
                             const json_t *train_set, size_t *out)
 {
-    const char *folder = folder_of(dataset);
-    char name[128], *shown = print_train_set(ctx, train_set);
+    char name[128];
+    CW_PASS(cwi_grow(ctx, &plan->sets, &plan->set_capacity, plan->n_sets + 1, sizeof *plan->sets));
     name_of(dataset, name, sizeof name);
-    if (!shown) return CW_NO_MEMORY;
-    for (*out = 0; *out < plan->n_sets; (*out)++)
-        if (strcmp(plan->sets[*out].folder, folder) == 0 &&
-            strcmp(plan->sets[*out].train_set, shown) == 0) {
-            cwi_free(shown);
+    cwi_set *set = &plan->sets[plan->n_sets];
+    *set = (cwi_set){.name = cwi_strdup(ctx, name),
+                     .folder = cwi_strdup(ctx, folder_of(dataset)),
+                     .train_set = print_train_set(ctx, train_set),
+                     .given = train_set};
+    bool has_all = set->name && set->folder && set->train_set;
+    for (*out = 0; has_all && *out < plan->n_sets; (*out)++)
+        if (strcmp(plan->sets[*out].folder, set->folder) == 0 &&
+            strcmp(plan->sets[*out].train_set, set->train_set) == 0) {
+            cwi_set_clear(set);
             return CW_OK;
         }
-    cw_status status =
-        cwi_grow(ctx, &plan->sets, &plan->set_capacity, plan->n_sets + 1, sizeof *plan->sets);
-    if (status != CW_OK) {
-        cwi_free(shown);
-        return status;
-    }
-    cwi_set *set = &plan->sets[plan->n_sets++];
-    *set = (cwi_set){.train_set = shown, .given = train_set};
-    set->name = cwi_strdup(ctx, name);
-    set->folder = cwi_strdup(ctx, folder);
-    return set->name && set->folder ? CW_OK : CW_NO_MEMORY;
+    plan->n_sets++;
+    return has_all ? CW_OK : CW_NO_MEMORY;
+}
+
+void cwi_set_clear(cwi_set *set)
+{
+    cwi_free(set->name);
+    cwi_free(set->folder);
+    cwi_free(set->train_set);
+    cw_dataset_free(set->data);
 }

@@ -73,9 +73,7 @@ static cw_status add_settings(cw_context *ctx, json_t **record)
     const cwi_backbone *backbone = cwi_find_backbone(cwi_json_get_text(*record, "backbone"));
     const json_t *recorded = json_object_get(*record, "options");
     cw_options *options = NULL;
-    cw_status status = CW_OK;
-    if (method && backbone) status = cwi_train_reread(ctx, method, backbone, recorded, &options);
-    if (status != CW_OK) return status;
+    if (method && backbone) CW_PASS(cwi_train_reread(ctx, method, backbone, recorded, &options));
     json_t *settings = options ? cwi_train_identity(options) : cwi_json_copy(recorded);
     (void)json_object_del(settings, "seed");
     cwi_json_set(record, "taken", options ? cwi_train_record(options) : cwi_json_copy(recorded));
@@ -87,20 +85,17 @@ static cw_status add_settings(cw_context *ctx, json_t **record)
 static cw_status read_record(cw_context *ctx, const char *path, const char *part,
                              cwi_contest_entry *entry)
 {
-    cw_status status;
     entry->path = path;
     if (!cwi_path_exists(path) || cwi_path_is_folder(path))
         return cwi_fail(ctx, CW_IO, "cannot read %s: there is no such file", path);
-    CW_TRY(cwi_json_load(ctx, path, &entry->record));
+    CW_PASS(cwi_json_load(ctx, path, &entry->record));
     if (json_object_get(entry->record, "error"))
         return cwi_fail(ctx, CW_BAD_DATA, "%s: this run failed: %s", path,
                         cwi_json_get_text(entry->record, "error"));
-    CW_TRY(check_keys(ctx, path, entry->record));
-    CW_TRY(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
+    CW_PASS(check_keys(ctx, path, entry->record));
+    CW_PASS(check_metrics(ctx, path, part, json_object_get(entry->record, part)));
     entry->seed = json_integer_value(json_object_get(entry->record, "seed"));
-    CW_TRY(add_settings(ctx, &entry->record));
-done:
-    return status;
+    return add_settings(ctx, &entry->record);
 }
 
 /* ---- sides ----------------------------------------------------------------------------- */
@@ -113,13 +108,11 @@ static const char *checksum_of(const cwi_contest_entry *entry)
 /* Everything the same but the seed. */
 static bool are_alike(const cwi_contest_entry *a, const cwi_contest_entry *b)
 {
-    return strcmp(cwi_json_get_text(a->record, "method"), cwi_json_get_text(b->record, "method")) ==
-               0 &&
-           strcmp(cwi_json_get_text(a->record, "backbone"),
-                  cwi_json_get_text(b->record, "backbone")) == 0 &&
-           strcmp(checksum_of(a), checksum_of(b)) == 0 &&
-           json_equal(json_object_get(a->record, "settings"),
-                      json_object_get(b->record, "settings"));
+    static const char *const keys[] = {"method", "backbone", "settings"};
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+        if (!json_equal(json_object_get(a->record, keys[k]), json_object_get(b->record, keys[k])))
+            return false;
+    return strcmp(checksum_of(a), checksum_of(b)) == 0;
 }
 
 const cwi_contest_entry *cwi_contest_first(const cwi_contest *contest, size_t side)

@@ -63,6 +63,38 @@ static json_t *list_titles(const view *v)
     return cells;
 }
 
+static void put_heading(const view *v, const char *what)
+{
+    cwi_writer_text(v->out, "\n## ");
+    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
+    CWI_WRITE(v->out, what, ": ");
+    cwi_cells_text(v->out, v->dataset, " ");
+    cwi_writer_text(v->out, "\n\n");
+}
+
+/* The head, which is consumed, and a line for every row; add puts what it has into its cells. */
+static json_t *list_rows(const view *v, json_t *head,
+                         void (*add)(const view *v, size_t index, const json_t *row,
+                                     json_t **cells))
+{
+    json_t *rows = json_array();
+    const json_t *all = json_object_get(v->table, "rows");
+    cwi_json_add(&rows, head);
+    for (size_t r = 0; r < json_array_size(all); r++) {
+        const json_t *row = json_array_get(all, r);
+        if (!is_shown(v, row)) continue;
+        json_t *cells = json_array();
+        add_features(v, row, &cells);
+        size_t n_features = json_array_size(cells);
+        add(v, r, row, &cells);
+        if (cells && json_array_size(cells) == n_features)
+            json_decref(cells); /* there is nothing to say of it */
+        else
+            cwi_json_add(&rows, cells);
+    }
+    return rows;
+}
+
 static cw_status finish(const view *v, json_t *rows)
 {
     cw_status status = cwi_json_check(v->ctx, rows);
@@ -90,44 +122,39 @@ static void add_metric(const view *v, size_t index, const json_t *row, int metri
     cwi_cell_add(cells, text);
 }
 
+/* Run k of a row; NULL past the last. */
+static const json_t *run_at(const view *v, const json_t *row, size_t k)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), k));
+    return name ? json_object_get(json_object_get(v->results, "runs"), name) : NULL;
+}
+
 static void add_seeds(const view *v, const json_t *row, json_t **cells)
 {
-    size_t done = 0, index, n;
-    json_t *name;
+    size_t done = 0, n = json_array_size(json_object_get(row, "runs"));
     char text[32];
-    json_array_foreach(json_object_get(row, "runs"), index, name)
-    {
-        const json_t *run =
-            json_object_get(json_object_get(v->results, "runs"), json_string_value(name));
-        done += !json_object_get(run, "error");
-    }
-    n = json_array_size(json_object_get(row, "runs"));
+    for (size_t k = 0; k < n; k++) done += !json_object_get(run_at(v, row, k), "error");
     snprintf(text, sizeof text, done == n && n > 0 ? "%zu" : "%zu of %zu", done, n);
     cwi_cell_add(cells, n > 0 ? text : "failed");
 }
 
+static void add_results(const view *v, size_t index, const json_t *row, json_t **cells)
+{
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_table[m].place == CW_METRIC_MAIN) add_metric(v, index, row, m, cells);
+    add_seeds(v, row, cells);
+}
+
 static cw_status put_metrics(const view *v)
 {
-    size_t index;
-    json_t *row, *rows = json_array(), *head = list_titles(v);
+    json_t *head = list_titles(v);
     for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[32], title[48];
         cwi_cell_metric(v->table, m, key, title);
         if (cwi_metric_table[m].place == CW_METRIC_MAIN) cwi_cell_add(&head, title);
     }
     cwi_cell_add(&head, "seeds");
-    cwi_json_add(&rows, head);
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        if (!is_shown(v, row)) continue;
-        json_t *cells = json_array();
-        add_features(v, row, &cells);
-        for (int m = 0; m < CWI_N_METRICS; m++)
-            if (cwi_metric_table[m].place == CW_METRIC_MAIN) add_metric(v, index, row, m, &cells);
-        add_seeds(v, row, &cells);
-        cwi_json_add(&rows, cells);
-    }
-    return finish(v, rows);
+    return finish(v, list_rows(v, head, add_results));
 }
 
 /* ---- significance --------------------------------------------------------------------- */
@@ -161,7 +188,7 @@ static void put_test(const view *v, const json_t *test)
     const json_t *baseline =
         json_array_get(rows, (size_t)json_integer_value(json_object_get(test, "baseline")));
     char name[CWI_CELL_BYTES], other[CWI_CELL_BYTES], gain[CWI_CELL_BYTES], line[1024];
-    double relative = json_number_value(json_object_get(test, "relative"));
+    double relative = cwi_json_get_number(test, "relative");
     if (!is_shown(v, row)) return;
     print_row_name(v, row, name);
     print_row_name(v, baseline, other);
@@ -190,13 +217,16 @@ static void put_tests(const view *v)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
+static bool has_shares(const view *v, const json_t *row)
+{
+    return is_shown(v, row) && json_array_size(json_object_get(row, "shares")) > 0;
+}
+
 /* A line of the shares that train or test rows themselves have. */
 static void add_reference(const view *v, const json_t *row, const char *key, const char *what,
                           json_t **rows)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), 0));
-    const json_t *run = json_object_get(json_object_get(v->results, "runs"), name ? name : "");
-    const json_t *groups = json_object_get(run, "groups");
+    const json_t *groups = json_object_get(run_at(v, row, 0), "groups");
     json_t *cells = json_array();
     char text[CWI_CELL_BYTES], label[CWI_CELL_BYTES], out[CWI_MARKED_BYTES];
     int written = 0;
@@ -205,69 +235,50 @@ static void add_reference(const view *v, const json_t *row, const char *key, con
     for (int f = 0; f < N_FEATURES; f++)
         if (v->shows[f]) cwi_cell_add(&cells, written++ == 0 ? cwi_cell_marked(label, out) : "");
     for (size_t g = 0; g < json_array_size(groups); g++)
-        cwi_cell_add(&cells, cwi_cell_fixed(
-                                 json_number_value(json_object_get(json_array_get(groups, g), key)),
-                                 4, text));
+        cwi_cell_add(&cells,
+                     cwi_cell_fixed(cwi_json_get_number(json_array_get(groups, g), key), 4, text));
     cwi_json_add(rows, cells);
 }
 
 /* Train and test rows by the groups of every training set. */
-static void add_references(const view *v, const json_t *all, json_t **rows)
+static void add_references(const view *v, json_t **rows)
 {
+    const json_t *all = json_object_get(v->table, "rows");
     const char *before = "";
-    size_t index;
-    json_t *row;
-    json_array_foreach(all, index, row)
-    {
+    for (size_t r = 0; r < json_array_size(all); r++) {
+        const json_t *row = json_array_get(all, r);
         const char *train_set = cwi_json_get_text(row, "train_set");
-        if (!is_shown(v, row) || json_array_size(json_object_get(row, "shares")) == 0 ||
-            strcmp(before, train_set) == 0)
-            continue;
+        if (!has_shares(v, row) || strcmp(before, train_set) == 0) continue;
         before = train_set; /* rows of a training set stand together */
         add_reference(v, row, "train_share", "train", rows);
         add_reference(v, row, "held_share", "test", rows);
     }
 }
 
-/* A row with its shares; nothing for one that has none. */
-static void add_share_row(const view *v, const json_t *row, json_t **rows)
+static void add_shares(const view *v, size_t index, const json_t *row, json_t **cells)
 {
     const json_t *shares = json_object_get(row, "shares");
     char text[CWI_CELL_BYTES];
-    if (!is_shown(v, row) || json_array_size(shares) == 0) return;
-    json_t *cells = json_array();
-    add_features(v, row, &cells);
+    (void)v, (void)index;
     for (size_t g = 0; g < json_array_size(shares); g++)
-        cwi_cell_add(&cells, cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
-    cwi_json_add(rows, cells);
-}
-
-/* The first row that has shares; NULL when none has. */
-static const json_t *find_shares(const view *v)
-{
-    size_t index;
-    json_t *row;
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        if (is_shown(v, row) && json_array_size(json_object_get(row, "shares")) > 0) return row;
-    }
-    return NULL;
+        cwi_cell_add(cells, cwi_cell_fixed(json_number_value(json_array_get(shares, g)), 4, text));
 }
 
 static cw_status put_shares(const view *v)
 {
-    const json_t *first = find_shares(v), *all = json_object_get(v->table, "rows");
-    if (!first) return CW_OK;
-    json_t *rows = json_array(), *head = list_titles(v);
-    for (size_t g = 0; g < json_array_size(json_object_get(first, "shares")); g++) {
+    const json_t *all = json_object_get(v->table, "rows");
+    size_t first = 0;
+    while (first < json_array_size(all) && !has_shares(v, json_array_get(all, first))) first++;
+    if (first == json_array_size(all)) return CW_OK;
+    json_t *head = list_titles(v);
+    const json_t *shares = json_object_get(json_array_get(all, first), "shares");
+    for (size_t g = 0; g < json_array_size(shares); g++) {
         char title[32];
         snprintf(title, sizeof title, "group %zu", g + 1);
         cwi_cell_add(&head, title);
     }
-    cwi_json_add(&rows, head);
-    for (size_t r = 0; r < json_array_size(all); r++)
-        add_share_row(v, json_array_get(all, r), &rows);
-    add_references(v, all, &rows);
+    json_t *rows = list_rows(v, head, add_shares);
+    add_references(v, &rows);
     cwi_writer_text(v->out,
                     "\nShare of the recommendations by popularity of the items, group 1 the "
                     "least popular:\n\n");
@@ -276,82 +287,46 @@ static cw_status put_shares(const view *v)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-static double mean_time(const view *v, const json_t *row, const char *key, bool by_epoch)
+static void add_times(const view *v, size_t index, const json_t *row, json_t **cells)
 {
-    size_t index, n = 0;
-    json_t *name;
-    double sum = 0;
-    json_array_foreach(json_object_get(row, "runs"), index, name)
-    {
-        const json_t *run =
-            json_object_get(json_object_get(v->results, "runs"), json_string_value(name));
-        double epochs = json_number_value(json_object_get(run, "epochs"));
-        double value = json_number_value(json_object_get(json_object_get(run, "time"), key));
-        if (!json_object_get(run, "time")) continue;
-        sum += by_epoch ? value / (epochs > 0 ? epochs : 1) : value;
-        n++;
+    static const int digits[] = {1, 1, 3, 1};
+    size_t n = json_array_size(json_object_get(row, "runs"));
+    double sum[4] = {0}, timed = 0;
+    (void)index;
+    for (size_t k = 0; k < n; k++) {
+        const json_t *run = run_at(v, row, k), *time = json_object_get(run, "time");
+        double epochs = cwi_json_get_number(run, "epochs");
+        double train_s = cwi_json_get_number(time, "train_s");
+        sum[0] += cwi_json_get_number(run, "best_epoch");
+        sum[1] += epochs;
+        sum[2] += train_s / (epochs > 0 ? epochs : 1);
+        sum[3] += train_s;
+        timed += time != NULL;
     }
-    return n > 0 ? sum / (double)n : 0;
-}
-
-static double mean_epochs(const view *v, const json_t *row, const char *key)
-{
-    size_t index;
-    json_t *name;
-    double sum = 0;
-    json_array_foreach(json_object_get(row, "runs"), index, name) sum +=
-        json_number_value(json_object_get(
-            json_object_get(json_object_get(v->results, "runs"), json_string_value(name)), key));
-    return index > 0 ? sum / (double)index : 0;
+    for (size_t c = 0; c < 4; c++) {
+        char text[CWI_CELL_BYTES];
+        double of = c < 2 ? (double)n : timed;
+        cwi_cell_add(cells, cwi_cell_fixed(of > 0 ? sum[c] / of : 0, digits[c], text));
+    }
 }
 
 static cw_status put_times(const view *v)
 {
     static const char *const columns[] = {"best epoch", "epochs", "s an epoch", "training s"};
-    size_t index;
-    json_t *row, *rows = json_array(), *head = list_titles(v);
+    json_t *head = list_titles(v);
+    put_heading(v, ", means of training time");
     for (size_t c = 0; c < 4; c++) cwi_cell_add(&head, columns[c]);
-    cwi_json_add(&rows, head);
-    json_array_foreach(json_object_get(v->table, "rows"), index, row)
-    {
-        char text[CWI_CELL_BYTES];
-        if (!is_shown(v, row)) continue;
-        json_t *cells = json_array();
-        add_features(v, row, &cells);
-        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "best_epoch"), 1, text));
-        cwi_cell_add(&cells, cwi_cell_fixed(mean_epochs(v, row, "epochs"), 1, text));
-        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", true), 3, text));
-        cwi_cell_add(&cells, cwi_cell_fixed(mean_time(v, row, "train_s", false), 1, text));
-        cwi_json_add(&rows, cells);
-    }
-    return finish(v, rows);
+    return finish(v, list_rows(v, head, add_times));
 }
 
 /* ---- the files ---------------------------------------------------------------------------- */
 
-static void put_heading(const view *v, const char *what)
-{
-    cwi_writer_text(v->out, "\n## ");
-    cwi_cells_text(v->out, cwi_json_get_text(v->table, "title"), " ");
-    cwi_writer_text(v->out, what);
-    cwi_writer_text(v->out, ": ");
-    cwi_cells_text(v->out, v->dataset, " ");
-    cwi_writer_text(v->out, "\n\n");
-}
-
 static cw_status put_results(const view *v)
 {
     put_heading(v, "");
-    cw_status status = put_metrics(v);
-    if (status != CW_OK) return status;
+    CW_PASS(put_metrics(v));
     put_tests(v);
     return put_shares(v);
-}
-
-static cw_status put_all_times(const view *v)
-{
-    put_heading(v, ", means of training time");
-    return put_times(v);
 }
 
 /* Every table for every dataset it has. */
@@ -385,6 +360,6 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
 
 cw_status cwi_tables_write(cw_context *ctx, const cwi_experiment *e, const json_t *results)
 {
-    cw_status status = write_file(ctx, e, results, "tables.md", put_results);
-    return status == CW_OK ? write_file(ctx, e, results, "times.md", put_all_times) : status;
+    CW_PASS(write_file(ctx, e, results, "tables.md", put_results));
+    return write_file(ctx, e, results, "times.md", put_times);
 }

@@ -54,8 +54,8 @@ static json_t *list_all(const json_t *grid, size_t count)
 /* A number from {"from", "to", "scale"}, of three digits so that people can read it. */
 static json_t *draw_number(const json_t *range, cwi_rng *rng)
 {
-    double from = json_number_value(json_object_get(range, "from"));
-    double to = json_number_value(json_object_get(range, "to"));
+    double from = cwi_json_get_number(range, "from");
+    double to = cwi_json_get_number(range, "to");
     const char *scale = json_string_value(json_object_get(range, "scale"));
     double u = cwi_rng_real(rng);
     bool is_log = scale && strcmp(scale, "log") == 0;
@@ -82,14 +82,6 @@ static json_t *draw_setting(const json_t *grid, cwi_rng *rng)
     return out;
 }
 
-static bool contains(const json_t *list, const json_t *setting)
-{
-    size_t index;
-    json_t *other;
-    json_array_foreach(list, index, other) if (json_equal(other, setting)) return true;
-    return false;
-}
-
 /* Different settings, draw number i from the stream (seed, i). */
 static json_t *draw_some(const json_t *grid, const cwi_tuning *tuning)
 {
@@ -100,7 +92,7 @@ static json_t *draw_some(const json_t *grid, const cwi_tuning *tuning)
         if ((int64_t)json_array_size(out) == tuning->draws) break;
         cwi_rng_init(&rng, (uint64_t)tuning->seed, CWI_RNG_TUNE, (uint64_t)i);
         json_t *setting = draw_setting(grid, &rng);
-        if (contains(out, setting))
+        if (cwi_json_has(out, setting))
             json_decref(setting);
         else
             cwi_json_add(&out, setting);

@@ -165,26 +165,27 @@ enum {
     N_OPTIMIZERS = sizeof optimizers / sizeof optimizers[0]
 };
 
-const cwi_method *cwi_find_method(const char *name)
-{
-    for (size_t m = 0; m < N_METHODS; m++)
-        if (strcmp(methods[m].name, name) == 0) return &methods[m];
-    return NULL;
-}
+/* What is asked of the parts of a kind; the list has part number k. */
+#define PARTS(kind, count, part)                                                                   \
+    const cwi_##kind *cwi_find_##kind(const char *name)                                            \
+    {                                                                                              \
+        for (size_t k = 0; k < (count); k++)                                                       \
+            if (strcmp((part)->name, name) == 0) return part;                                      \
+        return NULL;                                                                               \
+    }                                                                                              \
+    const char *cw_##kind##_name(size_t k)                                                         \
+    {                                                                                              \
+        return k < (count) ? (part)->name : NULL;                                                  \
+    }                                                                                              \
+    const char *cw_##kind##_help(const char *name)                                                 \
+    {                                                                                              \
+        const cwi_##kind *found = cwi_find_##kind(name);                                           \
+        return found ? found->help : NULL;                                                         \
+    }
 
-const cwi_backbone *cwi_find_backbone(const char *name)
-{
-    for (size_t b = 0; b < N_BACKBONES; b++)
-        if (strcmp(backbones[b]->name, name) == 0) return backbones[b];
-    return NULL;
-}
-
-const cwi_optimizer *cwi_find_optimizer(const char *name)
-{
-    for (size_t k = 0; k < N_OPTIMIZERS; k++)
-        if (strcmp(optimizers[k]->name, name) == 0) return optimizers[k];
-    return NULL;
-}
+PARTS(method, N_METHODS, &methods[k])
+PARTS(backbone, N_BACKBONES, backbones[k])
+PARTS(optimizer, N_OPTIMIZERS, optimizers[k])
 
 const char *cwi_find_default(const cwi_method *method, const char *backbone, const char *option)
 {
@@ -193,39 +194,6 @@ const char *cwi_find_default(const cwi_method *method, const char *backbone, con
             (!row->backbone || strcmp(row->backbone, backbone) == 0))
             return row->value;
     return NULL;
-}
-
-const char *cw_method_name(size_t index)
-{
-    return index < N_METHODS ? methods[index].name : NULL;
-}
-
-const char *cw_method_help(const char *method)
-{
-    const cwi_method *found = cwi_find_method(method);
-    return found ? found->help : NULL;
-}
-
-const char *cw_backbone_name(size_t index)
-{
-    return index < N_BACKBONES ? backbones[index]->name : NULL;
-}
-
-const char *cw_backbone_help(const char *backbone)
-{
-    const cwi_backbone *found = cwi_find_backbone(backbone);
-    return found ? found->help : NULL;
-}
-
-const char *cw_optimizer_name(size_t index)
-{
-    return index < N_OPTIMIZERS ? optimizers[index]->name : NULL;
-}
-
-const char *cw_optimizer_help(const char *optimizer)
-{
-    const cwi_optimizer *found = cwi_find_optimizer(optimizer);
-    return found ? found->help : NULL;
 }
 
 const char *cw_method_backbone(const char *method, size_t index)

@@ -36,6 +36,10 @@ const cwi_method *cwi_find_method(const char *name);
 const cwi_backbone *cwi_find_backbone(const char *name);
 const cwi_optimizer *cwi_find_optimizer(const char *name);
 
+/* A method and one of its backbones, "" for its first; CW_BAD_ARG when they do not go together. */
+cw_status cwi_find_pair(cw_context *ctx, const char *method, const char *backbone,
+                        const cwi_method **out, const cwi_backbone **on);
+
 /* What the backbone of a method sees of the data. */
 cwi_shape cwi_method_shape(const cwi_method *method, const cw_options *options, int32_t n_users,
                            int32_t n_items, const cwi_csr *train);

@@ -150,26 +150,21 @@ bool cw_method_takes(const char *method, const char *backbone, const char *optio
 
 /* ---- settling -------------------------------------------------------------------- */
 
-static cw_status find_method(cw_context *ctx, const char *name, const cwi_method **out)
+cw_status cwi_find_pair(cw_context *ctx, const char *method, const char *backbone,
+                        const cwi_method **out, const cwi_backbone **on)
 {
     char known[256] = "";
-    *out = cwi_find_method(name);
-    if (*out) return CW_OK;
-    for (size_t m = 0; cw_method_name(m); m++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", m ? ", " : "", cw_method_name(m));
+    *out = cwi_find_method(method);
+    if (!*out) {
+        for (size_t m = 0; cw_method_name(m); m++)
+            cwi_list_text(known, sizeof known, cw_method_name(m));
+        return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", method, known);
     }
-    return cwi_fail(ctx, CW_BAD_ARG, "there is no method '%s'; there are %s", name, known);
-}
-
-static cw_status find_backbone(cw_context *ctx, const cwi_method *method, const char *name,
-                               const cwi_backbone **out)
-{
-    if (name[0] == '\0') name = cw_method_backbone(method->name, 0);
-    if (cwi_word_index(method->backbones, name) < 0)
-        return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", name,
-                        method->name, method->backbones);
-    *out = cwi_find_backbone(name);
+    if (backbone[0] == '\0') backbone = cw_method_backbone(method, 0);
+    if (cwi_word_index((*out)->backbones, backbone) < 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "--backbone is '%s'; method %s works on %s", backbone,
+                        method, (*out)->backbones);
+    *on = cwi_find_backbone(backbone);
     return CW_OK;
 }
 
@@ -208,15 +203,12 @@ static cw_status copy_given(cw_context *ctx, const cw_options *given, const part
 {
     const cw_option_info *tables[CWI_TRAIN_TABLES], *info;
     cwi_train_tables(p->method->name, p->backbone->name, p->optimizer->name, tables);
-    cw_status status = cwi_options_join(ctx, "train", tables, out);
+    CW_PASS(cwi_options_join(ctx, "train", tables, out));
     for (size_t row = 0; given && (info = cwi_options_row(given, row)); row++) {
-        if (status != CW_OK) break;
         if (!cwi_options_is_given(given, info->name)) continue;
-        status = have(tables, info->name) ? cwi_options_assign(ctx, *out, info->name,
-                                                               cwi_options_text(given, info->name))
-                                          : refuse_foreign(ctx, given, info->name, p);
+        if (!have(tables, info->name)) return refuse_foreign(ctx, given, info->name, p);
+        CW_PASS(cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name)));
     }
-    if (status != CW_OK) return status;
     return cwi_options_assign(ctx, *out, "backbone", p->backbone->name);
 }
 
@@ -224,17 +216,14 @@ static cw_status copy_given(cw_context *ctx, const cw_options *given, const part
 static cw_status fill_in(cw_context *ctx, const parts *p, cw_options *options)
 {
     const cw_option_info *info;
-    cw_status status = CW_OK;
-    for (size_t row = 0; (info = cwi_options_row(options, row)) && status == CW_OK; row++) {
+    for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++) {
         const char *value = cwi_find_default(p->method, p->backbone->name, info->name);
-        if (!value || cwi_options_is_given(options, info->name)) continue;
-        status = cwi_options_assign(ctx, options, info->name, value);
+        if (value && !cwi_options_is_given(options, info->name))
+            CW_PASS(cwi_options_assign(ctx, options, info->name, value));
     }
-    if (status == CW_OK && !cwi_options_is_set(options, "lr"))
-        status = cwi_options_assign(ctx, options, "lr", "1e-3");
-    if (status == CW_OK && !cwi_options_is_set(options, "reg"))
-        status = cwi_options_assign(ctx, options, "reg", "0");
-    return status;
+    if (!cwi_options_is_set(options, "lr")) CW_PASS(cwi_options_assign(ctx, options, "lr", "1e-3"));
+    if (!cwi_options_is_set(options, "reg")) CW_PASS(cwi_options_assign(ctx, options, "reg", "0"));
+    return CW_OK;
 }
 
 /* A step that does not go by slots takes some common options at one value alone. */
@@ -281,9 +270,8 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
     *out = NULL;
     CW_TRY(cwi_options_check(ctx, given, "train"));
     if (given) p.optimizer = cwi_find_optimizer(cwi_options_text(given, "optimizer"));
-    CW_TRY(find_method(ctx, given ? cwi_options_text(given, "method") : "cpr", &p.method));
-    CW_TRY(find_backbone(ctx, p.method, given ? cwi_options_text(given, "backbone") : "",
-                         &p.backbone));
+    CW_TRY(cwi_find_pair(ctx, given ? cwi_options_text(given, "method") : "cpr",
+                         given ? cwi_options_text(given, "backbone") : "", &p.method, &p.backbone));
     CW_TRY(copy_given(ctx, given, &p, out));
     CW_TRY(fill_in(ctx, &p, *out));
     if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
@@ -329,8 +317,8 @@ static bool find_recorded(const json_t *recorded, const cw_option_info *info, ch
         return false;
     int word = is_former && info->former_choices ? cwi_word_index(info->former_choices, out) : -1;
     const char *now = info->choices;
-    for (int k = 0; k < word; k++) now = strchr(now, '|') + 1;
-    if (word >= 0) snprintf(out, bytes, "%.*s", (int)strcspn(now, "|"), now);
+    char name[CWI_WORD_BYTES];
+    for (int k = 0; k <= word && cwi_next_word(&now, name); k++) cwi_copy_text(out, bytes, name);
     return true;
 }
 

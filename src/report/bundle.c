@@ -28,19 +28,17 @@ static cw_status check_place(cw_context *ctx, const char *folder, const char *pa
                     folder);
 }
 
-static cw_status load(cw_context *ctx, const char *path, json_t **out)
-{
-    cw_status status = cwi_json_load(ctx, path, out);
-    return status == CW_OK ? cwi_draft_check(ctx, *out, path) : status;
-}
-
 /* results.json of an experiment's folder; to be released also after a failure. */
 static cw_status read_results(cw_context *ctx, const char *folder, json_t **out)
 {
+    cw_status status;
     char *path = cwi_path_join(ctx, folder, "results.json");
     char *plan = cwi_path_join(ctx, folder, "experiment.json");
-    cw_status status = path && plan ? check_place(ctx, folder, path, plan) : CW_NO_MEMORY;
-    if (status == CW_OK) status = load(ctx, path, out);
+    if (!path || !plan) CW_TRY(CW_NO_MEMORY);
+    CW_TRY(check_place(ctx, folder, path, plan));
+    CW_TRY(cwi_json_load(ctx, path, out));
+    CW_TRY(cwi_draft_check(ctx, *out, path));
+done:
     cwi_free(path);
     cwi_free(plan);
     return status;
@@ -48,31 +46,32 @@ static cw_status read_results(cw_context *ctx, const char *folder, json_t **out)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-typedef enum form { MARKDOWN, LATEX, CSV, SVG } form;
+/* One file of the folder under construction; put writes it. */
+typedef cw_status put_fn(cw_context *ctx, cwi_writer *out, const json_t *what);
 
-static cw_status put_form(cw_context *ctx, cwi_writer *out, form as, const json_t *what,
-                          const char *title)
+static cw_status write_file(cw_context *ctx, const char *folder, const char *name,
+                            const char *ending, put_fn *put, const json_t *what)
 {
-    switch (as) {
-    case MARKDOWN: return cwi_plain_markdown(ctx, out, what);
-    case LATEX: cwi_plain_latex(out, what); return CW_OK;
-    case CSV: return cwi_plain_csv(ctx, out, what);
-    case SVG: cwi_svg_chart(out, what, title); return CW_OK;
-    }
+    char file[CWI_SECTION_BYTES + 8];
+    cwi_writer *writer;
+    snprintf(file, sizeof file, "%s%s", name, ending);
+    cw_status status = cwi_writer_open_in(ctx, folder, file, &writer);
+    if (status == CW_OK) status = put(ctx, writer, what);
+    return cwi_writer_end(ctx, writer, status);
+}
+
+static cw_status put_latex(cw_context *ctx, cwi_writer *out, const json_t *page)
+{
+    (void)ctx;
+    cwi_plain_latex(out, page);
     return CW_OK;
 }
 
-/* One file of the folder under construction. */
-static cw_status write_form(cw_context *ctx, const char *folder, const char *name, form as,
-                            const json_t *what, const char *title)
+static cw_status put_drawing(cw_context *ctx, cwi_writer *out, const json_t *section)
 {
-    static const char *const endings[] = {".md", ".tex", ".csv", ".svg"};
-    char file[CWI_SECTION_BYTES + 8];
-    cwi_writer *writer;
-    snprintf(file, sizeof file, "%s%s", name, endings[as]);
-    cw_status status = cwi_writer_open_in(ctx, folder, file, &writer);
-    if (status == CW_OK) status = put_form(ctx, writer, as, what, title);
-    return cwi_writer_end(ctx, writer, status);
+    (void)ctx;
+    cwi_svg_chart(out, json_object_get(section, "chart"), cwi_json_get_text(section, "subheading"));
+    return CW_OK;
 }
 
 static cw_status write_section(cw_context *ctx, const char *folder, const json_t *section)
@@ -82,12 +81,12 @@ static cw_status write_section(cw_context *ctx, const char *folder, const json_t
     const char *name = cwi_json_get_text(section, "name");
     json_t *numbers = NULL;
     cw_status status = CW_OK;
-    if (table) CW_TRY(write_form(ctx, folder, name, CSV, table, ""));
+    if (table) CW_TRY(write_file(ctx, folder, name, ".csv", cwi_plain_csv, table));
     if (!chart) goto done;
     numbers = cwi_chart_table(chart);
     if (!numbers) CW_TRY(cwi_no_memory(ctx));
-    CW_TRY(write_form(ctx, folder, name, CSV, numbers, ""));
-    CW_TRY(write_form(ctx, folder, name, SVG, chart, cwi_json_get_text(section, "subheading")));
+    CW_TRY(write_file(ctx, folder, name, ".csv", cwi_plain_csv, numbers));
+    CW_TRY(write_file(ctx, folder, name, ".svg", put_drawing, section));
 done:
     json_decref(numbers);
     return status;
@@ -133,8 +132,8 @@ static cw_status write_all(cw_context *ctx, const char *folder, const json_t *pa
     char *html = cwi_path_join(ctx, folder, "report.html");
     if (!html) return CW_NO_MEMORY;
     json_array_foreach(sections, index, section) CW_TRY(write_section(ctx, folder, section));
-    CW_TRY(write_form(ctx, folder, "tables", MARKDOWN, page, ""));
-    CW_TRY(write_form(ctx, folder, "tables", LATEX, page, ""));
+    CW_TRY(write_file(ctx, folder, "tables", ".md", cwi_plain_markdown, page));
+    CW_TRY(write_file(ctx, folder, "tables", ".tex", put_latex, page));
     CW_TRY(cwi_page_write(ctx, page, html));
     CW_TRY(paint_all(ctx, folder, sections));
 done:

@@ -1,69 +1,40 @@
 /* description.c - is the description of a page what crosswise.h says it is? */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "report/page.h"
 
-/* A place within the description, such as "sections[2].chart". */
-typedef struct place {
-    char text[128];
-} place;
-
-static place inside(const place *outer, const char *format, ...) CWI_PRINTF(2, 3);
-
-static place inside(const place *outer, const char *format, ...)
+static cw_status wrong(cw_context *ctx, const cwi_place *at, const char *what)
 {
-    place inner = *outer;
-    size_t used = strlen(inner.text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(inner.text + used, sizeof inner.text - used, format, args);
-    va_end(args);
-    return inner;
+    return cwi_fail(ctx, CW_BAD_DATA, "%s %s", at->text[0] ? at->text : "the page", what);
 }
 
-static cw_status wrong(cw_context *ctx, const place *at, const char *what)
-{
-    const char *where = at->text[0] ? at->text : "the page";
-    return cwi_fail(ctx, CW_BAD_DATA, "%s %s", where[0] == '.' ? where + 1 : where, what);
-}
-
-/* An object with no other keys than those of "a|b|c"; `required` is such a list, too. */
-static cw_status check_object(cw_context *ctx, const place *at, const json_t *object,
-                              const char *known, const char *required)
+/* An object with no other keys than those of "a|b|c"; `required` and `texts` are such lists, too.
+ */
+static cw_status check_object(cw_context *ctx, const cwi_place *at, const char *known,
+                              const char *required, const char *texts)
 {
     const char *key;
     json_t *value;
-    char what[256], name[48];
+    char what[256], name[CWI_WORD_BYTES];
 
-    if (!json_is_object(object)) return wrong(ctx, at, "is not an object");
-    json_object_foreach((json_t *)object, key, value)
+    if (!json_is_object(at->value)) return wrong(ctx, at, "is not an object");
+    json_object_foreach((json_t *)at->value, key, value)
     {
         if (cwi_word_index(known, key) >= 0) continue;
         snprintf(what, sizeof what, "has a key '%s'; it may have %s",
                  cwi_excerpt(key, strlen(key), name), known);
         return wrong(ctx, at, what);
     }
-    while (*required) {
-        size_t length = strcspn(required, "|");
-        snprintf(name, sizeof name, "%.*s", (int)length, required);
+    while (cwi_next_word(&required, name)) {
         snprintf(what, sizeof what, "has no \"%s\"", name);
-        if (!json_object_get(object, name)) return wrong(ctx, at, what);
-        required += length + (required[length] == '|');
+        if (!json_object_get(at->value, name)) return wrong(ctx, at, what);
     }
-    return CW_OK;
-}
-
-/* The texts among the keys of an object, where there are any. */
-static cw_status check_texts(cw_context *ctx, const place *at, const json_t *object,
-                             const char *const *keys)
-{
-    for (; *keys; keys++) {
-        const json_t *value = json_object_get(object, *keys);
-        place here = inside(at, ".%s", *keys);
-        if (value && !json_is_string(value)) return wrong(ctx, &here, "is not text");
+    while (cwi_next_word(&texts, name)) {
+        cwi_place here = cwi_place_field(at, name);
+        if (here.value && !json_is_string(here.value)) return wrong(ctx, &here, "is not text");
     }
     return CW_OK;
 }
@@ -83,137 +54,103 @@ static int kind_of(const json_t *entry)
 }
 
 /* An array whose entries are of the kinds allowed; `length` -1 when it may have any. */
-static cw_status check_array(cw_context *ctx, const place *at, const json_t *array, int allowed,
-                             int64_t length)
+static cw_status check_array(cw_context *ctx, const cwi_place at, int allowed, int64_t length)
 {
     char what[96];
-    if (!json_is_array(array)) return wrong(ctx, at, "is not an array");
-    int64_t n = (int64_t)json_array_size(array);
+    if (!json_is_array(at.value)) return wrong(ctx, &at, "is not an array");
+    int64_t n = (int64_t)json_array_size(at.value);
     snprintf(what, sizeof what, "has %lld entries in place of %lld", (long long)n,
              (long long)length);
-    if (length >= 0 && n != length) return wrong(ctx, at, what);
-    for (int64_t k = 0; k < n; k++) {
-        const json_t *entry = json_array_get(array, (size_t)k);
-        place here = inside(at, "[%lld]", (long long)k);
-        snprintf(what, sizeof what, "must be %s%s%s", allowed & IS_TEXT ? "text" : "a number",
-                 (allowed & (IS_TEXT | IS_NUMBER)) == (IS_TEXT | IS_NUMBER) ? " or a number" : "",
-                 allowed & IS_NULL ? " or null" : "");
-        if (!(kind_of(entry) & allowed)) return wrong(ctx, &here, what);
+    if (length >= 0 && n != length) return wrong(ctx, &at, what);
+    snprintf(what, sizeof what, "must be %s%s%s", allowed & IS_TEXT ? "text" : "a number",
+             (allowed & (IS_TEXT | IS_NUMBER)) == (IS_TEXT | IS_NUMBER) ? " or a number" : "",
+             allowed & IS_NULL ? " or null" : "");
+    for (size_t k = 0; k < json_array_size(at.value); k++) {
+        cwi_place here = cwi_place_index(&at, k);
+        if (!(kind_of(here.value) & allowed)) return wrong(ctx, &here, what);
     }
     return CW_OK;
 }
 
-/* A word of "a|b|c" where the object has this key. */
-static cw_status check_word(cw_context *ctx, const place *at, const json_t *object, const char *key,
-                            const char *words)
+/* A word of "a|b|c", where there is something. */
+static cw_status check_word(cw_context *ctx, const cwi_place at, const char *words)
 {
-    const json_t *value = json_object_get(object, key);
-    place here = inside(at, ".%s", key);
+    const char *text = json_string_value(at.value);
     char what[96];
     snprintf(what, sizeof what, "must be one of %s", words);
-    if (value && (!json_is_string(value) || cwi_word_index(words, json_string_value(value)) < 0))
-        return wrong(ctx, &here, what);
-    return CW_OK;
+    return at.value && (!text || cwi_word_index(words, text) < 0) ? wrong(ctx, &at, what) : CW_OK;
 }
 
-static cw_status check_flag(cw_context *ctx, const place *at, const json_t *object, const char *key)
+static cw_status check_flag(cw_context *ctx, const cwi_place at)
 {
-    const json_t *value = json_object_get(object, key);
-    place here = inside(at, ".%s", key);
-    if (value && !json_is_boolean(value)) return wrong(ctx, &here, "must be true or false");
-    return CW_OK;
+    bool good = !at.value || json_is_boolean(at.value);
+    return good ? CW_OK : wrong(ctx, &at, "must be true or false");
 }
 
 /* ---- tables ---------------------------------------------------------------- */
 
 /* The cells of a row that are more than a text or a number. */
-static cw_status check_cells(cw_context *ctx, const place *at, const json_t *row)
+static cw_status check_cells(cw_context *ctx, const cwi_place *row)
 {
-    static const char *const texts[] = {"text", "spread", "stars", NULL};
-    cw_status status = CW_OK;
-    for (size_t c = 0; c < json_array_size(row); c++) {
-        const json_t *cell = json_array_get(row, c);
-        place here = inside(at, "[%zu]", c);
-        if (!json_is_object(cell)) continue;
-        CW_TRY(check_object(ctx, &here, cell, "text|spread|stars|bold|underline", "text"));
-        CW_TRY(check_texts(ctx, &here, cell, texts));
-        CW_TRY(check_flag(ctx, &here, cell, "bold"));
-        CW_TRY(check_flag(ctx, &here, cell, "underline"));
+    for (size_t c = 0; c < json_array_size(row->value); c++) {
+        cwi_place at = cwi_place_index(row, c);
+        if (!json_is_object(at.value)) continue;
+        CW_PASS(check_object(ctx, &at, "text|spread|stars|bold|underline", "text",
+                             "text|spread|stars"));
+        CW_PASS(check_flag(ctx, cwi_place_field(&at, "bold")));
+        CW_PASS(check_flag(ctx, cwi_place_field(&at, "underline")));
     }
-done:
-    return status;
-}
-
-/* Titles above the columns: [[text, how many columns], ...], all columns together. */
-static cw_status check_spans(cw_context *ctx, const place *at, const json_t *spans,
-                             json_int_t n_columns)
-{
-    json_int_t sum = 0;
-    place here = inside(at, ".spans");
-    if (!spans) return CW_OK;
-    if (!json_is_array(spans)) return wrong(ctx, &here, "is not an array");
-    for (size_t s = 0; s < json_array_size(spans); s++) {
-        const json_t *span = json_array_get(spans, s), *width = json_array_get(span, 1);
-        place entry = inside(&here, "[%zu]", s);
-        if (!json_is_string(json_array_get(span, 0)) || !json_is_integer(width) ||
-            json_integer_value(width) < 1 || json_integer_value(width) > n_columns)
-            return wrong(ctx, &entry, "must be [text, number of columns]");
-        sum += json_integer_value(width);
-    }
-    if (sum != n_columns) return wrong(ctx, &here, "does not cover the columns");
     return CW_OK;
 }
 
-static cw_status check_table(cw_context *ctx, const place *at, const json_t *table)
+/* Titles above the columns: [[text, how many columns], ...], all columns together. */
+static cw_status check_spans(cw_context *ctx, const cwi_place at, json_int_t n_columns)
 {
-    cw_status status;
-    const json_t *columns = json_object_get(table, "columns"), *rows;
-    place here = inside(at, ".columns");
-
-    CW_TRY(check_object(ctx, at, table, "columns|rows|spans|rules", "columns|rows"));
-    CW_TRY(check_array(ctx, &here, columns, IS_TEXT, -1));
-    CW_TRY(check_spans(ctx, at, json_object_get(table, "spans"),
-                       (json_int_t)json_array_size(columns)));
-    here = inside(at, ".rules");
-    if (json_object_get(table, "rules"))
-        CW_TRY(check_array(ctx, &here, json_object_get(table, "rules"), IS_NUMBER, -1));
-    rows = json_object_get(table, "rows");
-    here = inside(at, ".rows");
-    if (!json_is_array(rows)) return wrong(ctx, &here, "is not an array");
-    for (size_t r = 0; r < json_array_size(rows); r++) {
-        here = inside(at, ".rows[%zu]", r);
-        CW_TRY(check_array(ctx, &here, json_array_get(rows, r),
-                           IS_TEXT | IS_NUMBER | IS_NULL | IS_OBJECT,
-                           (int64_t)json_array_size(columns)));
-        CW_TRY(check_cells(ctx, &here, json_array_get(rows, r)));
+    json_int_t sum = 0;
+    if (!at.value) return CW_OK;
+    if (!json_is_array(at.value)) return wrong(ctx, &at, "is not an array");
+    for (size_t s = 0; s < json_array_size(at.value); s++) {
+        cwi_place span = cwi_place_index(&at, s);
+        json_int_t width = json_integer_value(json_array_get(span.value, 1));
+        if (!json_is_string(json_array_get(span.value, 0)) || width < 1 || width > n_columns)
+            return wrong(ctx, &span, "must be [text, number of columns]");
+        sum += width;
     }
-done:
-    return status;
+    return sum == n_columns ? CW_OK : wrong(ctx, &at, "does not cover the columns");
+}
+
+static cw_status check_table(cw_context *ctx, const cwi_place *at)
+{
+    cwi_place columns = cwi_place_field(at, "columns"), rows = cwi_place_field(at, "rows");
+    cwi_place rules = cwi_place_field(at, "rules");
+    size_t n = json_array_size(columns.value);
+
+    CW_PASS(check_object(ctx, at, "columns|rows|spans|rules", "columns|rows", ""));
+    CW_PASS(check_array(ctx, columns, IS_TEXT, -1));
+    CW_PASS(check_spans(ctx, cwi_place_field(at, "spans"), (json_int_t)n));
+    if (rules.value) CW_PASS(check_array(ctx, rules, IS_NUMBER, -1));
+    if (!json_is_array(rows.value)) return wrong(ctx, &rows, "is not an array");
+    for (size_t r = 0; r < json_array_size(rows.value); r++) {
+        cwi_place row = cwi_place_index(&rows, r);
+        CW_PASS(check_array(ctx, row, IS_TEXT | IS_NUMBER | IS_NULL | IS_OBJECT, (int64_t)n));
+        CW_PASS(check_cells(ctx, &row));
+    }
+    return CW_OK;
 }
 
 /* ---- charts ---------------------------------------------------------------- */
 
-static cw_status check_series(cw_context *ctx, const place *at, const json_t *chart)
+static cw_status check_series(cw_context *ctx, const cwi_place at, size_t length)
 {
-    static const char *const texts[] = {"name", NULL};
-    cw_status status = CW_OK;
-    const json_t *list = json_object_get(chart, "series");
-    int64_t length = (int64_t)json_array_size(json_object_get(chart, "x"));
-    place here = inside(at, ".series");
-
-    if (!json_is_array(list)) return wrong(ctx, &here, "is not an array");
-    for (size_t s = 0; s < json_array_size(list); s++) {
-        const json_t *series = json_array_get(list, s);
-        here = inside(at, ".series[%zu]", s);
-        CW_TRY(check_object(ctx, &here, series, "name|values|reference", "name|values"));
-        CW_TRY(check_texts(ctx, &here, series, texts));
-        CW_TRY(check_flag(ctx, &here, series, "reference"));
-        here = inside(at, ".series[%zu].values", s);
-        CW_TRY(check_array(ctx, &here, json_object_get(series, "values"), IS_NUMBER | IS_NULL,
-                           length));
+    if (!json_is_array(at.value)) return wrong(ctx, &at, "is not an array");
+    for (size_t s = 0; s < json_array_size(at.value); s++) {
+        cwi_place series = cwi_place_index(&at, s);
+        CW_PASS(check_object(ctx, &series, "name|values|reference", "name|values", "name"));
+        CW_PASS(check_flag(ctx, cwi_place_field(&series, "reference")));
+        CW_PASS(check_array(ctx, cwi_place_field(&series, "values"), IS_NUMBER | IS_NULL,
+                            (int64_t)length));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 bool cwi_chart_has_numbers(const json_t *chart)
@@ -223,57 +160,40 @@ bool cwi_chart_has_numbers(const json_t *chart)
     return (kind && strcmp(kind, "scatter") == 0) || (scale && strcmp(scale, "words") != 0);
 }
 
-static cw_status check_chart(cw_context *ctx, const place *at, const json_t *chart)
+static cw_status check_chart(cw_context *ctx, const cwi_place *at)
 {
-    static const char *const texts[] = {"kind", "x_title", "y_title", NULL};
-    cw_status status;
-    place x = inside(at, ".x");
-
-    CW_TRY(check_object(ctx, at, chart, "kind|x|x_title|x_scale|y_title|y_scale|series",
-                        "kind|x|series"));
-    CW_TRY(check_texts(ctx, at, chart, texts));
-    CW_TRY(check_word(ctx, at, chart, "kind", "line|bar|scatter"));
-    CW_TRY(check_word(ctx, at, chart, "x_scale", "words|linear|log"));
-    CW_TRY(check_word(ctx, at, chart, "y_scale", "zero|fit|log"));
-    CW_TRY(check_array(ctx, &x, json_object_get(chart, "x"),
-                       cwi_chart_has_numbers(chart) ? IS_NUMBER : IS_TEXT | IS_NUMBER, -1));
-    CW_TRY(check_series(ctx, at, chart));
-done:
-    return status;
+    cwi_place x = cwi_place_field(at, "x");
+    CW_PASS(check_object(ctx, at, "kind|x|x_title|x_scale|y_title|y_scale|series", "kind|x|series",
+                         "kind|x_title|y_title"));
+    CW_PASS(check_word(ctx, cwi_place_field(at, "kind"), "line|bar|scatter"));
+    CW_PASS(check_word(ctx, cwi_place_field(at, "x_scale"), "words|linear|log"));
+    CW_PASS(check_word(ctx, cwi_place_field(at, "y_scale"), "zero|fit|log"));
+    CW_PASS(check_array(ctx, x, cwi_chart_has_numbers(at->value) ? IS_NUMBER : IS_TEXT | IS_NUMBER,
+                        -1));
+    return check_series(ctx, cwi_place_field(at, "series"), json_array_size(x.value));
 }
 
-static cw_status check_section(cw_context *ctx, const place *at, const json_t *section)
+static cw_status check_section(cw_context *ctx, const cwi_place *at)
 {
-    static const char *const texts[] = {"name", "heading", "subheading", "text", NULL};
-    cw_status status;
-    const json_t *table = json_object_get(section, "table");
-    const json_t *chart = json_object_get(section, "chart");
-    place table_at = inside(at, ".table"), chart_at = inside(at, ".chart");
-
-    CW_TRY(check_object(ctx, at, section, "name|heading|subheading|text|table|chart", ""));
-    CW_TRY(check_texts(ctx, at, section, texts));
-    if (table) CW_TRY(check_table(ctx, &table_at, table));
-    if (chart) CW_TRY(check_chart(ctx, &chart_at, chart));
-done:
-    return status;
+    cwi_place table = cwi_place_field(at, "table"), chart = cwi_place_field(at, "chart");
+    CW_PASS(check_object(ctx, at, "name|heading|subheading|text|table|chart", "",
+                         "name|heading|subheading|text"));
+    if (table.value) CW_PASS(check_table(ctx, &table));
+    if (chart.value) CW_PASS(check_chart(ctx, &chart));
+    return CW_OK;
 }
 
 cw_status cwi_page_check(cw_context *ctx, const json_t *root)
 {
-    static const char *const texts[] = {"title", "lead", NULL};
-    cw_status status;
-    const place top = {""};
-    const json_t *sections = json_object_get(root, "sections");
-    place here = inside(&top, "sections");
-
-    CW_TRY(check_object(ctx, &top, root, "title|lead|contents|sections", "title"));
-    CW_TRY(check_texts(ctx, &top, root, texts));
-    CW_TRY(check_flag(ctx, &top, root, "contents"));
-    if (sections && !json_is_array(sections)) return wrong(ctx, &here, "is not an array");
-    for (size_t s = 0; s < json_array_size(sections); s++) {
-        here = inside(&top, "sections[%zu]", s);
-        CW_TRY(check_section(ctx, &here, json_array_get(sections, s)));
+    const cwi_place top = {"", root};
+    cwi_place sections = cwi_place_field(&top, "sections");
+    CW_PASS(check_object(ctx, &top, "title|lead|contents|sections", "title", "title|lead"));
+    CW_PASS(check_flag(ctx, cwi_place_field(&top, "contents")));
+    if (sections.value && !json_is_array(sections.value))
+        return wrong(ctx, &sections, "is not an array");
+    for (size_t s = 0; s < json_array_size(sections.value); s++) {
+        cwi_place at = cwi_place_index(&sections, s);
+        CW_PASS(check_section(ctx, &at));
     }
-done:
-    return status;
+    return CW_OK;
 }

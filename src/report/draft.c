@@ -19,28 +19,22 @@ static cw_status wrong(cw_context *ctx, const char *path, const char *what)
 
 static bool is_row(const json_t *row)
 {
-    return json_is_string(json_object_get(row, "dataset")) &&
-           json_is_string(json_object_get(row, "train_set")) &&
-           json_is_string(json_object_get(row, "method")) &&
-           json_is_string(json_object_get(row, "backbone")) &&
-           json_is_object(json_object_get(row, "varied")) &&
+    static const char *const texts[] = {"dataset", "train_set", "method", "backbone"};
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+        if (!json_is_string(json_object_get(row, texts[k]))) return false;
+    return json_is_object(json_object_get(row, "varied")) &&
            json_is_object(json_object_get(row, "mean")) &&
            json_is_array(json_object_get(row, "runs"));
 }
 
 static bool is_table(const json_t *table)
 {
-    size_t index;
-    json_t *row;
-    if (!json_is_array(json_object_get(table, "rows")) ||
-        !json_is_array(json_object_get(table, "ours")) ||
-        !json_is_array(json_object_get(table, "tests")))
-        return false;
-    json_array_foreach(json_object_get(table, "rows"), index, row)
-    {
-        if (!is_row(row)) return false;
-    }
-    return true;
+    const json_t *rows = json_object_get(table, "rows");
+    bool good = json_is_array(rows) && json_is_array(json_object_get(table, "ours")) &&
+                json_is_array(json_object_get(table, "tests"));
+    for (size_t r = 0; r < json_array_size(rows) && good; r++)
+        good = is_row(json_array_get(rows, r));
+    return good;
 }
 
 cw_status cwi_draft_check(cw_context *ctx, const json_t *results, const char *path)
@@ -112,9 +106,13 @@ void cwi_draft_name(const cwi_draft *d, const char *title, const char *dataset,
 
 const json_t *cwi_draft_run(const cwi_draft *d, const json_t *row, size_t k)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(row, "runs"), k));
-    const json_t *run = name ? json_object_get(json_object_get(d->results, "runs"), name) : NULL;
-    return json_object_get(run, "error") ? NULL : run;
+    const json_t *names = json_object_get(row, "runs"), *runs = json_object_get(d->results, "runs");
+    for (size_t n = 0; n < json_array_size(names); n++) {
+        const char *name = json_string_value(json_array_get(names, n));
+        const json_t *run = name ? json_object_get(runs, name) : NULL;
+        if (run && !json_object_get(run, "error") && k-- == 0) return run;
+    }
+    return NULL;
 }
 
 /* ---- sections ----------------------------------------------------------------------------- */
@@ -122,12 +120,10 @@ const json_t *cwi_draft_run(const cwi_draft *d, const json_t *row, size_t k)
 /* The object of the plan's table with this title; NULL: none. */
 static const json_t *find_plan_table(const cwi_draft *d, const char *title)
 {
-    size_t index;
-    json_t *table;
-    json_array_foreach(json_object_get(json_object_get(d->results, "plan"), "tables"), index, table)
-    {
-        if (strcmp(cwi_json_get_text(table, "title"), title) == 0) return table;
-    }
+    const json_t *tables = json_object_get(json_object_get(d->results, "plan"), "tables");
+    for (size_t t = 0; t < json_array_size(tables); t++)
+        if (strcmp(cwi_json_get_text(json_array_get(tables, t), "title"), title) == 0)
+            return json_array_get(tables, t);
     return NULL;
 }
 
@@ -135,18 +131,6 @@ static const char *title_of(const json_t *table)
 {
     const char *title = cwi_json_get_text(table, "title");
     return title[0] ? title : "Results";
-}
-
-/* Only where the paper has something about these rows. */
-static bool names_paper(const json_t *layout)
-{
-    size_t index;
-    json_t *column;
-    json_array_foreach(json_object_get(layout, "columns"), index, column)
-    {
-        if (strcmp(json_string_value(column), "paper") == 0) return true;
-    }
-    return false;
 }
 
 static cw_status add_table(const cwi_draft *d, const json_t *table)
@@ -161,16 +145,15 @@ static cw_status add_table(const cwi_draft *d, const json_t *table)
     json_t *layout = NULL;
     const json_t *plan = find_plan_table(d, cwi_json_get_text(table, "title"));
     const char *about = cwi_json_get_text(plan, "about");
-    cw_status status = cwi_layout_table(d, table, &layout);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_layout_table(d, table, &layout));
     cwi_draft_name(d, title_of(table), "", "", "table", name);
     bool is_first = json_array_size(d->sections) == 0;
     snprintf(text, sizeof text, "%.1000s\n\n%s\n\n%s", about, is_first ? key : "",
-             names_paper(layout) ? paper : "");
-    status =
+             cwi_json_has_text(json_object_get(layout, "columns"), "paper") ? paper : "");
+    CW_PASS(
         cwi_draft_add(d, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading", title_of(table),
-                                   "text", cwi_json_string(text), "table", layout));
-    return status == CW_OK ? cwi_figures_table(d, table) : status;
+                                   "text", cwi_json_string(text), "table", layout)));
+    return cwi_figures_table(d, table);
 }
 
 static json_t *data_row(const cwi_draft *d, const json_t *set)
@@ -187,31 +170,40 @@ static json_t *data_row(const cwi_draft *d, const json_t *set)
         cwi_json_add(&row,
                      json_integer(json_integer_value(json_object_get(
                          json_object_get(json_object_get(about, "parts"), parts[k]), "rows"))));
-    cwi_json_add(&row, json_real(json_number_value(json_object_get(about, "density"))));
-    cwi_json_add(&row, json_real(json_number_value(json_object_get(degrees, "gini"))));
+    cwi_json_add(&row, json_real(cwi_json_get_number(about, "density")));
+    cwi_json_add(&row, json_real(cwi_json_get_number(degrees, "gini")));
     return row;
+}
+
+/* A section with a list under titles, "a|b|c"; none without rows.  The rows are consumed. */
+static cw_status add_list(const cwi_draft *d, const char *file, const char *heading,
+                          const char *text, const char *titles, json_t *rows)
+{
+    char name[CWI_SECTION_BYTES], title[CWI_WORD_BYTES];
+    json_t *columns = json_array();
+    bool is_empty = rows && json_array_size(rows) == 0;
+    while (cwi_next_word(&titles, title)) cwi_cell_add(&columns, title);
+    cwi_draft_name(d, file, "", "", "", name);
+    json_t *section = json_pack("{s:s, s:s, s:s*, s:{s:o, s:o}}", "name", name, "heading", heading,
+                                "text", text, "table", "columns", columns, "rows", rows);
+    if (!is_empty) return cwi_draft_add(d, section);
+    json_decref(section);
+    return CW_OK;
 }
 
 static cw_status add_data(const cwi_draft *d)
 {
-    static const char *const titles[] = {
-        "dataset", "train set", "paper's name", "users",   "items",
-        "train",   "valid",     "test",         "density", "Gini of the items"};
-    char name[CWI_SECTION_BYTES];
-    json_t *columns = json_array(), *rows = json_array();
+    json_t *rows = json_array(), *set;
     size_t index;
-    json_t *set;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
     json_array_foreach(json_object_get(d->results, "datasets"), index, set)
         cwi_json_add(&rows, data_row(d, set));
-    cwi_draft_name(d, "data", "", "", "", name);
-    json_t *section =
-        json_pack("{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Data", "text",
-                  "Rows of each part, and how unevenly the train rows are spread over the items "
-                  "(0: evenly, 1: all on one).",
-                  "table", "columns", columns, "rows", rows);
-    cw_status status = cwi_draft_add(d, section);
-    return status == CW_OK ? cwi_figures_data(d) : status;
+    CW_PASS(add_list(d, "data", "Data",
+                     "Rows of each part, and how unevenly the train rows are spread over the items "
+                     "(0: evenly, 1: all on one).",
+                     "dataset|train set|paper's name|users|items|train|valid|test|density|"
+                     "Gini of the items",
+                     rows));
+    return cwi_figures_data(d);
 }
 
 /* A line for a row whose settings were tuned. */
@@ -229,58 +221,39 @@ static void add_choice(const json_t *table, const json_t *row, json_t **rows)
 
 static cw_status add_choices(const cwi_draft *d)
 {
-    static const char *const titles[] = {"table",    "dataset", "train set", "method",
-                                         "backbone", "setting", "chosen"};
-    char name[CWI_SECTION_BYTES];
-    json_t *columns = json_array(), *rows = json_array(), *table, *row;
+    json_t *rows = json_array(), *table, *row;
     size_t t, r;
-    for (size_t c = 0; c < sizeof titles / sizeof titles[0]; c++) cwi_cell_add(&columns, titles[c]);
     json_array_foreach(json_object_get(d->results, "tables"), t, table)
         json_array_foreach(json_object_get(table, "rows"), r, row)
     {
         if (json_is_object(json_object_get(row, "tuned"))) add_choice(table, row, &rows);
     }
-    bool is_empty = rows && json_array_size(rows) == 0;
-    cwi_draft_name(d, "chosen-settings", "", "", "", name);
-    json_t *section = json_pack(
-        "{s:s, s:s, s:s, s:{s:o, s:o}}", "name", name, "heading", "Chosen settings", "text",
-        "What tuning on the validation part chose.", "table", "columns", columns, "rows", rows);
-    if (!is_empty) return cwi_draft_add(d, section);
-    json_decref(section);
-    return CW_OK;
+    return add_list(d, "chosen-settings", "Chosen settings",
+                    "What tuning on the validation part chose.",
+                    "table|dataset|train set|method|backbone|setting|chosen", rows);
 }
 
 static cw_status add_failures(const cwi_draft *d)
 {
-    char name[CWI_SECTION_BYTES];
-    const char *run_name;
+    const char *name;
     json_t *run, *rows = json_array();
-    json_object_foreach(json_object_get(d->results, "runs"), run_name, run)
+    json_object_foreach(json_object_get(d->results, "runs"), name, run)
     {
         const char *error = cwi_json_get_text(run, "error");
-        if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", run_name, error));
+        if (error[0]) cwi_json_add(&rows, json_pack("[s, s]", name, error));
     }
-    bool is_empty = rows && json_array_size(rows) == 0;
-    cwi_draft_name(d, "failed-runs", "", "", "", name);
-    json_t *section = json_pack("{s:s, s:s, s:{s:[s, s], s:o}}", "name", name, "heading",
-                                "Failed runs", "table", "columns", "run", "reason", "rows", rows);
-    if (!is_empty) return cwi_draft_add(d, section);
-    json_decref(section);
-    return CW_OK;
+    return add_list(d, "failed-runs", "Failed runs", NULL, "run|reason", rows);
 }
 
 static cw_status add_sections(const cwi_draft *d)
 {
-    cw_status status = CW_OK;
     size_t index;
     json_t *table;
     json_array_foreach(json_object_get(d->results, "tables"), index, table)
-        CW_TRY(add_table(d, table));
-    CW_TRY(add_data(d));
-    CW_TRY(add_choices(d));
-    CW_TRY(add_failures(d));
-done:
-    return status;
+        CW_PASS(add_table(d, table));
+    CW_PASS(add_data(d));
+    CW_PASS(add_choices(d));
+    return add_failures(d);
 }
 
 cw_status cwi_draft_page(cw_context *ctx, const json_t *results, json_t **page)

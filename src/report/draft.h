@@ -30,7 +30,7 @@ enum { CWI_SECTION_BYTES = 128 };
 void cwi_draft_name(const cwi_draft *d, const char *title, const char *dataset,
                     const char *train_set, const char *what, char out[CWI_SECTION_BYTES]);
 
-/* Run k of a row as the results have it; NULL past the last and when it failed. */
+/* Run k of those of a row that did not fail, as the results have it; NULL past the last. */
 const json_t *cwi_draft_run(const cwi_draft *d, const json_t *row, size_t k);
 
 /* ---- layout.c: a table as papers print it -------------------------------------------- */

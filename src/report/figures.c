@@ -12,11 +12,17 @@ enum { MAX_EPOCHS = 1000000 };
 
 /* ---- recall by epoch ------------------------------------------------------------------- */
 
-/* Validation by epoch of a row: the mean over its seeds as far as all of them were measured. */
+/* Validation at an epoch of the row that was added up last: its mean over the seeds counts where
+ * all of them were measured. */
+typedef struct moment {
+    double sum;
+    int n;         /* runs measured */
+    bool is_known; /* is it an epoch of the chart? */
+} moment;
+
+/* By epoch. */
 typedef struct curve {
-    double *sum; /* [MAX] by epoch */
-    int *n;      /* runs measured at it */
-    int *known;  /* is it an epoch of the chart? */
+    moment *at;
     size_t epochs;
 } curve;
 
@@ -31,14 +37,11 @@ static size_t last_epoch(const cwi_panel *p)
     const json_t *row, *run;
     json_int_t last = 0;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-        for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-            size_t index;
-            json_t *point;
-            run = cwi_draft_run(p->draft, row, k);
-            json_array_foreach(json_object_get(run, "curve"), index, point)
-            {
-                if (epoch_of(point) > last) last = epoch_of(point);
-            }
+        for (size_t k = 0; (run = cwi_draft_run(p->draft, row, k)) != NULL; k++) {
+            const json_t *points = json_object_get(run, "curve");
+            for (size_t e = 0; e < json_array_size(points); e++)
+                if (epoch_of(json_array_get(points, e)) > last)
+                    last = epoch_of(json_array_get(points, e));
         }
     return (size_t)last;
 }
@@ -47,19 +50,17 @@ static size_t last_epoch(const cwi_panel *p)
 static int collect(const cwi_panel *p, const json_t *row, const char *key, curve *c)
 {
     int n_runs = 0;
-    memset(c->sum, 0, c->epochs * sizeof *c->sum);
-    memset(c->n, 0, c->epochs * sizeof *c->n);
-    for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_draft_run(p->draft, row, k);
+    const json_t *run;
+    for (size_t e = 0; e < c->epochs; e++) c->at[e] = (moment){.is_known = c->at[e].is_known};
+    for (; (run = cwi_draft_run(p->draft, row, (size_t)n_runs)) != NULL; n_runs++) {
         size_t index;
         json_t *point;
-        n_runs += run != NULL;
         json_array_foreach(json_object_get(run, "curve"), index, point)
         {
             const json_t *value = json_object_get(json_object_get(point, "valid"), key);
             if (!json_is_number(value)) continue;
-            c->sum[epoch_of(point)] += json_number_value(value);
-            c->n[epoch_of(point)]++;
+            c->at[epoch_of(point)].sum += json_number_value(value);
+            c->at[epoch_of(point)].n++;
         }
     }
     return n_runs;
@@ -67,7 +68,8 @@ static int collect(const cwi_panel *p, const json_t *row, const char *key, curve
 
 static double curve_value(const curve *c, size_t epoch, int n_runs)
 {
-    return n_runs > 0 && c->n[epoch] == n_runs ? c->sum[epoch] / n_runs : NAN;
+    const moment *at = &c->at[epoch];
+    return n_runs > 0 && at->n == n_runs ? at->sum / n_runs : NAN;
 }
 
 /* Which epochs have a value in any row? */
@@ -76,7 +78,8 @@ static void mark_known(const cwi_panel *p, const char *key, curve *c)
     const json_t *row;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) {
         int n_runs = collect(p, row, key, c);
-        for (size_t e = 0; e < c->epochs; e++) c->known[e] |= !isnan(curve_value(c, e, n_runs));
+        for (size_t e = 0; e < c->epochs; e++)
+            c->at[e].is_known |= !isnan(curve_value(c, e, n_runs));
     }
 }
 
@@ -84,7 +87,7 @@ static void mark_known(const cwi_panel *p, const char *key, curve *c)
 static bool is_constant(const curve *c, int n_runs)
 {
     for (size_t e = 1; e < c->epochs; e++)
-        if (c->n[e] > 0) return false;
+        if (c->at[e].n > 0) return false;
     return !isnan(curve_value(c, 0, n_runs));
 }
 
@@ -96,7 +99,7 @@ static void add_curve(const cwi_panel *p, const json_t *row, const char *key, cu
     int n_runs = collect(p, row, key, c);
     bool is_flat = is_constant(c, n_runs);
     for (size_t e = 0; e < c->epochs; e++)
-        if (c->known[e])
+        if (c->at[e].is_known)
             cwi_json_add(&values, cwi_json_number(curve_value(c, is_flat ? 0 : e, n_runs)));
     cwi_panel_series(series, cwi_panel_name(p, row, name), values, is_flat);
 }
@@ -109,7 +112,7 @@ static cw_status draw_curves(const cwi_panel *p, curve *c)
     cwi_cell_metric(p->table, CWI_METRIC_recall, key, label);
     mark_known(p, key, c);
     for (size_t e = 0; e < c->epochs; e++)
-        if (c->known[e]) cwi_json_add(&x, json_integer((json_int_t)e));
+        if (c->at[e].is_known) cwi_json_add(&x, json_integer((json_int_t)e));
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++) add_curve(p, row, key, c, &series);
     snprintf(y_title, sizeof y_title, "%s, validation", label);
     return cwi_panel_figure(
@@ -121,15 +124,10 @@ static cw_status draw_curves(const cwi_panel *p, curve *c)
 static cw_status add_curves(const cwi_panel *p)
 {
     curve c = {.epochs = last_epoch(p) + 1};
-    cw_status status = CW_NO_MEMORY;
     if (c.epochs < 2) return CW_OK; /* nothing was trained */
-    c.sum = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.sum);
-    c.n = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.n);
-    c.known = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.known);
-    if (c.sum && c.n && c.known) status = draw_curves(p, &c);
-    cwi_free(c.sum);
-    cwi_free(c.n);
-    cwi_free(c.known);
+    c.at = cwi_alloc_zero(p->draft->ctx, c.epochs, sizeof *c.at);
+    cw_status status = c.at ? draw_curves(p, &c) : CW_NO_MEMORY;
+    cwi_free(c.at);
     return status;
 }
 
@@ -140,12 +138,11 @@ static double mean_time(const cwi_panel *p, const json_t *row, const char *key)
 {
     double sum = 0;
     int n = 0;
-    for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-        const json_t *run = cwi_draft_run(p->draft, row, k);
+    const json_t *run;
+    for (size_t k = 0; (run = cwi_draft_run(p->draft, row, k)) != NULL; k++) {
         const json_t *value = json_object_get(json_object_get(run, "time"), key);
-        if (!json_is_number(value)) continue;
         sum += json_number_value(value);
-        n++;
+        n += json_is_number(value);
     }
     return sum > 0 ? sum / n : NAN;
 }
@@ -177,13 +174,11 @@ static cw_status add_times(const cwi_panel *p)
 
 static const json_t *groups_of(const cwi_panel *p)
 {
-    const json_t *row;
+    const json_t *row, *run;
     for (size_t r = 0; (row = cwi_panel_row(p, r)) != NULL; r++)
-        for (size_t k = 0; k < json_array_size(json_object_get(row, "runs")); k++) {
-            const json_t *run = cwi_draft_run(p->draft, row, k);
+        for (size_t k = 0; (run = cwi_draft_run(p->draft, row, k)) != NULL; k++)
             if (json_array_size(json_object_get(run, "groups")) > 0)
                 return json_object_get(run, "groups");
-        }
     return NULL;
 }
 
@@ -192,8 +187,7 @@ static void add_group_reference(const json_t *groups, const char *key, const cha
 {
     json_t *values = json_array();
     for (size_t g = 0; g < json_array_size(groups); g++)
-        cwi_json_add(&values,
-                     json_real(json_number_value(json_object_get(json_array_get(groups, g), key))));
+        cwi_json_add(&values, json_real(cwi_json_get_number(json_array_get(groups, g), key)));
     cwi_panel_series(series, name, values, true);
 }
 
@@ -202,11 +196,8 @@ static void add_shares_of(const cwi_panel *p, const json_t *row, size_t n_groups
     char name[CWI_NAME_BYTES];
     const json_t *shares = json_object_get(row, "shares");
     json_t *values = json_array();
-    for (size_t g = 0; g < n_groups; g++) {
-        const json_t *share = json_array_get(shares, g);
-        cwi_json_add(&values,
-                     json_is_number(share) ? json_real(json_number_value(share)) : json_null());
-    }
+    for (size_t g = 0; g < n_groups; g++)
+        cwi_json_add(&values, cwi_json_number(cwi_json_to_number(json_array_get(shares, g))));
     cwi_panel_series(series, cwi_panel_name(p, row, name), values, false);
 }
 
@@ -283,14 +274,11 @@ static bool has_settings(const cwi_panel *p)
 
 static cw_status add_panel(const cwi_panel *p)
 {
-    cw_status status;
     if (has_settings(p)) return cwi_panel_settings(p);
-    CW_TRY(add_curves(p));
-    CW_TRY(add_times(p));
-    CW_TRY(add_shares(p));
-    CW_TRY(add_scatter(p));
-done:
-    return status;
+    CW_PASS(add_curves(p));
+    CW_PASS(add_times(p));
+    CW_PASS(add_shares(p));
+    return add_scatter(p);
 }
 
 cw_status cwi_figures_table(const cwi_draft *d, const json_t *table)
@@ -305,9 +293,7 @@ cw_status cwi_figures_table(const cwi_draft *d, const json_t *table)
     {
         cwi_panel p = {d, table, cwi_json_get_text(row, "dataset"),
                        cwi_json_get_text(row, "train_set"), has_train_sets};
-        if (cwi_panel_row(&p, 0) != row) continue; /* had its turn */
-        cw_status status = add_panel(&p);
-        if (status != CW_OK) return status;
+        if (cwi_panel_row(&p, 0) == row) CW_PASS(add_panel(&p)); /* others had their turn */
     }
     return CW_OK;
 }
@@ -321,10 +307,29 @@ static void add_quantiles(const json_t *set, json_t **series)
     const json_t *degrees = json_object_get(json_object_get(set, "description"), "item_degrees");
     json_t *values = json_array();
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        double value = json_number_value(json_object_get(degrees, keys[k]));
+        double value = cwi_json_get_number(degrees, keys[k]);
         cwi_json_add(&values, value > 0 ? json_real(value) : json_null());
     }
     cwi_panel_series(series, cwi_json_get_text(set, "train_set"), values, false);
+}
+
+/* How the rows of a dataset spread over its items, a line for each training set. */
+static cw_status add_popularity(const cwi_draft *d, const json_t *sets, const char *dataset)
+{
+    const cwi_panel p = {.draft = d, .dataset = dataset, .train_set = ""};
+    json_t *series = json_array();
+    for (size_t k = 0; k < json_array_size(sets); k++) {
+        const json_t *set = json_array_get(sets, k);
+        if (strcmp(cwi_json_get_text(set, "dataset"), dataset) == 0) add_quantiles(set, &series);
+    }
+    return cwi_panel_figure(
+        &p, "popularity", "Popularity of the items",
+        "Items by their number of train rows, on a logarithmic axis: a straight rise to the right "
+        "end means that few items have most of the rows.",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:[i, i, i, i, i, i, i, i, i], s:o}", "kind", "line",
+                  "x_scale", "linear", "x_title", "items in %, rarest first", "y_title",
+                  "train rows of an item", "y_scale", "log", "x", 0, 1, 10, 25, 50, 75, 90, 99, 100,
+                  "series", series));
 }
 
 cw_status cwi_figures_data(const cwi_draft *d)
@@ -332,29 +337,10 @@ cw_status cwi_figures_data(const cwi_draft *d)
     const json_t *sets = json_object_get(d->results, "datasets");
     for (size_t k = 0; k < json_array_size(sets); k++) {
         const char *dataset = cwi_json_get_text(json_array_get(sets, k), "dataset");
-        json_t *series = json_array();
-        size_t first = k;
-        for (size_t j = 0; j < json_array_size(sets); j++) {
-            const json_t *set = json_array_get(sets, j);
-            if (strcmp(cwi_json_get_text(set, "dataset"), dataset) != 0) continue;
-            if (j < first) first = j;
-            add_quantiles(set, &series);
-        }
-        if (first < k) {
-            json_decref(series);
-            continue;
-        }
-        cwi_panel p = {.draft = d, .dataset = dataset, .train_set = ""};
-        cw_status status = cwi_panel_figure(
-            &p, "popularity", "Popularity of the items",
-            "Items by their number of train rows, on a logarithmic axis: a straight rise to the "
-            "right "
-            "end means that few items have most of the rows.",
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:[i, i, i, i, i, i, i, i, i], s:o}", "kind",
-                      "line", "x_scale", "linear", "x_title", "items in %, rarest first", "y_title",
-                      "train rows of an item", "y_scale", "log", "x", 0, 1, 10, 25, 50, 75, 90, 99,
-                      100, "series", series));
-        if (status != CW_OK) return status;
+        size_t first = 0;
+        while (strcmp(cwi_json_get_text(json_array_get(sets, first), "dataset"), dataset) != 0)
+            first++;
+        if (first == k) CW_PASS(add_popularity(d, sets, dataset));
     }
     return CW_OK;
 }

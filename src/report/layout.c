@@ -62,14 +62,11 @@ static bool is_same_line(const json_t *a, const json_t *b)
 
 static void find_lines(layout *l)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(l->rows, index, row)
-    {
-        bool is_known = false;
-        for (size_t k = 0; k < l->n_lines && !is_known; k++)
-            is_known = is_same_line(l->lines[k].row, row);
-        if (!is_known) l->lines[l->n_lines++] = (line){.row = row};
+    for (size_t r = 0; r < json_array_size(l->rows); r++) {
+        const json_t *row = json_array_get(l->rows, r);
+        size_t k = 0;
+        while (k < l->n_lines && !is_same_line(l->lines[k].row, row)) k++;
+        if (k == l->n_lines) l->lines[l->n_lines++] = (line){.row = row};
     }
 }
 
@@ -156,25 +153,17 @@ static void choose_features(layout *l)
 
 static bool is_ours(const layout *l, const line *at)
 {
-    size_t index;
-    json_t *name;
-    json_array_foreach(json_object_get(l->table, "ours"), index, name)
-    {
-        if (json_equal(name, json_object_get(at->row, "method"))) return true;
-    }
-    return false;
+    return cwi_json_has(json_object_get(l->table, "ours"), json_object_get(at->row, "method"));
 }
 
 /* The row of the results behind a cell; SIZE_MAX where the plan has none. */
 static size_t find_row(const layout *l, const line *at, const across *set)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(l->rows, index, row)
-    {
+    for (size_t r = 0; r < json_array_size(l->rows); r++) {
+        const json_t *row = json_array_get(l->rows, r);
         if (is_same_line(row, at->row) &&
             strcmp(cwi_json_get_text(row, "dataset"), set->dataset) == 0)
-            return index;
+            return r;
     }
     return SIZE_MAX;
 }
@@ -272,39 +261,27 @@ static json_t *list_features(const layout *l, const line *at, bool is_gain)
     json_t *cells = json_array();
     for (int f = 0; f < N_FEATURES; f++) {
         const json_t *value = json_object_get(at->row, features[f]);
-        if (!l->shows[f]) continue;
-        if (is_gain && f == METHOD)
-            cwi_cell_add(&cells, "gain");
-        else
-            cwi_cell_add(&cells,
-                         json_is_string(value)
-                             ? cwi_published_title(l->draft->published, json_string_value(value))
-                             : cwi_cell_settings(value, text));
+        const char *name = json_string_value(value);
+        const char *shown =
+            name ? cwi_published_title(l->draft->published, name) : cwi_cell_settings(value, text);
+        if (l->shows[f]) cwi_cell_add(&cells, is_gain && f == METHOD ? "gain" : shown);
     }
     return cells;
 }
 
-static json_t *make_line(const layout *l, const line *at)
+/* The cells of a line, or what its block gains. */
+static json_t *make_line(const layout *l, const line *at, bool is_gain)
 {
-    json_t *cells = list_features(l, at, false);
+    json_t *cells = list_features(l, at, is_gain);
     for (size_t s = 0; s < l->n_sets; s++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
+            const across *set = &l->sets[s];
             if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
-            cwi_json_add(&cells, value_cell(l, at, &l->sets[s], m));
-            if (l->sets[s].has_paper[m]) cwi_json_add(&cells, paper_cell(l, at, &l->sets[s], m));
-        }
-    return cells;
-}
-
-static json_t *make_gains(const layout *l, const line *last)
-{
-    json_t *cells = list_features(l, last, true);
-    for (size_t s = 0; s < l->n_sets; s++)
-        for (int m = 0; m < CWI_N_METRICS; m++) {
-            if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
-            cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, shown_value));
-            if (l->sets[s].has_paper[m])
-                cwi_json_add(&cells, gain_cell(l, last->block, &l->sets[s], m, paper_value));
+            cwi_json_add(&cells, is_gain ? gain_cell(l, at->block, set, m, shown_value)
+                                         : value_cell(l, at, set, m));
+            if (set->has_paper[m])
+                cwi_json_add(&cells, is_gain ? gain_cell(l, at->block, set, m, paper_value)
+                                             : paper_cell(l, at, set, m));
         }
     return cells;
 }
@@ -361,8 +338,8 @@ static void add_rows(const layout *l, json_t **rows, json_t **rules)
         bool is_last = k + 1 == l->n_lines || at->block != at[1].block;
         if (is_first && k > 0)
             cwi_json_add(rules, json_integer((json_int_t)json_array_size(*rows)));
-        cwi_json_add(rows, make_line(l, at));
-        if (is_last && has_gain(l, at->block)) cwi_json_add(rows, make_gains(l, at));
+        cwi_json_add(rows, make_line(l, at, false));
+        if (is_last && has_gain(l, at->block)) cwi_json_add(rows, make_line(l, at, true));
     }
 }
 

@@ -83,11 +83,9 @@ static void put_marked(const page *p, const json_t *cell)
     bool is_underlined = json_is_true(json_object_get(cell, "underline"));
     const char *stars = cwi_json_get_text(cell, "stars"),
                *spread = cwi_json_get_text(cell, "spread");
-    put(p, is_bold ? "<strong>" : "");
-    put(p, is_underlined ? "<u>" : "");
+    CWI_WRITE(p->out, is_bold ? "<strong>" : "", is_underlined ? "<u>" : "");
     put_text(p, cwi_json_get_text(cell, "text"));
-    put(p, is_underlined ? "</u>" : "");
-    put(p, is_bold ? "</strong>" : "");
+    CWI_WRITE(p->out, is_underlined ? "</u>" : "", is_bold ? "</strong>" : "");
     if (stars[0]) put_element(p, "<sup>", stars, "</sup>");
     if (spread[0]) put_element(p, " <small>± ", spread, "</small>");
 }
@@ -113,8 +111,8 @@ static void put_row(const page *p, const json_t *row, const json_t *rows, bool h
     put(p, has_rule ? "<tr class=\"rule\">" : "<tr>");
     for (size_t c = 0; c < json_array_size(row); c++) {
         bool is_number = cwi_markup_is_numeric(rows, c);
-        put(p, c == 0 ? "<th scope=\"row\"" : "<td");
-        put(p, is_number ? " class=\"number\">" : ">");
+        CWI_WRITE(p->out, c == 0 ? "<th scope=\"row\"" : "<td",
+                  is_number ? " class=\"number\">" : ">");
         put_cell_text(p, json_array_get(row, c));
         put(p, c == 0 ? "</th>" : "</td>");
     }
@@ -137,12 +135,9 @@ static void put_spans(const page *p, const json_t *spans)
 
 static bool has_rule(const json_t *table, size_t r)
 {
-    size_t index;
-    json_t *rule;
-    json_array_foreach(json_object_get(table, "rules"), index, rule)
-    {
-        if (json_number_value(rule) == (double)r) return true;
-    }
+    const json_t *rules = json_object_get(table, "rules");
+    for (size_t k = 0; k < json_array_size(rules); k++)
+        if (json_number_value(json_array_get(rules, k)) == (double)r) return true;
     return false;
 }
 
@@ -168,10 +163,10 @@ static void put_table(const page *p, const json_t *table, const char *label)
     put_spans(p, json_object_get(table, "spans"));
     put(p, "<tr>");
     for (size_t c = 0; c < json_array_size(columns); c++) {
-        put(p, cwi_markup_is_numeric(rows, c) ? "<th scope=\"col\" class=\"number\">"
-                                              : "<th scope=\"col\">");
-        put_text(p, json_string_value(json_array_get(columns, c)));
-        put(p, "</th>");
+        put_element(p,
+                    cwi_markup_is_numeric(rows, c) ? "<th scope=\"col\" class=\"number\">"
+                                                   : "<th scope=\"col\">",
+                    json_string_value(json_array_get(columns, c)), "</th>");
     }
     put(p, "</tr></thead>\n<tbody>\n");
     for (size_t r = 0; r < json_array_size(rows); r++)
@@ -275,12 +270,10 @@ static cw_status put_chart(const page *p, const json_t *chart, const char *headi
 static void put_heading(const page *p, const char *tag, const char *name, const char *text)
 {
     if (!text[0]) return;
-    put(p, "<");
-    put(p, tag);
+    CWI_WRITE(p->out, "<", tag);
     if (name[0]) put_element(p, " id=\"", name, "\"");
     put_element(p, ">", text, "</");
-    put(p, tag);
-    put(p, ">\n");
+    CWI_WRITE(p->out, tag, ">\n");
 }
 
 static cw_status put_section(const page *p, const json_t *section)
@@ -306,15 +299,13 @@ static cw_status put_section(const page *p, const json_t *section)
 /* Links to the sections that have a heading and a name. */
 static void put_contents(const page *p, const json_t *sections)
 {
-    size_t index;
-    json_t *section;
     put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
-    json_array_foreach(sections, index, section)
-    {
-        if (!cwi_json_get_text(section, "heading")[0] || !cwi_json_get_text(section, "name")[0])
-            continue;
-        put_element(p, "<li><a href=\"#", cwi_json_get_text(section, "name"), "\">");
-        put_element(p, "", cwi_json_get_text(section, "heading"), "</a></li>\n");
+    for (size_t s = 0; s < json_array_size(sections); s++) {
+        const char *name = cwi_json_get_text(json_array_get(sections, s), "name");
+        const char *heading = cwi_json_get_text(json_array_get(sections, s), "heading");
+        if (!heading[0] || !name[0]) continue;
+        put_element(p, "<li><a href=\"#", name, "\">");
+        put_element(p, "", heading, "</a></li>\n");
     }
     put(p, "</ul>\n</nav>\n");
 }
@@ -329,9 +320,8 @@ static void put_head(const page *p, const char *title)
            "<meta name=\"color-scheme\" content=\"light dark\">\n"
            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
            "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n");
-    put(p, generator);
-    put_text(p, cw_version());
-    put_element(p, "\">\n<title>", title, "</title>\n<style>\n");
+    put_element(p, generator, cw_version(), "\">\n<title>");
+    put_element(p, "", title, "</title>\n<style>\n");
     cwi_writer_put(p->out, cwi_page_css, cwi_page_css_bytes);
     put(p, "</style>\n</head>\n");
 }

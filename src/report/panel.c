@@ -17,12 +17,9 @@ static bool is_shown(const cwi_panel *p, const json_t *row)
 
 const json_t *cwi_panel_row(const cwi_panel *p, size_t k)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(json_object_get(p->table, "rows"), index, row)
-    {
-        if (is_shown(p, row) && k-- == 0) return row;
-    }
+    const json_t *rows = json_object_get(p->table, "rows");
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (is_shown(p, json_array_get(rows, r)) && k-- == 0) return json_array_get(rows, r);
     return NULL;
 }
 

@@ -12,14 +12,8 @@
 /* The plain text of a cell. */
 static const char *text_of_cell(const json_t *cell, char out[CWI_CELL_BYTES])
 {
-    const char *text =
-        json_string_value(json_is_object(cell) ? json_object_get(cell, "text") : cell);
-    char number[CWI_NUMBER_BYTES];
-    out[0] = '\0';
-    if (text) cwi_copy_text(out, CWI_CELL_BYTES, text);
-    if (json_is_integer(cell)) cwi_print_int(json_integer_value(cell), number);
-    if (json_is_real(cell)) cwi_print_real(json_real_value(cell), number);
-    if (json_is_number(cell)) cwi_copy_text(out, CWI_CELL_BYTES, number);
+    const json_t *value = json_is_object(cell) ? json_object_get(cell, "text") : cell;
+    if (!cwi_json_to_text(value, out, CWI_CELL_BYTES)) out[0] = '\0';
     return out;
 }
 
@@ -28,17 +22,15 @@ static bool is_marked(const json_t *cell, const char *key)
     return json_is_true(json_object_get(cell, key));
 }
 
-/* The title above column c, and the first column under it. */
-static const char *span_of(const json_t *table, size_t c, size_t *first)
+/* The title above column c. */
+static const char *span_of(const json_t *table, size_t c)
 {
-    size_t index;
-    json_t *span;
-    *first = 0;
-    json_array_foreach(json_object_get(table, "spans"), index, span)
-    {
-        size_t width = (size_t)json_integer_value(json_array_get(span, 1));
-        if (c < *first + width) return json_string_value(json_array_get(span, 0));
-        *first += width;
+    const json_t *spans = json_object_get(table, "spans");
+    size_t end = 0;
+    for (size_t s = 0; s < json_array_size(spans); s++) {
+        const json_t *span = json_array_get(spans, s);
+        end += (size_t)json_integer_value(json_array_get(span, 1));
+        if (c < end) return json_string_value(json_array_get(span, 0));
     }
     return "";
 }
@@ -47,8 +39,7 @@ static const char *span_of(const json_t *table, size_t c, size_t *first)
 static void print_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
 {
     const json_t *columns = json_object_get(table, "columns");
-    size_t first;
-    const char *span = span_of(table, c, &first);
+    const char *span = span_of(table, c);
     const char *title = json_string_value(json_array_get(columns, c));
     bool is_paper = strcmp(title, "paper") == 0 && c > 0;
     const char *owner = is_paper ? json_string_value(json_array_get(columns, c - 1)) : "";
@@ -121,8 +112,7 @@ cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *pag
         cwi_writer_text(out, "\n\n");
         cwi_cells_text(out, cwi_json_get_text(section, "text"), "\n");
         cwi_writer_text(out, cwi_json_get_text(section, "text")[0] ? "\n\n" : "");
-        cw_status status = put_markdown_table(ctx, out, table);
-        if (status != CW_OK) return status;
+        CW_PASS(put_markdown_table(ctx, out, table));
     }
     return CW_OK;
 }
@@ -159,20 +149,12 @@ static void put_latex_cell(cwi_writer *out, const json_t *cell)
         cwi_writer_text(out, "--");
         return;
     }
-    cwi_writer_text(out, is_marked(cell, "bold") ? "\\textbf{" : "");
-    cwi_writer_text(out, is_marked(cell, "underline") ? "\\underline{" : "");
+    CWI_WRITE(out, is_marked(cell, "bold") ? "\\textbf{" : "",
+              is_marked(cell, "underline") ? "\\underline{" : "");
     put_latex_text(out, text_of_cell(cell, text));
-    cwi_writer_text(out, is_marked(cell, "underline") ? "}" : "");
-    cwi_writer_text(out, is_marked(cell, "bold") ? "}" : "");
-    if (stars[0]) {
-        cwi_writer_text(out, "$^{");
-        cwi_writer_text(out, stars);
-        cwi_writer_text(out, "}$");
-    }
-    if (!spread[0]) return;
-    cwi_writer_text(out, " {\\scriptsize$\\pm$");
-    cwi_writer_text(out, spread);
-    cwi_writer_text(out, "}");
+    CWI_WRITE(out, is_marked(cell, "underline") ? "}" : "", is_marked(cell, "bold") ? "}" : "");
+    if (stars[0]) CWI_WRITE(out, "$^{", stars, "}$");
+    if (spread[0]) CWI_WRITE(out, " {\\scriptsize$\\pm$", spread, "}");
 }
 
 static void put_latex_row(cwi_writer *out, const json_t *row)
@@ -247,9 +229,8 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
         if (!table) continue;
         cwi_writer_text(out, "\n\\begin{table}\n\\centering\n\\caption{");
         put_latex_text(out, cwi_json_get_text(section, "heading"));
-        cwi_writer_text(out, "}\n\\label{tab:");
-        cwi_writer_text(out, cwi_json_get_text(section, "name"));
-        cwi_writer_text(out, "}\n\\begin{tabular}{");
+        CWI_WRITE(out, "}\n\\label{tab:", cwi_json_get_text(section, "name"),
+                  "}\n\\begin{tabular}{");
         put_latex_columns(out, table);
         cwi_writer_text(out, "}\n\\toprule\n");
         put_latex_body(out, table);
@@ -262,12 +243,9 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
 /* Has any cell of the column this text beside its value? */
 static bool has_extra(const json_t *table, size_t c, const char *key)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(json_object_get(table, "rows"), index, row)
-    {
-        if (cwi_json_get_text(json_array_get(row, c), key)[0]) return true;
-    }
+    const json_t *rows = json_object_get(table, "rows");
+    for (size_t r = 0; r < json_array_size(rows); r++)
+        if (cwi_json_get_text(json_array_get(json_array_get(rows, r), c), key)[0]) return true;
     return false;
 }
 

@@ -12,7 +12,6 @@
 #include <librsvg/rsvg.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -30,50 +29,41 @@ enum {
 };
 
 /* What is called of the libraries, under the same names. */
+#define CALLS(X)                                                                                   \
+    X(rsvg_handle_new_from_data)                                                                   \
+    X(rsvg_handle_get_intrinsic_dimensions)                                                        \
+    X(rsvg_handle_render_document)                                                                 \
+    X(g_object_unref)                                                                              \
+    X(g_error_free)                                                                                \
+    X(cairo_image_surface_create)                                                                  \
+    X(cairo_surface_destroy)                                                                       \
+    X(cairo_surface_write_to_png_stream)                                                           \
+    X(cairo_create)                                                                                \
+    X(cairo_destroy)                                                                               \
+    X(cairo_set_source_rgb)                                                                        \
+    X(cairo_paint)                                                                                 \
+    X(cairo_status)                                                                                \
+    X(cairo_status_to_string)
+
 struct cwi_painter {
     void *library;
-    __typeof__(rsvg_handle_new_from_data) *rsvg_handle_new_from_data;
-    __typeof__(rsvg_handle_get_intrinsic_dimensions) *rsvg_handle_get_intrinsic_dimensions;
-    __typeof__(rsvg_handle_render_document) *rsvg_handle_render_document;
-    __typeof__(g_object_unref) *g_object_unref;
-    __typeof__(g_error_free) *g_error_free;
-    __typeof__(cairo_image_surface_create) *cairo_image_surface_create;
-    __typeof__(cairo_surface_destroy) *cairo_surface_destroy;
-    __typeof__(cairo_surface_write_to_png_stream) *cairo_surface_write_to_png_stream;
-    __typeof__(cairo_create) *cairo_create;
-    __typeof__(cairo_destroy) *cairo_destroy;
-    __typeof__(cairo_set_source_rgb) *cairo_set_source_rgb;
-    __typeof__(cairo_paint) *cairo_paint;
-    __typeof__(cairo_status) *cairo_status;
-    __typeof__(cairo_status_to_string) *cairo_status_to_string;
+#define X(name) __typeof__(name) *name;
+    CALLS(X)
+#undef X
 };
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-#define CALL(name) #name, offsetof(cwi_painter, name)
 static const struct {
     const char *name;
     size_t place;
 } calls[] = {
-    {CALL(rsvg_handle_new_from_data)},
-    {CALL(rsvg_handle_get_intrinsic_dimensions)},
-    {CALL(rsvg_handle_render_document)},
-    {CALL(g_object_unref)},
-    {CALL(g_error_free)},
-    {CALL(cairo_image_surface_create)},
-    {CALL(cairo_surface_destroy)},
-    {CALL(cairo_surface_write_to_png_stream)},
-    {CALL(cairo_create)},
-    {CALL(cairo_destroy)},
-    {CALL(cairo_set_source_rgb)},
-    {CALL(cairo_paint)},
-    {CALL(cairo_status)},
-    {CALL(cairo_status_to_string)},
+#define X(name) {#name, offsetof(cwi_painter, name)},
+    CALLS(X)
+#undef X
 };
 
 enum { N_CALLS = sizeof calls / sizeof calls[0] };
-
-_Static_assert(sizeof(cwi_painter) == (1 + N_CALLS) * sizeof(void *), "a call is not looked up");
 
 /* ISO C has no cast from a pointer to an object to one to a function: the bytes are copied. */
 static bool find_calls(cwi_painter *painter)
@@ -86,16 +76,11 @@ static bool find_calls(cwi_painter *painter)
     return true;
 }
 
-/* GLib ends the program when it gets no memory or cannot start a thread. */
-static bool has_means(void)
-{
-    return cwi_has_room(MEMORY) && cwi_pool_can_start();
-}
-
 cw_status cwi_painter_open(cw_context *ctx, cwi_painter **out)
 {
     *out = NULL;
-    if (!has_means()) {
+    /* GLib ends the program when it gets no memory or cannot start a thread. */
+    if (!cwi_has_room(MEMORY) || !cwi_pool_can_start()) {
         cwi_log(ctx, CW_LOG_INFO,
                 "PNG figures are left out: they need %d MiB of memory and a thread", MEMORY >> 20);
         return CW_OK;
@@ -164,8 +149,8 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
                                double scale, const char *path)
 {
     sink s = {.scale = scale};
-    cw_status status = cwi_writer_open(ctx, path, &s.out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &s.out));
+    cw_status status = CW_OK;
     cairo_status_t drawn = p->cairo_surface_write_to_png_stream(surface, put_bytes, &s);
     if (drawn == CAIRO_STATUS_NO_MEMORY)
         status = cwi_no_memory(ctx);
@@ -176,28 +161,6 @@ static cw_status write_surface(cw_context *ctx, const cwi_painter *p, cairo_surf
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
-
-static cw_status read_file(cw_context *ctx, const char *path, unsigned char **bytes, size_t *length)
-{
-    cw_status status = CW_OK;
-    long end = -1;
-    *bytes = NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file) return cwi_fail_errno(ctx, "read", path);
-    if (fseek(file, 0, SEEK_END) == 0) end = ftell(file);
-    if (end < 0 || end > MAX_SVG || fseek(file, 0, SEEK_SET) != 0) {
-        status = cwi_fail_errno(ctx, "read", path);
-    } else {
-        *bytes = cwi_alloc(ctx, (size_t)end + 1, 1);
-        *length = *bytes ? fread(*bytes, 1, (size_t)end, file) : 0;
-        if (!*bytes)
-            status = CW_NO_MEMORY;
-        else if (*length != (size_t)end)
-            status = cwi_fail_errno(ctx, "read", path);
-    }
-    fclose(file);
-    return status;
-}
 
 static cw_status bad_drawing(cw_context *ctx, const cwi_painter *p, const char *path, GError *error)
 {
@@ -240,12 +203,13 @@ static cw_status draw(cw_context *ctx, const cwi_painter *p, RsvgHandle *drawing
 cw_status cwi_painter_draw(cw_context *ctx, const cwi_painter *painter, const char *svg_path,
                            const char *png_path)
 {
-    unsigned char *bytes;
-    size_t length = 0;
+    char *bytes;
+    size_t length;
     GError *error = NULL;
     RsvgHandle *drawing = NULL;
-    cw_status status = read_file(ctx, svg_path, &bytes, &length);
-    if (status == CW_OK) drawing = painter->rsvg_handle_new_from_data(bytes, length, &error);
+    cw_status status = cwi_file_read(ctx, svg_path, MAX_SVG, &bytes, &length);
+    if (status == CW_OK)
+        drawing = painter->rsvg_handle_new_from_data((const guint8 *)bytes, length, &error);
     if (status == CW_OK && !drawing) status = bad_drawing(ctx, painter, svg_path, error);
     if (status == CW_OK) status = draw(ctx, painter, drawing, svg_path, png_path);
     if (drawing) painter->g_object_unref(drawing);

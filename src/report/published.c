@@ -15,10 +15,9 @@ cw_status cwi_published_read(cw_context *ctx, json_t **out)
 
 const char *cwi_published_dataset(const json_t *published, json_int_t users, json_int_t items)
 {
-    size_t index;
-    json_t *set;
-    json_array_foreach(json_object_get(published, "datasets"), index, set)
-    {
+    const json_t *sets = json_object_get(published, "datasets");
+    for (size_t k = 0; k < json_array_size(sets); k++) {
+        const json_t *set = json_array_get(sets, k);
         if (json_integer_value(json_object_get(set, "users")) == users &&
             json_integer_value(json_object_get(set, "items")) == items)
             return json_string_value(json_object_get(set, "name"));
@@ -72,13 +71,10 @@ static size_t find_column(const json_t *published, const char *metric)
 double cwi_published_value(const json_t *published, const char *dataset, const json_t *row,
                            const char *metric)
 {
-    size_t index;
-    json_t *line;
+    const json_t *lines = json_object_get(published, "numbers");
     size_t column = find_column(published, metric);
-    if (!dataset) return NAN;
-    json_array_foreach(json_object_get(published, "numbers"), index, line)
-    {
-        const json_t *value = json_array_get(line, column);
+    for (size_t k = 0; dataset && k < json_array_size(lines); k++) {
+        const json_t *line = json_array_get(lines, k), *value = json_array_get(line, column);
         if (is_about(line, dataset, row) && json_is_number(value)) return json_number_value(value);
     }
     return NAN;

@@ -65,21 +65,22 @@ static void put(const figure *f, const char *text)
     cwi_writer_text(f->out, text);
 }
 
-/* A place or length, followed by what comes next. */
-static void put_at(const figure *f, double value, const char *after)
-{
+/* A place or length as text, which lasts as long as the statement it is in. */
+typedef struct printed {
     char text[CWI_CELL_BYTES];
-    put(f, cwi_cell_fixed(value, 1, text));
-    put(f, after);
+} printed;
+
+static printed at(double value)
+{
+    printed out;
+    cwi_cell_fixed(value, 1, out.text);
+    return out;
 }
 
 static void put_label(const figure *f, double x, double y, const char *anchor, const char *text)
 {
-    put(f, "<text x=\"");
-    put_at(f, x, "\" y=\"");
-    put_at(f, y, "\" text-anchor=\"");
-    put(f, anchor);
-    put(f, "\">");
+    CWI_WRITE(f->out, "<text x=\"", at(x).text, "\" y=\"", at(y).text, "\" text-anchor=\"", anchor,
+              "\">");
     cwi_markup_text(f->out, text);
     put(f, "</text>\n");
 }
@@ -141,11 +142,7 @@ static const char *print_mark(double value, int digits, char out[CWI_CELL_BYTES]
 
 static void put_line(const figure *f, double x1, double y1, double x2, double y2)
 {
-    put(f, "M");
-    put_at(f, x1, " ");
-    put_at(f, y1, "L");
-    put_at(f, x2, " ");
-    put_at(f, y2, "");
+    CWI_WRITE(f->out, "M", at(x1).text, " ", at(y1).text, "L", at(x2).text, " ", at(y2).text);
 }
 
 static void put_y_axis(const figure *f, const char *title)
@@ -194,9 +191,8 @@ static void measure_words(figure *f)
 
 static void put_tilted(const figure *f, double x, const char *text)
 {
-    put(f, "<g transform=\"translate(");
-    put_at(f, x + 5, " ");
-    put_at(f, BOTTOM + 14, ") rotate(-40)\">");
+    CWI_WRITE(f->out, "<g transform=\"translate(", at(x + 5).text, " ", at(BOTTOM + 14).text,
+              ") rotate(-40)\">");
     put_label(f, 0, 0, "end", text);
     put(f, "</g>\n");
 }
@@ -257,25 +253,16 @@ static const char *color_of(look how)
 static void put_point(const figure *f, double x, double y, look how)
 {
     bool is_open = how.pattern >= 4; /* crosses and stars have no inside */
-    put(f, "<path transform=\"translate(");
-    put_at(f, x, " ");
-    put_at(f, y, ")\" d=\"");
-    put(f, points[how.pattern]);
-    put(f, "\" stroke=\"");
-    put(f, color_of(how));
-    put(f, "\" stroke-width=\"1.5\" fill=\"");
-    put(f, is_open ? "none" : color_of(how));
-    put(f, "\"/>\n");
+    CWI_WRITE(f->out, "<path transform=\"translate(", at(x).text, " ", at(y).text, ")\" d=\"",
+              points[how.pattern], "\" stroke=\"", color_of(how), "\" stroke-width=\"1.5\" fill=\"",
+              is_open ? "none" : color_of(how), "\"/>\n");
 }
 
 static void begin_stroke(const figure *f, look how)
 {
-    put(f, "<path fill=\"none\" stroke=\"");
-    put(f, color_of(how));
-    put(f, how.is_reference ? "\" stroke-width=\"2.5\" stroke-dasharray=\""
-                            : "\" stroke-width=\"1.8\" stroke-dasharray=\"");
-    put(f, dashes[how.pattern]);
-    put(f, "\" d=\"");
+    CWI_WRITE(f->out, "<path fill=\"none\" stroke=\"", color_of(how), "\" stroke-width=\"",
+              how.is_reference ? "2.5" : "1.8", "\" stroke-dasharray=\"", dashes[how.pattern],
+              "\" d=\"");
 }
 
 static void draw_line(const figure *f, size_t s, look how)
@@ -285,9 +272,8 @@ static void draw_line(const figure *f, size_t s, look how)
     for (size_t k = 0; k < f->n; k++) {
         double value = value_of(f, s, k);
         if (isnan(value)) continue; /* a gap is bridged */
-        put(f, is_begun ? "L" : "M");
-        put_at(f, place_x(f, k), " ");
-        put_at(f, cwi_scale_place(&f->v, value), "");
+        CWI_WRITE(f->out, is_begun ? "L" : "M", at(place_x(f, k)).text, " ",
+                  at(cwi_scale_place(&f->v, value)).text);
         is_begun = true;
     }
     put(f, is_begun ? "\"/>\n" : "M0 0\"/>\n");
@@ -303,25 +289,19 @@ static void draw_points(const figure *f, size_t s, look how)
 }
 
 /* Drawings that share a page share these names, so a name says all of how it looks. */
-static void put_hatch_name(const figure *f, look how)
+static printed hatch_name(look how)
 {
-    char name[32];
-    snprintf(name, sizeof name, "hatch%s%d%d", how.is_reference ? "r" : "", (int)how.hue,
+    printed out;
+    snprintf(out.text, sizeof out.text, "hatch%s%d%d", how.is_reference ? "r" : "", (int)how.hue,
              (int)how.pattern);
-    put(f, name);
+    return out;
 }
 
 static void put_box(const figure *f, double x, double y, double width, double height, look how)
 {
-    put(f, "<rect x=\"");
-    put_at(f, x, "\" y=\"");
-    put_at(f, y, "\" width=\"");
-    put_at(f, width, "\" height=\"");
-    put_at(f, height > 0 ? height : 0, "\" stroke=\"");
-    put(f, color_of(how));
-    put(f, "\" fill=\"url(#");
-    put_hatch_name(f, how);
-    put(f, ")\"/>\n");
+    CWI_WRITE(f->out, "<rect x=\"", at(x).text, "\" y=\"", at(y).text, "\" width=\"",
+              at(width).text, "\" height=\"", at(height > 0 ? height : 0).text, "\" stroke=\"",
+              color_of(how), "\" fill=\"url(#", hatch_name(how).text, ")\"/>\n");
 }
 
 static void draw_bars(const figure *f, size_t s, look how)
@@ -349,18 +329,14 @@ static void draw_series(const figure *f, size_t s)
 
 static void put_hatches(const figure *f)
 {
-    char head[160];
     put(f, "<defs>\n");
     for (size_t k = 0; k < f->n_series; k++) {
         look how = look_of(f, k);
-        put(f, "<pattern id=\"");
-        put_hatch_name(f, how);
-        put(f, "\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">");
-        snprintf(head, sizeof head,
-                 "<rect width=\"8\" height=\"8\" fill=\"%s\"/><path d=\"%s\" stroke=\"#fff\" "
-                 "stroke-width=\"2\"/></pattern>\n",
-                 color_of(how), hatches[how.pattern]);
-        put(f, head);
+        CWI_WRITE(f->out, "<pattern id=\"", hatch_name(how).text,
+                  "\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+                  "<rect width=\"8\" height=\"8\" fill=\"",
+                  color_of(how), "\"/><path d=\"", hatches[how.pattern],
+                  "\" stroke=\"#fff\" stroke-width=\"2\"/></pattern>\n");
     }
     put(f, "</defs>\n");
 }

@@ -55,14 +55,14 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
 /* The event is the epoch with its kind and the end of the road. */
 static void tell(const cwi_trainer *t, const json_t *epoch)
 {
-    if (!t->ctx->event) return;
+    if (!t->ctx->tell.event) return;
     json_t *event = json_pack("{s:s, s:I, s:I}", "event", "epoch", "epochs",
                               (json_int_t)cwi_options_integer(t->options, "epochs"), "eval_every",
                               (json_int_t)cwi_options_integer(t->options, "eval-every"));
     char *text = json_object_update(event, (json_t *)epoch) == 0
                      ? cwi_json_print(t->ctx, event, JSON_COMPACT | JSON_REAL_PRECISION(10))
                      : NULL;
-    if (text) t->ctx->event(t->ctx->event_user, text);
+    if (text) t->ctx->tell.event(t->ctx->tell.event_user, text);
     cwi_free(text);
     json_decref(event);
 }
