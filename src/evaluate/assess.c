@@ -86,22 +86,20 @@ done:
 static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
                              const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
 {
-    cw_status status = CW_OK;
     cwi_walk main_walk = *walk;
 
     main_walk.k = request->k[0];
     if (request->n_resamples > 0)
-        CW_TRY(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
-                             request->n_resamples, request->seed, f->interval));
+        CW_PASS(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
+                              request->n_resamples, request->seed, f->interval));
     if (subject->truth) {
-        CW_TRY(
+        CW_PASS(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
-        CW_TRY(compare_propensity(ctx, subject, f));
+        CW_PASS(compare_propensity(ctx, subject, f));
     }
     if (request->sweeps)
-        CW_TRY(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
-done:
-    return status;
+        CW_PASS(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
+    return CW_OK;
 }
 
 cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
@@ -109,15 +107,14 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
 {
     const cwi_ranker *ranker = subject->ranker;
     assessor a = {subject, request, out};
-    cw_status status;
 
     *out = (cwi_findings){0};
-    CW_TRY(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
-    CW_TRY(allocate(ctx, subject, request, out));
-    CW_TRY(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
-                             out->item_group));
-    CW_TRY(cwi_degree_groups(ctx, subject->user_degree, ranker->n_users, request->n_groups,
-                             out->user_group));
+    CW_PASS(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
+    CW_PASS(allocate(ctx, subject, request, out));
+    CW_PASS(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
+                              out->item_group));
+    CW_PASS(cwi_degree_groups(ctx, subject->user_degree, ranker->n_users, request->n_groups,
+                              out->user_group));
     const cwi_walk walk = {.ranker = ranker,
                            .mask = subject->mask,
                            .users = out->audience.users,
@@ -129,12 +126,10 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
                            .collect = add_list,
                            .arg = &a,
                            .stage = "ranking"};
-    CW_TRY(cwi_walk_run(ctx, &walk));
-    CW_TRY(
+    CW_PASS(cwi_walk_run(ctx, &walk));
+    CW_PASS(
         cwi_beyond_measure(ctx, out->recommended, subject->degree, ranker->n_items, &out->beyond));
-    CW_TRY(assess_more(ctx, subject, request, &walk, out));
-done:
-    return status;
+    return assess_more(ctx, subject, request, &walk, out);
 }
 
 void cwi_findings_clear(cwi_findings *findings)

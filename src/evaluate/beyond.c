@@ -121,7 +121,6 @@ done:
 cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,
                              int32_t n_items, cwi_beyond *out)
 {
-    cw_status status;
     double total = 0, nothing = (double)NAN;
 
     *out = (cwi_beyond){0};
@@ -130,8 +129,6 @@ cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_
         *out = (cwi_beyond){0, nothing, nothing, nothing, nothing, nothing};
         return CW_OK;
     }
-    CW_TRY(measure_spread(ctx, times, n_items, total, out));
-    CW_TRY(measure_popularity(ctx, times, degree, n_items, total, out));
-done:
-    return status;
+    CW_PASS(measure_spread(ctx, times, n_items, total, out));
+    return measure_popularity(ctx, times, degree, n_items, total, out);
 }

@@ -54,8 +54,7 @@ static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line
         if (count > 0 && first == 1) row.field[CWI_ROLE_USER] = field[0];
         for (size_t f = first; f < count; f++) {
             row.field[CWI_ROLE_ITEM] = field[f];
-            cw_status status = cwi_import_row(import, source, &row);
-            if (status != CW_OK) return status;
+            CW_PASS(cwi_import_row(import, source, &row));
         }
         if (count < COUNTED) return CW_OK;
         const char *behind = field[count - 1].at + field[count - 1].length;
@@ -68,18 +67,16 @@ static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line
 static cw_status read_adjacency(cwi_import *import, cwi_source *source, const cwi_layout *layout)
 {
     cwi_text line;
-    cw_status status;
 
     (void)layout;
     import->saw_adjacency = true;
-    CW_TRY(cwi_import_begin(import, source, false, false));
+    CW_PASS(cwi_import_begin(import, source, false, false));
     for (;;) {
-        CW_TRY(cwi_source_line(import->ctx, source, &line.at, &line.length));
+        CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
         if (!line.at) break;
-        CW_TRY(read_list(import, source, line));
+        CW_PASS(read_list(import, source, line));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 const cwi_reader cwi_reader_adjacency = {"adjacency", recognise_adjacency, NULL, read_adjacency};

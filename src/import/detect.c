@@ -75,8 +75,7 @@ cw_status cwi_detect(cwi_import *import, cwi_source *source, const cwi_reader **
 
     *reader = NULL;
     *layout = (cwi_layout){.column = {-1, -1, -1, -1}, .n_columns = 1};
-    cw_status status = cwi_source_peek(import->ctx, source, &text, &length);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_source_peek(import->ctx, source, &text, &length));
     if (is_binary(text, length))
         return cwi_fail(import->ctx, CW_BAD_DATA, "%s: this is not text", cwi_source_name(source));
     take_sample(text, length, &sample);

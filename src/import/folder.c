@@ -162,17 +162,15 @@ static cw_status import_netflix(cwi_import *import, const char *folder, const li
                                 bool *found)
 {
     cwi_entry *entry = NULL;
-    cw_status status = CW_OK;
 
     *found = false;
     for (size_t n = 0; n < list->count; n++) {
         if (!is_netflix_name(list->name[n])) continue;
-        if (!*found) CW_TRY(cwi_import_entry(import, folder, &entry));
+        if (!*found) CW_PASS(cwi_import_entry(import, folder, &entry));
         *found = true;
-        CW_TRY(import_one(import, folder, list->name[n], entry));
+        CW_PASS(import_one(import, folder, list->name[n], entry));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_import_folder(cwi_import *import, const char *folder, bool may_be_split)

@@ -34,17 +34,15 @@ static cw_status read_line(cwi_import *import, cwi_source *source, cwi_text line
 static cw_status read_ifashion(cwi_import *import, cwi_source *source, const cwi_layout *layout)
 {
     cwi_text line;
-    cw_status status;
 
     (void)layout;
-    CW_TRY(cwi_import_begin(import, source, false, false));
+    CW_PASS(cwi_import_begin(import, source, false, false));
     for (;;) {
-        CW_TRY(cwi_source_line(import->ctx, source, &line.at, &line.length));
+        CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
         if (!line.at) break;
-        if (line.length > 0) CW_TRY(read_line(import, source, line));
+        if (line.length > 0) CW_PASS(read_line(import, source, line));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 const cwi_reader cwi_reader_ifashion = {"ifashion", recognise_ifashion, NULL, read_ifashion};

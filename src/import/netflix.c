@@ -43,8 +43,7 @@ typedef struct movie {
 
 static cw_status set_movie(cwi_import *import, cwi_text line, movie *out)
 {
-    cw_status status = cwi_grow(import->ctx, &out->id, &out->capacity, line.length, 1);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_grow(import->ctx, &out->id, &out->capacity, line.length, 1));
     out->length = line.length - 1;
     memcpy(out->id, line.at, out->length);
     return CW_OK;

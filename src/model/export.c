@@ -28,8 +28,7 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
     json_int_t parameters = 0;
     json_t *about;
     *out = NULL;
-    cw_status status = cwi_json_reparse(ctx, model->about ? model->about : "{}", &about);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     for (int t = 0; t < model->params.count; t++)
         parameters += model->params.tensor[t].rows * model->params.tensor[t].columns;
     json_t *root =

@@ -168,8 +168,7 @@ static cw_status read_about(const reader *r)
 static cw_status read_degrees(const reader *r)
 {
     const cwi_array *array;
-    cw_status status = find_list(r, "degree", CWI_I64, -1, &array);
-    if (status != CW_OK) return status;
+    CW_PASS(find_list(r, "degree", CWI_I64, -1, &array));
     const int64_t *degree = array->data;
     int64_t n = array->shape[0];
     if (n < 1 || n >= INT32_MAX) return refuse(r, "degree", "has a wrong length");
@@ -195,12 +194,11 @@ static bool rows_are_good(const int64_t *start, const int32_t *item, int64_t n_r
 
 static cw_status read_seen(const reader *r)
 {
-    cw_status status;
     const cwi_array *start, *item;
     cwi_csr *seen = &r->model->seen;
 
-    CW_TRY(find_list(r, "seen.start", CWI_I64, -1, &start));
-    CW_TRY(find_list(r, "seen.item", CWI_I32, -1, &item));
+    CW_PASS(find_list(r, "seen.start", CWI_I64, -1, &start));
+    CW_PASS(find_list(r, "seen.item", CWI_I32, -1, &item));
     int64_t n = start->shape[0] - 1, count = item->shape[0];
     if (n < 1 || n >= INT32_MAX) return refuse(r, "seen.start", "has a wrong length");
     if (!is_ascending(start->data, n, count))
@@ -213,19 +211,17 @@ static cw_status read_seen(const reader *r)
     if (!seen->start || !seen->value) return CW_NO_MEMORY;
     memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
     memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_ids(const reader *r, const char *start_name, const char *text_name,
                           int32_t count, cwi_idmap *out)
 {
-    cw_status status;
     const cwi_array *start, *text;
     int32_t index;
 
-    CW_TRY(find_list(r, start_name, CWI_I64, (int64_t)count + 1, &start));
-    CW_TRY(find_list(r, text_name, CWI_U8, -1, &text));
+    CW_PASS(find_list(r, start_name, CWI_I64, (int64_t)count + 1, &start));
+    CW_PASS(find_list(r, text_name, CWI_U8, -1, &text));
     const int64_t *offset = start->data;
     if (!is_ascending(offset, count, text->shape[0]))
         return refuse(r, start_name, "does not ascend to the length of the text");
@@ -234,11 +230,10 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
         size_t length = (size_t)(offset[k + 1] - offset[k]);
         if (length == 0 || length > CWI_MAX_ID_BYTES || memchr(id, '\0', length))
             return refuse(r, text_name, "has an id that is empty, too long or has a zero byte");
-        CW_TRY(cwi_idmap_add(r->ctx, out, id, length, &index));
+        CW_PASS(cwi_idmap_add(r->ctx, out, id, length, &index));
         if (index != k) return refuse(r, text_name, "has an id twice");
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_tensor(const reader *r, const cwi_array *array)
@@ -272,34 +267,29 @@ static cw_status read_params(const reader *r)
         if (array->dtype != CWI_F32) return refuse(r, "a tensor", "is not of a known kind");
         if (r->model->params.count == CWI_MAX_TENSORS)
             return refuse(r, "there are", "too many tensors");
-        cw_status status = read_tensor(r, array);
-        if (status != CW_OK) return status;
+        CW_PASS(read_tensor(r, array));
     }
     return CW_OK;
 }
 
 static cw_status fill_model(const reader *r)
 {
-    cw_status status;
-    CW_TRY(read_name(r, "method", r->model->method));
-    CW_TRY(read_name(r, "backbone", r->model->backbone));
-    CW_TRY(read_about(r));
-    CW_TRY(read_degrees(r));
-    CW_TRY(read_seen(r));
-    CW_TRY(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
-    CW_TRY(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
-    CW_TRY(read_params(r));
-done:
-    return status;
+    CW_PASS(read_name(r, "method", r->model->method));
+    CW_PASS(read_name(r, "backbone", r->model->backbone));
+    CW_PASS(read_about(r));
+    CW_PASS(read_degrees(r));
+    CW_PASS(read_seen(r));
+    CW_PASS(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
+    CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
+    return read_params(r);
 }
 
 static cw_status build_model(cw_context *ctx, const char *name, const cwi_tensorfile *file,
                              cw_model **out)
 {
-    cw_status status = cwi_model_create(ctx, out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_model_create(ctx, out));
     const reader r = {.ctx = ctx, .name = name, .file = file, .model = *out};
-    status = fill_model(&r);
+    cw_status status = fill_model(&r);
     if (status != CW_OK) {
         cw_model_free(*out);
         *out = NULL;

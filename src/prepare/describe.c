@@ -35,19 +35,17 @@ done:
 
 static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
-    cw_status status;
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     json_t *stats;
 
-    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &stats));
+    CW_PASS(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &stats));
     cwi_json_set(root, "user_degrees", stats);
-    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &stats));
+    CW_PASS(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &stats));
     cwi_json_set(root, "item_degrees", stats);
-    CW_TRY(cwi_propensity_stats(ctx, train->item, train->count, dataset->n_items, usual_power,
-                                &stats));
+    CW_PASS(cwi_propensity_stats(ctx, train->item, train->count, dataset->n_items, usual_power,
+                                 &stats));
     cwi_json_set(root, "propensities", stats);
-done:
-    return status;
+    return CW_OK;
 }
 
 /* Held-out rows whose user or item has no train row cannot be learnt. */

@@ -13,8 +13,7 @@ static cw_status read_header(cw_context *ctx, cwi_source *source)
 {
     const char *line;
     size_t length;
-    cw_status status = cwi_source_line(ctx, source, &line, &length);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_source_line(ctx, source, &line, &length));
     if (!line) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
     if (length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
     return cwi_source_fail(ctx, source, CW_BAD_DATA,
@@ -45,8 +44,7 @@ static cw_status read_pair(cw_context *ctx, const cwi_source *source, cwi_bounds
     const char *comma = memchr(line, ',', length);
     if (!comma) return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected user,item");
     size_t before = (size_t)(comma - line);
-    cw_status status = read_id(ctx, source, "user", line, before, bounds.n_users, &pair[0]);
-    if (status != CW_OK) return status;
+    CW_PASS(read_id(ctx, source, "user", line, before, bounds.n_users, &pair[0]));
     return read_id(ctx, source, "item", comma + 1, length - before - 1, bounds.n_items, &pair[1]);
 }
 
@@ -104,8 +102,7 @@ cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pa
                           char hash[CWI_HASH_BYTES])
 {
     cwi_writer *writer;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &writer));
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
     for (int64_t k = 0; k < pairs->count; k++) {

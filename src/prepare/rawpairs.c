@@ -26,14 +26,12 @@ static cw_status add_pair(void *arg, cw_context *ctx, const cwi_source *source, 
     reading *r = arg;
     cwi_pairs *out = r->out;
     size_t need = (size_t)out->count + 1;
-    cw_status status;
-    CW_TRY(cwi_grow(ctx, &out->user, &r->user_capacity, need, sizeof *out->user));
-    CW_TRY(cwi_grow(ctx, &out->item, &r->item_capacity, need, sizeof *out->item));
-    CW_TRY(find_id(ctx, source, "user", r->users, user, &out->user[out->count]));
-    CW_TRY(find_id(ctx, source, "item", r->items, item, &out->item[out->count]));
+    CW_PASS(cwi_grow(ctx, &out->user, &r->user_capacity, need, sizeof *out->user));
+    CW_PASS(cwi_grow(ctx, &out->item, &r->item_capacity, need, sizeof *out->item));
+    CW_PASS(find_id(ctx, source, "user", r->users, user, &out->user[out->count]));
+    CW_PASS(find_id(ctx, source, "item", r->items, item, &out->item[out->count]));
     out->count++;
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_pairs_read_raw(cw_context *ctx, const char *path, const cwi_idmap *users,

@@ -130,14 +130,11 @@ static cw_status cut_test(cw_context *ctx, const cw_options *options, cwi_split 
 static cw_status split_by_weight(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                  const double *weight, cwi_split *split)
 {
-    cw_status status;
-    CW_TRY(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
-                    CWI_RNG_HOLDOUT, split->part));
+    CW_PASS(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
+                     CWI_RNG_HOLDOUT, split->part));
     list_held(rows, split); /* drawn rows hold 1 for now, which is not train */
-    CW_TRY(settle_unseen(ctx, rows, options, true, split));
-    CW_TRY(cut_test(ctx, options, split));
-done:
-    return status;
+    CW_PASS(settle_unseen(ctx, rows, options, true, split));
+    return cut_test(ctx, options, split);
 }
 
 static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_options *options,

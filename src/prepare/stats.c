@@ -132,10 +132,8 @@ cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part par
     const cwi_pairs *pairs = &dataset->part[part];
     int64_t users, items;
     *out = NULL;
-    cw_status status = count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users);
-    if (status == CW_OK)
-        status = count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items);
-    if (status != CW_OK) return status;
+    CW_PASS(count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users));
+    CW_PASS(count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items));
     *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
                      (json_int_t)users, "items", (json_int_t)items);
     return cwi_json_check(ctx, *out);

@@ -84,7 +84,6 @@ static cw_status check_sparse(cw_context *ctx, const char *folder, const char *n
 /* Without id maps the numbers in the files are the raw ids. */
 static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dataset)
 {
-    cw_status status;
     int64_t rows = 0;
 
     dataset->n_users = dataset->users.count;
@@ -96,16 +95,14 @@ static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dat
         dataset->n_items = highest(pairs->item, pairs->count, dataset->n_items);
     }
     if (dataset->users.count == 0) {
-        CW_TRY(check_sparse(ctx, folder, "user", dataset->n_users, rows));
-        CW_TRY(cwi_idmap_number(ctx, dataset->n_users, &dataset->users));
+        CW_PASS(check_sparse(ctx, folder, "user", dataset->n_users, rows));
+        CW_PASS(cwi_idmap_number(ctx, dataset->n_users, &dataset->users));
     }
     if (dataset->items.count == 0) {
-        CW_TRY(check_sparse(ctx, folder, "item", dataset->n_items, rows));
-        CW_TRY(cwi_idmap_number(ctx, dataset->n_items, &dataset->items));
+        CW_PASS(check_sparse(ctx, folder, "item", dataset->n_items, rows));
+        CW_PASS(cwi_idmap_number(ctx, dataset->n_items, &dataset->items));
     }
-    status = CW_OK;
-done:
-    return status;
+    return CW_OK;
 }
 
 /* A file is not the one that dataset.json describes.  People edit rows and ids, and a warning is
@@ -152,7 +149,6 @@ static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about
 {
     const char *name;
     json_t *entry;
-    cw_status status = CW_OK;
     json_object_foreach(json_object_get(about, "files"), name, entry)
     {
         char excerpt[48];
@@ -161,10 +157,9 @@ static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about
         if (!is_inside(name))
             return cwi_fail(ctx, CW_BAD_DATA, "%s/%s lists '%s', which is no file of a dataset",
                             folder, about_file, cwi_excerpt(name, strlen(name), excerpt));
-        CW_TRY(check_hash(ctx, folder, name, expected));
+        CW_PASS(check_hash(ctx, folder, name, expected));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
@@ -198,23 +193,19 @@ done:
 static cw_status load_parts(cw_context *ctx, const char *folder, const char *train_file,
                             cw_dataset *dataset)
 {
-    cw_status status;
     cwi_bounds bounds = {dataset->users.count, dataset->items.count};
     bool any = false;
 
     for (int p = 0; p < CWI_PARTS; p++) {
         const char *file = p == CW_PART_TRAIN && train_file ? train_file : part_file[p];
-        CW_TRY(load_pairs(ctx, folder, file, bounds, &dataset->part[p], &dataset->has_part[p]));
+        CW_PASS(load_pairs(ctx, folder, file, bounds, &dataset->part[p], &dataset->has_part[p]));
         any |= dataset->part[p].count > 0;
     }
-    status = CW_OK;
-    if (!any)
-        status = cwi_fail(ctx, CW_BAD_DATA,
-                          "%s is not a dataset: it has no rows in train.csv, "
-                          "valid.csv or test.csv (or these with .gz or .zst)",
-                          folder);
-done:
-    return status;
+    if (any) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_DATA,
+                    "%s is not a dataset: it has no rows in train.csv, "
+                    "valid.csv or test.csv (or these with .gz or .zst)",
+                    folder);
 }
 
 static cw_status load_truth(cw_context *ctx, const char *folder, cw_dataset *dataset)
@@ -296,23 +287,21 @@ static cw_status save_file(cw_context *ctx, const char *folder, const char *name
 static cw_status save_files(cw_context *ctx, const char *folder, const cw_dataset *dataset,
                             json_t **files)
 {
-    cw_status status;
     for (int p = 0; p < CWI_PARTS; p++) {
-        CW_TRY(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
+        CW_PASS(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
         if (dataset->has_part[p])
-            CW_TRY(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
+            CW_PASS(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
     }
-    CW_TRY(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
-    CW_TRY(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
+    CW_PASS(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
+    CW_PASS(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
     if (dataset->truth) {
-        CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
+        CW_PASS(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
         for (const char *const *name = cwi_truth_files; *name; name++)
-            CW_TRY(save_file(ctx, folder, *name, NULL, NULL, files));
+            CW_PASS(save_file(ctx, folder, *name, NULL, NULL, files));
         if (dataset->truth->uniform.count > 0)
-            CW_TRY(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
+            CW_PASS(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* Counts and degrees of the parts, so that the folder explains itself. */
@@ -406,7 +395,6 @@ cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char
     cwi_folder *folder;
 
     cwi_begin(ctx);
-    cw_status status = cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder));
     return cwi_folder_end(ctx, folder, fill_folder(ctx, cwi_folder_path(folder), dataset));
 }

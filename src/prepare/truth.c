@@ -88,9 +88,7 @@ cw_status cwi_truth_select(cw_context *ctx, const cwi_truth *from, const int32_t
 {
     array old[N_ARRAYS], new[N_ARRAYS];
     cwi_truth source = *from;
-    cw_status status = cwi_truth_create(ctx, n_users, n_items, from->dim, out);
-
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_truth_create(ctx, n_users, n_items, from->dim, out));
     (*out)->offset = from->offset;
     (*out)->alpha = from->alpha;
     list_arrays(&source, n_users, n_items, old);
@@ -150,8 +148,7 @@ static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const cha
 {
     char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES];
     cwi_writer *writer;
-    cw_status status = cwi_writer_open_in(ctx, folder, "truth.json", &writer);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open_in(ctx, folder, "truth.json", &writer));
     cwi_print_real(truth->offset, offset);
     cwi_print_real(truth->alpha, alpha);
     cwi_writer_text(writer, "{\"dim\": ");

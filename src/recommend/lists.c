@@ -54,34 +54,30 @@ static cw_status bar_items(cw_context *ctx, const cw_rules *rules, cwi_listing *
 
 static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
 {
-    cw_status status;
     int32_t n_items = listing->n_scores;
     if (!(fabs(rules->dial) <= CWI_MAX_DIAL))
-        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "the dial is %g; it must lie between %d and %d",
-                        rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
-    CW_TRY(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
-    CW_TRY(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
-    CW_TRY(bar_items(ctx, rules, listing));
+        CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "the dial is %g; it must lie between %d and %d",
+                         rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
+    CW_PASS(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
+    CW_PASS(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
+    CW_PASS(bar_items(ctx, rules, listing));
     listing->dial = rules->dial;
     listing->with_skipped = rules->with_seen;
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
                            const cw_lists *out, cwi_listing *listing)
 {
-    cw_status status;
     *listing = (cwi_listing){.rec = rec, .out = out};
-    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
-    CW_TRY(cwi_check_given(ctx, "lists", out));
-    CW_TRY(cwi_check_given(ctx, "items of the lists", out->items));
+    CW_PASS(cwi_check_given(ctx, "the recommender", rec));
+    CW_PASS(cwi_check_given(ctx, "lists", out));
+    CW_PASS(cwi_check_given(ctx, "items of the lists", out->items));
     if (out->k < 1)
-        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
+        CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
     listing->n_scores = rec->model->n_items;
-    if (rules) CW_TRY(use_rules(ctx, rules, listing));
-done:
-    return status;
+    if (rules) CW_PASS(use_rules(ctx, rules, listing));
+    return CW_OK;
 }
 
 void cwi_listing_clear(cwi_listing *listing)

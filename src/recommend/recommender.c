@@ -267,20 +267,17 @@ done:
 cw_status cw_score_pairs(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
                          const int32_t *items, size_t n, float *scores)
 {
-    cw_status status;
-
     cwi_begin(ctx);
-    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
-    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
-    CW_TRY(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
-    if (n > 0) CW_TRY(cwi_check_given(ctx, "scores", scores));
+    CW_PASS(cwi_check_given(ctx, "the recommender", rec));
+    CW_PASS(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
+    CW_PASS(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
+    if (n > 0) CW_PASS(cwi_check_given(ctx, "scores", scores));
     pairs p = {&rec->ranker, users, items, scores};
     if (cwi_ranker_is_dot(&rec->ranker))
-        CW_TRY(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
+        CW_PASS(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
     else
-        CW_TRY(score_whole_rows(ctx, &p, (int64_t)n));
+        CW_PASS(score_whole_rows(ctx, &p, (int64_t)n));
     for (size_t k = 0; k < n; k++)
-        if (isnan(scores[k])) CW_TRY(cwi_fail_nan(ctx));
-done:
-    return status;
+        if (isnan(scores[k])) CW_PASS(cwi_fail_nan(ctx));
+    return CW_OK;
 }

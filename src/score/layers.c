@@ -16,35 +16,31 @@ enum { NAME_BYTES = CWI_TENSOR_NAME_BYTES + 8 }; /* what is too long is refused 
 cw_status cwi_layer_declare(cw_context *ctx, cwi_params *params, const char *name, int64_t in,
                             int64_t out, float decay)
 {
-    cw_status status;
     cwi_tensor *tensor;
     char full[NAME_BYTES];
 
     snprintf(full, sizeof full, "%s.weight", name);
-    CW_TRY(cwi_params_add(ctx, params, full, in, out, &tensor));
+    CW_PASS(cwi_params_add(ctx, params, full, in, out, &tensor));
     tensor->decay = decay;
     snprintf(full, sizeof full, "%s.bias", name);
-    CW_TRY(cwi_params_add(ctx, params, full, 1, out, &tensor));
+    CW_PASS(cwi_params_add(ctx, params, full, 1, out, &tensor));
     tensor->init = CWI_INIT_TINY;
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_layer_find(cw_context *ctx, const cwi_params *params, const char *name, int32_t in,
                          int32_t out, cwi_layer *layer)
 {
-    cw_status status;
     const cwi_tensor *weight, *bias;
     char full[NAME_BYTES];
 
     snprintf(full, sizeof full, "%s.weight", name);
-    CW_TRY(cwi_params_expect(ctx, params, full, in, out, &weight));
+    CW_PASS(cwi_params_expect(ctx, params, full, in, out, &weight));
     snprintf(full, sizeof full, "%s.bias", name);
-    CW_TRY(cwi_params_expect(ctx, params, full, 1, weight->columns, &bias));
+    CW_PASS(cwi_params_expect(ctx, params, full, 1, weight->columns, &bias));
     *layer = (cwi_layer){
         .in = in, .out = (int32_t)weight->columns, .weight = weight->data, .bias = bias->data};
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- forward ---------------------------------------------------------------------- */
@@ -75,9 +71,8 @@ cw_status cwi_layer_forward(cw_context *ctx, const cwi_layer *layer, const float
                             float *y)
 {
     pass p = {.layer = layer, .y = y};
-    cw_status status = cwi_gemm_tiled(ctx, false, false, rows, layer->out, layer->in, x, layer->in,
-                                      layer->weight, layer->out, 0, y, layer->out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_gemm_tiled(ctx, false, false, rows, layer->out, layer->in, x, layer->in,
+                           layer->weight, layer->out, 0, y, layer->out));
     return cwi_pool_for(ctx, rows, ROWS_A_CHUNK, finish_rows, &p);
 }
 

@@ -135,16 +135,14 @@ static cw_status add_last_layer(cw_context *ctx, const layers *l, const sweep *s
 /* The sum of all layers but the last; *s then holds the layer before it. */
 static cw_status add_layers(cw_context *ctx, layers *l, sweep *s, int64_t n)
 {
-    cw_status status;
-    CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, copy_rows, s));
+    CW_PASS(cwi_pool_for(ctx, n, ROWS_A_CHUNK, copy_rows, s));
     for (int64_t k = 0; k + 1 < l->count; k++) {
         const cwi_product p = {.from = s->from, .d = l->d, .scale = 1, .to = l->work[k % 2]};
-        CW_TRY(cwi_graph_multiply(ctx, &l->graph, &p));
+        CW_PASS(cwi_graph_multiply(ctx, &l->graph, &p));
         s->from = p.to;
-        CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, add_rows, s));
+        CW_PASS(cwi_pool_for(ctx, n, ROWS_A_CHUNK, add_rows, s));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* The n listed rows of E. */
@@ -229,8 +227,7 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
 {
     state *s = opened;
     want_batch(s, batch);
-    cw_status status = propagate(ctx, &s->l, s->wanted, s->n_wanted);
-    if (status != CW_OK) return status;
+    CW_PASS(propagate(ctx, &s->l, s->wanted, s->n_wanted));
     return cwi_table_score(ctx, &s->final, batch, out);
 }
 
@@ -253,9 +250,8 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
                                    const float *slope, const cwi_extra *extra, double *penalty)
 {
     const layers *l = &s->l;
-    cw_status status =
-        cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows, penalty);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows,
+                               penalty));
     *penalty += start_from_decay(s);
     for (int64_t t = 0; t < s->plan.rows.n; t++) {
         float *to = l->final + (int64_t)s->plan.rows.row[t] * l->d;
@@ -268,13 +264,12 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     layers *l = &s->l;
     float *x = l->final;
     double penalty;
 
-    CW_TRY(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
+    CW_PASS(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
     for (int64_t k = 0; k < l->count; k++) {
         bool is_last = k + 1 == l->count;
         const cwi_product p = {.from = x,
@@ -282,15 +277,14 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
                                .add = l->final,
                                .scale = is_last ? mean_factor(l) : 1,
                                .to = l->work[k % 2]};
-        CW_TRY(k == 0 && s->final_decay == 0
-                   ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
-                   : cwi_graph_multiply(ctx, &l->graph, &p));
+        CW_PASS(k == 0 && s->final_decay == 0
+                    ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
+                    : cwi_graph_multiply(ctx, &l->graph, &p));
         x = p.to;
     }
     *out = (cwi_gradient){
         .n_touched = l->table->rows, .touched = s->all, .rows = x, .penalty = penalty};
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- ranking --------------------------------------------------------------------- */

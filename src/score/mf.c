@@ -68,9 +68,8 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     const cwi_tensor *table;
     (void)options;
-    cw_status status = cwi_params_expect(ctx, params, "embeddings",
-                                         (int64_t)shape->n_users + shape->n_items, 0, &table);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_params_expect(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items,
+                              0, &table));
     return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, out);
 }
 

@@ -182,20 +182,18 @@ cw_status cwi_neumf_first(cw_context *ctx, const cwi_tower *tower, int32_t heads
  * their part of h. */
 static cw_status enter(cw_context *ctx, state *s)
 {
-    cw_status status;
-    CW_TRY(gather_vectors(ctx, s));
+    CW_PASS(gather_vectors(ctx, s));
     for (int is_user = 0; is_user < 2; is_user++) {
         cwi_matrix x = side_of(s, s->vectors, s->table.d, is_user);
         cwi_matrix y = side_of(s, s->first, s->first_width, is_user);
-        CW_TRY(cwi_neumf_first(ctx, s->tower, s->table.heads, is_user, &x, &y));
+        CW_PASS(cwi_neumf_first(ctx, s->tower, s->table.heads, is_user, &x, &y));
     }
     cwi_matrix users = side_of(s, s->vectors, s->table.d, true);
     for (int h = 0; h < s->table.heads; h++) {
         cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_TRY(cwi_columns_scale(ctx, &own, s->tower[h].product));
+        CW_PASS(cwi_columns_scale(ctx, &own, s->tower[h].product));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 typedef struct slots {
@@ -263,20 +261,18 @@ static int64_t round_length(int64_t first, int64_t n_slots)
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
-    cw_status status;
     state *s = opened;
     slots j = {.s = s, .ops = cwi_ops_best(), .score = out};
 
     cwi_roster_fill(&s->scored, batch, s->table.n_users);
     s->roster = &s->scored;
-    CW_TRY(enter(ctx, s));
-    CW_TRY(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
+    CW_PASS(enter(ctx, s));
+    CW_PASS(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
     for (j.head = 0; j.head < s->table.heads && s->floor; j.head++)
         for (j.first = 0; j.first < batch->n_slots; j.first += SLOTS_A_ROUND)
-            CW_TRY(cwi_pool_for(ctx, round_length(j.first, batch->n_slots), SLOTS_A_CHUNK,
-                                climb_chunk, &j));
-done:
-    return status;
+            CW_PASS(cwi_pool_for(ctx, round_length(j.first, batch->n_slots), SLOTS_A_CHUNK,
+                                 climb_chunk, &j));
+    return CW_OK;
 }
 
 /* ---- gradients ------------------------------------------------------------------- */
@@ -285,36 +281,30 @@ done:
  * layers that are still needed in the new order, and its vectors as they are in the table. */
 static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const float *slope)
 {
-    cw_status status;
     cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope, NULL);
     float *kept = s->kept;
-    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
-                      s->scored.place, kept));
+    CW_PASS(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
+                       s->scored.place, kept));
     s->kept = s->first;
     s->first = kept;
     s->roster = &s->plan.rows;
     int64_t of_users = s->plan.start[s->plan.rows.n_users]; /* their other side is an item */
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
         s->other[k] = s->roster->place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
-    CW_TRY(gather_vectors(ctx, s));
-done:
-    return status;
+    return gather_vectors(ctx, s);
 }
 
 /* The product of the vectors: `gradient` comes as the sums of w times the other vector. */
 static cw_status pass_product(cw_context *ctx, state *s, int head)
 {
-    cw_status status;
     const cwi_tower *tower = &s->tower[head];
     int32_t d = tower->d;
     float *h = s->whole[tower->first_tensor + 2 * tower->n_layers];
     cwi_matrix rows = {s->gradient + head * d, s->roster->n, d, s->table.d};
     cwi_matrix sums = cwi_rows_of(&rows, 0, s->roster->n_users);
     cwi_matrix users = {s->vectors + head * d, s->roster->n_users, d, s->table.d};
-    CW_TRY(cwi_columns_sum(ctx, &users, &sums, h));
-    CW_TRY(cwi_columns_scale(ctx, &rows, tower->product));
-done:
-    return status;
+    CW_PASS(cwi_columns_sum(ctx, &users, &sums, h));
+    return cwi_columns_scale(ctx, &rows, tower->product);
 }
 
 static cw_status gate_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -337,17 +327,14 @@ static cw_status gate_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
 /* dL/dA, dL/dB and the rest of dL/dh when there is one layer: see the top of this file. */
 static cw_status pass_single(cw_context *ctx, slots *j)
 {
-    cw_status status;
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
     cwi_matrix first = {s->first + j->head * size, s->roster->n, size, s->first_width};
     cwi_matrix slopes = {s->first_slope + j->head * size, s->roster->n, size, s->first_width};
-    CW_TRY(cwi_pool_for(ctx, s->roster->n, ROWS_A_CHUNK, gate_chunk, j));
-    CW_TRY(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
-    CW_TRY(cwi_columns_scale(ctx, &slopes, tower->last));
-done:
-    return status;
+    CW_PASS(cwi_pool_for(ctx, s->roster->n, ROWS_A_CHUNK, gate_chunk, j));
+    CW_PASS(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
+    return cwi_columns_scale(ctx, &slopes, tower->last);
 }
 
 static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -368,7 +355,6 @@ static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t 
 /* The same for several layers, and the gradients of those above the first. */
 static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
 {
-    cw_status status;
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
@@ -376,26 +362,23 @@ static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
     for (int64_t t = 0; t < to.rows; t++) memset(cwi_row(&to, t), 0, (size_t)size * sizeof(float));
     for (j->first = 0; j->first < n_slots; j->first += SLOTS_A_ROUND) {
         int64_t count = round_length(j->first, n_slots);
-        CW_TRY(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
+        CW_PASS(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
         cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
         cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
         floors = cwi_floors_rows(tower, &floors, 0, count);
         slopes = cwi_floors_rows(tower, &slopes, 0, count);
-        CW_TRY(cwi_tower_gradient(ctx, tower, &floors, &slopes,
-                                  j->slope + j->first * s->table.heads + j->head, s->table.heads,
-                                  s->whole, s->work));
-        CW_TRY(cwi_columns_scatter(ctx, &slopes.z[0], s->roster->user_at + j->first,
-                                   s->roster->item_at + j->first, &to));
+        CW_PASS(cwi_tower_gradient(ctx, tower, &floors, &slopes,
+                                   j->slope + j->first * s->table.heads + j->head, s->table.heads,
+                                   s->whole, s->work));
+        CW_PASS(cwi_columns_scatter(ctx, &slopes.z[0], s->roster->user_at + j->first,
+                                    s->roster->item_at + j->first, &to));
     }
-    status = CW_OK;
-done:
-    return status;
+    return CW_OK;
 }
 
 /* From dL/dA or dL/dB to its half of W_0 and to the vectors; the bias belongs to the users. */
 static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
 {
-    cw_status status;
     const cwi_tower *tower = &s->tower[head];
     int32_t d = tower->d, size = tower->size[0];
     int64_t half = is_user ? 0 : (int64_t)d * size;
@@ -403,13 +386,13 @@ static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
     cwi_matrix vectors = side_of(s, s->vectors, s->table.d, is_user);
     cwi_matrix rows = side_of(s, s->gradient, s->table.d, is_user);
     slopes = cwi_columns_of(&slopes, head * size, size);
-    CW_TRY(cwi_gemm_sum(ctx, slopes.rows, d, size, vectors.data + head * d, vectors.stride,
-                        slopes.data, slopes.stride, s->whole[tower->first_tensor] + half, s->work));
-    CW_TRY(cwi_gemm(ctx, slopes.rows, d, size, slopes.data, slopes.stride, true,
-                    tower->weight[0] + half, size, 1, rows.data + head * d, rows.stride));
-    if (is_user) CW_TRY(cwi_columns_sum(ctx, &slopes, NULL, s->whole[tower->first_tensor + 1]));
-done:
-    return status;
+    CW_PASS(cwi_gemm_sum(ctx, slopes.rows, d, size, vectors.data + head * d, vectors.stride,
+                         slopes.data, slopes.stride, s->whole[tower->first_tensor] + half,
+                         s->work));
+    CW_PASS(cwi_gemm(ctx, slopes.rows, d, size, slopes.data, slopes.stride, true,
+                     tower->weight[0] + half, size, 1, rows.data + head * d, rows.stride));
+    if (is_user) CW_PASS(cwi_columns_sum(ctx, &slopes, NULL, s->whole[tower->first_tensor + 1]));
+    return CW_OK;
 }
 
 static void forget_gradients(state *s)
@@ -420,28 +403,26 @@ static void forget_gradients(state *s)
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     double penalty;
     slots j = {.s = s, .ops = cwi_ops_best(), .slope = slope};
 
-    CW_TRY(refit(ctx, s, batch, slope));
+    CW_PASS(refit(ctx, s, batch, slope));
     forget_gradients(s);
-    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
+    CW_PASS(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
     for (j.head = 0; j.head < s->table.heads; j.head++) {
-        CW_TRY(pass_product(ctx, s, j.head));
-        CW_TRY(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));
-        CW_TRY(pass_first(ctx, s, j.head, true));
-        CW_TRY(pass_first(ctx, s, j.head, false));
+        CW_PASS(pass_product(ctx, s, j.head));
+        CW_PASS(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));
+        CW_PASS(pass_first(ctx, s, j.head, true));
+        CW_PASS(pass_first(ctx, s, j.head, false));
     }
-    CW_TRY(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
+    CW_PASS(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
     *out = (cwi_gradient){.n_touched = s->plan.rows.n,
                           .touched = s->plan.rows.row,
                           .rows = s->gradient,
                           .penalty = penalty};
     memcpy(out->whole, s->whole, sizeof out->whole);
-done:
-    return status;
+    return CW_OK;
 }
 
 const cwi_backbone cwi_backbone_neumf = {

@@ -165,20 +165,18 @@ static cw_status create_tables(cw_context *ctx, const cwi_shape *shape, const cw
 
 static cw_status pass_first(cw_context *ctx, const cwi_shape *shape, state *s)
 {
-    cw_status status;
     cwi_matrix users = {s->users, shape->n_users, s->d, s->d};
     cwi_matrix items = {s->items, shape->n_items, s->d, s->d};
     cwi_matrix first_users = {s->first_users, shape->n_users, s->width, s->width};
     cwi_matrix first_items = {s->first_items, shape->n_items, s->width, s->width};
-    CW_TRY(cwi_neumf_first(ctx, s->tower, s->ranked, true, &users, &first_users));
-    CW_TRY(cwi_neumf_first(ctx, s->tower, s->ranked, false, &items, &first_items));
-    CW_TRY(cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s));
+    CW_PASS(cwi_neumf_first(ctx, s->tower, s->ranked, true, &users, &first_users));
+    CW_PASS(cwi_neumf_first(ctx, s->tower, s->ranked, false, &items, &first_items));
+    CW_PASS(cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s));
     for (int h = 0; h < s->ranked; h++) {
         cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_TRY(cwi_columns_scale(ctx, &own, s->tower[h].product));
+        CW_PASS(cwi_columns_scale(ctx, &own, s->tower[h].product));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,

@@ -126,17 +126,14 @@ done:
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
-    cw_status status = CW_OK;
     state *s = opened;
     cwi_ngcf *net = &s->net;
     net->dropout.step = batch->step;
     if (s->node_dropout > 0)
-        CW_TRY(cwi_graph_thin(ctx, &net->graph, s->node_dropout, net->dropout.seed, batch->step,
-                              s->next, &net->used));
-    CW_TRY(cwi_ngcf_forward(ctx, net));
-    CW_TRY(cwi_table_score(ctx, &s->final, batch, out));
-done:
-    return status;
+        CW_PASS(cwi_graph_thin(ctx, &net->graph, s->node_dropout, net->dropout.seed, batch->step,
+                               s->next, &net->used));
+    CW_PASS(cwi_ngcf_forward(ctx, net));
+    return cwi_table_score(ctx, &s->final, batch, out);
 }
 
 /* The L2 term of the final vectors beyond that of the table, which is the table's own decay: rows

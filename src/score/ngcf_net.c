@@ -80,8 +80,7 @@ cw_status cwi_ngcf_declare(cw_context *ctx, const cwi_shape *shape, const cw_opt
                            cwi_params *params)
 {
     declaring d = {params, (float)cwi_options_real(options, "weight-reg")};
-    cw_status status = cwi_table_declare(ctx, shape, options, params);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_declare(ctx, shape, options, params));
     return visit(ctx, shape->heads, (int32_t)cwi_options_integer(options, "layers"),
                  params->tensor[0].columns / shape->heads, declare_one, &d);
 }
@@ -290,20 +289,18 @@ static cw_status times_weights(cw_context *ctx, const cwi_ngcf *net, int32_t lay
 
 cw_status cwi_ngcf_forward(cw_context *ctx, cwi_ngcf *net)
 {
-    cw_status status;
     passage x = {.ops = cwi_ops_best(), .net = net};
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, copy_table, &x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, copy_table, &x));
     for (int32_t l = 0; l < net->layers; l++) {
         x.layer = l;
         const cwi_product p = {.from = net->e[l], .d = net->d, .scale = 1, .to = net->p[l]};
-        CW_TRY(cwi_graph_multiply(ctx, &net->used, &p));
-        CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, &x));
-        CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, false, net->p[l], net->e[l + 1]));
-        CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W2, false, net->work[1], net->work[2]));
-        CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_rows, &x));
+        CW_PASS(cwi_graph_multiply(ctx, &net->used, &p));
+        CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, &x));
+        CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W1, false, net->p[l], net->e[l + 1]));
+        CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W2, false, net->work[1], net->work[2]));
+        CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_rows, &x));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- back --------------------------------------------------------------------------- */
@@ -388,22 +385,19 @@ static cw_status multiply_back(void *arg, int64_t chunk, int64_t begin, int64_t 
 static cw_status layer_back(cw_context *ctx, passage *x, const cwi_graph *transposed,
                             float *const *whole)
 {
-    cw_status status;
     const cwi_ngcf *net = x->net;
     int32_t l = x->layer;
     float *const *work = net->work;
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_back, x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_back, x));
     sum_biases(x, whole);
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, x));
-    CW_TRY(weights_back(ctx, net, l, CWI_NGCF_W1, net->p[l], work[0], whole));
-    CW_TRY(weights_back(ctx, net, l, CWI_NGCF_W2, work[1], work[2], whole));
-    CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, true, work[0], work[3]));
-    CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W2, true, work[2], work[1]));
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_back, x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, x));
+    CW_PASS(weights_back(ctx, net, l, CWI_NGCF_W1, net->p[l], work[0], whole));
+    CW_PASS(weights_back(ctx, net, l, CWI_NGCF_W2, work[1], work[2], whole));
+    CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W1, true, work[0], work[3]));
+    CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W2, true, work[2], work[1]));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_back, x));
     const cwi_product p = {.from = work[3], .d = net->d, .add = work[1], .scale = 1, .to = work[0]};
-    CW_TRY(cwi_graph_multiply(ctx, transposed, &p));
-done:
-    return status;
+    return cwi_graph_multiply(ctx, transposed, &p);
 }
 
 static cw_status table_back(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -422,15 +416,13 @@ static cw_status table_back(void *arg, int64_t chunk, int64_t begin, int64_t end
 cw_status cwi_ngcf_backward(cw_context *ctx, cwi_ngcf *net, const int32_t *place,
                             const float *slope, float *const *whole, float **table)
 {
-    cw_status status = CW_OK;
     passage x = {.ops = cwi_ops_best(), .net = net, .place = place, .slope = slope};
     cwi_graph transposed = cwi_graph_transpose(&net->used);
 
     memset(net->work[0], 0, (size_t)net->n_nodes * (size_t)net->d * sizeof(float));
     for (x.layer = net->layers - 1; x.layer >= 0; x.layer--)
-        CW_TRY(layer_back(ctx, &x, &transposed, whole));
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, table_back, &x));
+        CW_PASS(layer_back(ctx, &x, &transposed, whole));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, table_back, &x));
     *table = net->work[0];
-done:
-    return status;
+    return CW_OK;
 }

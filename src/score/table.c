@@ -18,8 +18,7 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--dim is '%lld'; the method cuts the vectors into %d equal parts",
                         (long long)d, shape->heads);
-    cw_status status = cwi_params_add(ctx, params, "embeddings", rows, d, &table);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_params_add(ctx, params, "embeddings", rows, d, &table));
     table->init = CWI_INIT_TABLE;
     if (cwi_options_choice(options, "reg-kind") == 0)
         table->decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
@@ -197,8 +196,7 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
 {
     *penalty = 0;
     cwi_table_plan_fill(plan, batch, table->n_users, slope, NULL);
-    cw_status status = cwi_table_gradient(ctx, plan, table, rows);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_gradient(ctx, plan, table, rows));
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
 }
 

@@ -92,7 +92,6 @@ static int count_sizes(const cwi_params *params)
 cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_items,
                            cwi_vae_net *out)
 {
-    cw_status status = CW_OK;
     int half = count_sizes(params);
     int32_t width = n_items;
     char name[NAME_BYTES];
@@ -101,8 +100,8 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
     if (half == 0) return cwi_fail(ctx, CW_BAD_DATA, "the model lacks the tensor encoder1.weight");
     for (int l = 0; l < 2 * half; l++) {
         name_layer(l, 2 * half, name);
-        CW_TRY(cwi_layer_find(ctx, params, name, width, l == 2 * half - 1 ? n_items : 0,
-                              &out->layer[l]));
+        CW_PASS(cwi_layer_find(ctx, params, name, width, l == 2 * half - 1 ? n_items : 0,
+                               &out->layer[l]));
         width = out->layer[l].out;
         out->layer[l].is_tanh = l != half - 1 && l != 2 * half - 1;
         if (l != half - 1) continue;
@@ -113,8 +112,7 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
                             name, width);
         out->latent = width /= 2;
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_vae_block_create(cw_context *ctx, const cwi_vae_net *net, int32_t rows,
@@ -163,19 +161,17 @@ static cw_status sample_rows(void *arg, int64_t chunk, int64_t begin, int64_t en
 cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
                           const cwi_weighted_rows *x, int32_t rows, const float *noise)
 {
-    cw_status status;
     int half = net->n_layers / 2;
     sampling s = {block->out[half - 1], noise, net->latent, block->latent};
 
-    CW_TRY(cwi_layer_forward_sparse(ctx, &net->layer[0], x, rows, block->out[0]));
+    CW_PASS(cwi_layer_forward_sparse(ctx, &net->layer[0], x, rows, block->out[0]));
     for (int l = 1; l < half; l++)
-        CW_TRY(cwi_layer_forward(ctx, &net->layer[l], block->out[l - 1], rows, block->out[l]));
-    CW_TRY(cwi_pool_for(ctx, rows, ROWS_A_CHUNK, sample_rows, &s));
+        CW_PASS(cwi_layer_forward(ctx, &net->layer[l], block->out[l - 1], rows, block->out[l]));
+    CW_PASS(cwi_pool_for(ctx, rows, ROWS_A_CHUNK, sample_rows, &s));
     for (int l = half; l < net->n_layers - 1; l++)
-        CW_TRY(cwi_layer_forward(ctx, &net->layer[l], cwi_vae_input(net, block, l), rows,
-                                 block->out[l]));
-done:
-    return status;
+        CW_PASS(cwi_layer_forward(ctx, &net->layer[l], cwi_vae_input(net, block, l), rows,
+                                  block->out[l]));
+    return CW_OK;
 }
 
 /* ---- ranking ---------------------------------------------------------------------- */

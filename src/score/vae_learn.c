@@ -103,14 +103,11 @@ done:
 /* Let the arrays hold the entries of all users drawn. */
 static cw_status grow_entries(cw_context *ctx, cwi_vae *v, size_t n)
 {
-    cw_status status;
     cwi_vae_batch *b = &v->batch;
-    CW_TRY(cwi_grow(ctx, &b->item, &b->item_capacity, n, sizeof *b->item));
-    CW_TRY(cwi_grow(ctx, &b->weight, &b->weight_capacity, n, sizeof *b->weight));
-    CW_TRY(cwi_grow(ctx, &v->by_row, &v->by_row_capacity, n, sizeof *v->by_row));
-    CW_TRY(cwi_grow(ctx, &v->by_weight, &v->by_weight_capacity, n, sizeof *v->by_weight));
-done:
-    return status;
+    CW_PASS(cwi_grow(ctx, &b->item, &b->item_capacity, n, sizeof *b->item));
+    CW_PASS(cwi_grow(ctx, &b->weight, &b->weight_capacity, n, sizeof *b->weight));
+    CW_PASS(cwi_grow(ctx, &v->by_row, &v->by_row_capacity, n, sizeof *v->by_row));
+    return cwi_grow(ctx, &v->by_weight, &v->by_weight_capacity, n, sizeof *v->by_weight);
 }
 
 /* The stream of a row gives its user first and then says which of that user's items stay. */
@@ -165,8 +162,7 @@ cw_status cwi_vae_draw(cw_context *ctx, cwi_vae *v, uint64_t step)
         b->user[row] = draw_user(v, step, row, &rng);
         entries += v->train->start[b->user[row] + 1] - v->train->start[b->user[row]];
     }
-    cw_status status = grow_entries(ctx, v, (size_t)entries);
-    if (status != CW_OK) return status;
+    CW_PASS(grow_entries(ctx, v, (size_t)entries));
     b->start[0] = 0;
     for (int32_t row = 0; row < b->rows; row++) {
         draw_user(v, step, row, &rng);
@@ -246,19 +242,16 @@ static cw_status code_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 
 static cw_status go_forth(cw_context *ctx, passage *p)
 {
-    cw_status status;
     cwi_vae *v = p->v;
     const cwi_vae_batch *b = &v->batch;
     int last = v->net.n_layers - 1;
     cwi_weighted_rows x = {b->start + p->first, b->item, b->weight};
 
-    CW_TRY(cwi_vae_forward(ctx, &v->net, &v->block, &x, p->rows,
-                           b->noise + (int64_t)p->first * v->net.latent));
-    CW_TRY(cwi_layer_forward(ctx, &v->net.layer[last], cwi_vae_input(&v->net, &v->block, last),
-                             p->rows, v->block.out[last]));
-    CW_TRY(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, loss_rows, p));
-done:
-    return status;
+    CW_PASS(cwi_vae_forward(ctx, &v->net, &v->block, &x, p->rows,
+                            b->noise + (int64_t)p->first * v->net.latent));
+    CW_PASS(cwi_layer_forward(ctx, &v->net.layer[last], cwi_vae_input(&v->net, &v->block, last),
+                              p->rows, v->block.out[last]));
+    return cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, loss_rows, p);
 }
 
 /* Where the slopes of layer l are; those of the first are kept for the whole batch. */
@@ -271,7 +264,6 @@ static float *slope_of(const passage *p, int l)
 
 static cw_status go_back(cw_context *ctx, passage *p)
 {
-    cw_status status = CW_OK;
     cwi_vae *v = p->v;
     int half = v->net.n_layers / 2;
     float carry = p->first > 0;
@@ -280,15 +272,14 @@ static cw_status go_back(cw_context *ctx, passage *p)
         const cwi_layer *layer = &v->net.layer[l];
         const float *x = l > 0 ? cwi_vae_input(&v->net, &v->block, l) : NULL;
         const float *slope = slope_of(p, l);
-        CW_TRY(cwi_layer_gradient(ctx, layer, x, slope, p->rows, carry, v->whole[2 * l],
-                                  v->whole[2 * l + 1]));
+        CW_PASS(cwi_layer_gradient(ctx, layer, x, slope, p->rows, carry, v->whole[2 * l],
+                                   v->whole[2 * l + 1]));
         if (l == 0) break;
-        CW_TRY(cwi_layer_back(ctx, layer, x, l != half, slope, p->rows,
-                              l == half ? v->latent_slope : slope_of(p, l - 1)));
-        if (l == half) CW_TRY(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, code_rows, p));
+        CW_PASS(cwi_layer_back(ctx, layer, x, l != half, slope, p->rows,
+                               l == half ? v->latent_slope : slope_of(p, l - 1)));
+        if (l == half) CW_PASS(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, code_rows, p));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- the first layer --------------------------------------------------------------- */
@@ -336,19 +327,18 @@ static cw_status sum_touched(void *arg, int64_t chunk, int64_t begin, int64_t en
 cw_status cwi_vae_gradient(cw_context *ctx, cwi_vae *v, double beta, double *loss,
                            cwi_gradient *out)
 {
-    cw_status status = CW_OK;
     double nll = 0, kl = 0;
     int32_t rows = v->batch.rows;
 
     for (int32_t first = 0; first < rows; first += v->block_rows) {
         int32_t left = rows - first;
         passage p = {v, first, left < v->block_rows ? left : v->block_rows, beta};
-        CW_TRY(go_forth(ctx, &p));
-        CW_TRY(go_back(ctx, &p));
+        CW_PASS(go_forth(ctx, &p));
+        CW_PASS(go_back(ctx, &p));
     }
     *out = (cwi_gradient){
         .n_touched = list_touched(v), .touched = v->touched, .rows = v->touched_rows};
-    CW_TRY(cwi_pool_for(ctx, out->n_touched, ITEMS_A_CHUNK, sum_touched, v));
+    CW_PASS(cwi_pool_for(ctx, out->n_touched, ITEMS_A_CHUNK, sum_touched, v));
     memcpy(out->whole, v->whole, sizeof out->whole);
     for (int32_t r = 0; r < rows; r++) {
         nll += v->nll[r];
@@ -356,8 +346,7 @@ cw_status cwi_vae_gradient(cw_context *ctx, cwi_vae *v, double beta, double *los
     }
     *loss = nll / rows;
     out->penalty = beta * kl / rows;
-done:
-    return status;
+    return CW_OK;
 }
 
 double cwi_vae_beta(const cwi_vae *v, uint64_t step)
@@ -371,7 +360,6 @@ cw_status cwi_vae_learn(cw_context *ctx, void *opened, const cwi_moment *now, do
                         cwi_gradient *out)
 {
     cwi_vae *v = opened;
-    cw_status status = cwi_vae_draw(ctx, v, now->step);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_vae_draw(ctx, v, now->step));
     return cwi_vae_gradient(ctx, v, cwi_vae_beta(v, now->step), loss, out);
 }
