@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 #include "score/graph.h"
 #include "score/score.h"
@@ -28,6 +27,7 @@ typedef struct layers {
     int32_t d;
     float *final;   /* [nodes][d] E; while training, of the rows of the batch, and 0 elsewhere */
     float *work[2]; /* [nodes][d] scratch */
+    cwi_pile pile;  /* of all arrays but the final embeddings */
 } layers;
 
 typedef struct state {
@@ -61,25 +61,20 @@ static void clear_layers(layers *l)
 {
     cwi_graph_clear(&l->graph);
     cwi_free(l->final);
-    cwi_free(l->work[0]);
-    cwi_free(l->work[1]);
+    cwi_pile_clear(&l->pile);
 }
 
 static cw_status create_layers(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                                const cwi_params *params, layers *out)
 {
     *out = (layers){.count = cwi_options_integer(options, "layers")};
-    cw_status status = cwi_params_expect(ctx, params, "embeddings",
-                                         (int64_t)shape->n_users + shape->n_items, 0, &out->table);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_expect(ctx, shape, params, &out->table));
     out->d = (int32_t)out->table->columns;
-    status = cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph));
     size_t rows = (size_t)out->table->rows, bytes = (size_t)out->d * sizeof(float);
     out->final = cwi_alloc_zero(ctx, rows, bytes);
-    out->work[0] = cwi_alloc(ctx, rows, bytes);
-    out->work[1] = cwi_alloc(ctx, rows, bytes);
-    return out->final && out->work[0] && out->work[1] ? CW_OK : CW_NO_MEMORY;
+    for (int w = 0; w < 2; w++) out->work[w] = cwi_pile_add(ctx, &out->pile, rows, bytes);
+    return out->final ? out->pile.status : CW_NO_MEMORY;
 }
 
 /* ---- from E^(0) to E -------------------------------------------------------------- */
@@ -161,39 +156,28 @@ static void close_state(void *opened)
     if (!s) return;
     clear_layers(&s->l);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->wanted);
-    cwi_free(s->is_wanted);
-    cwi_free(s->touched_rows);
-    cwi_free(s->all);
     cwi_free(s);
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_TRY(create_layers(ctx, shape, options, params, &s->l));
+    CW_PASS(create_layers(ctx, shape, options, params, &s->l));
     s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
     int64_t rows = s->l.table->rows;
     if (regularises_final(options))
         s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)rows, shape->heads, max_slots, &s->plan));
-    int64_t most = 2 * max_slots < rows ? 2 * max_slots : rows;
-    s->touched_rows = cwi_alloc(ctx, (size_t)most, (size_t)s->l.d * sizeof *s->touched_rows);
-    s->all = cwi_alloc(ctx, (size_t)rows, sizeof *s->all);
-    s->wanted = cwi_alloc(ctx, (size_t)rows, sizeof *s->wanted);
-    s->is_wanted = cwi_alloc_zero(ctx, (size_t)rows, sizeof *s->is_wanted);
-    status = s->touched_rows && s->all && s->wanted && s->is_wanted ? CW_OK : CW_NO_MEMORY;
-    for (int64_t r = 0; r < rows && status == CW_OK; r++) s->all[r] = (int32_t)r;
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    CW_PASS(cwi_table_plan_create(ctx, (int32_t)rows, shape->heads, max_slots, &s->plan));
+    cwi_pile *pile = &s->l.pile;
+    s->touched_rows =
+        cwi_pile_add(ctx, pile, s->plan.most, (size_t)s->l.d * sizeof *s->touched_rows);
+    s->all = cwi_pile_add(ctx, pile, (size_t)rows, sizeof *s->all);
+    s->wanted = cwi_pile_add(ctx, pile, (size_t)rows, sizeof *s->wanted);
+    s->is_wanted = cwi_pile_add_zero(ctx, pile, (size_t)rows, sizeof *s->is_wanted);
+    for (int64_t r = 0; r < rows && pile->status == CW_OK; r++) s->all[r] = (int32_t)r;
+    return pile->status;
 }
 
 static void zero_wanted(state *s)

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "backend/gemm.h"
-#include "core/mem.h"
 #include "core/pool.h"
 #include "score/roster.h"
 #include "score/shared_rows.h"
@@ -29,7 +28,7 @@ enum { SLOTS_A_CHUNK = 256, SLOTS_A_ROUND = 16 * SLOTS_A_CHUNK, ROWS_A_CHUNK = 1
 
 typedef struct state {
     cwi_table table;
-    int n_tensors;
+    const cwi_params *params;
     cwi_tower tower[CWI_MAX_TOWERS];
     int32_t first_width; /* the first layers of all heads side by side */
     cwi_roster scored;   /* rows of the batch when it was scored */
@@ -41,9 +40,9 @@ typedef struct state {
     float *first_slope;            /* [most][first_width] dL/dA and dL/dB */
     float *gradient;               /* [most][d] */
     float *whole[CWI_MAX_TENSORS]; /* gradients of the other tensors */
-    size_t whole_bytes[CWI_MAX_TENSORS];
-    float *work;                /* of cwi_gemm_sum */
-    float *floor, *floor_slope; /* [SLOTS_A_ROUND][width]; NULL with one layer */
+    float *work;                   /* of cwi_gemm_sum */
+    float *floor, *floor_slope;    /* [SLOTS_A_ROUND][width]; NULL with one layer */
+    cwi_pile pile;
 } state;
 
 static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -62,86 +61,53 @@ static void close_state(void *opened)
     if (!s) return;
     cwi_roster_clear(&s->scored);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->other);
-    cwi_free(s->vectors);
-    cwi_free(s->first);
-    cwi_free(s->kept);
-    cwi_free(s->first_slope);
-    cwi_free(s->gradient);
-    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(s->whole[t]);
-    cwi_free(s->work);
-    cwi_free(s->floor);
-    cwi_free(s->floor_slope);
+    cwi_pile_clear(&s->pile);
     cwi_free(s);
 }
 
-static cw_status create_rows(cw_context *ctx, size_t most, size_t max_slots, state *s)
+static void create_rows(cw_context *ctx, size_t max_slots, state *s)
 {
-    size_t bytes = (size_t)s->table.d * sizeof(float);
+    size_t most = s->plan.most, bytes = (size_t)s->table.d * sizeof(float);
     size_t first_bytes = (size_t)s->first_width * sizeof(float);
-    s->other = cwi_alloc(ctx, 2 * max_slots, sizeof *s->other);
-    s->vectors = cwi_alloc(ctx, most, bytes);
-    s->gradient = cwi_alloc(ctx, most, bytes);
-    s->first = cwi_alloc(ctx, most, first_bytes);
-    s->kept = cwi_alloc(ctx, most, first_bytes);
-    s->first_slope = cwi_alloc(ctx, most, first_bytes);
-    return s->other && s->vectors && s->gradient && s->first && s->kept && s->first_slope
-               ? CW_OK
-               : CW_NO_MEMORY;
-}
-
-static cw_status create_gradients(cw_context *ctx, const cwi_params *params, state *s)
-{
-    s->n_tensors = params->count;
-    for (int t = 1; t < params->count; t++) {
-        const cwi_tensor *tensor = &params->tensor[t];
-        s->whole_bytes[t] = (size_t)(tensor->rows * tensor->columns) * sizeof *s->whole[t];
-        s->whole[t] = cwi_alloc(ctx, s->whole_bytes[t], 1);
-        if (!s->whole[t]) return CW_NO_MEMORY;
-    }
-    return CW_OK;
+    s->other = cwi_pile_add(ctx, &s->pile, 2 * max_slots, sizeof *s->other);
+    s->vectors = cwi_pile_add(ctx, &s->pile, most, bytes);
+    s->gradient = cwi_pile_add(ctx, &s->pile, most, bytes);
+    s->first = cwi_pile_add(ctx, &s->pile, most, first_bytes);
+    s->kept = cwi_pile_add(ctx, &s->pile, most, first_bytes);
+    s->first_slope = cwi_pile_add(ctx, &s->pile, most, first_bytes);
 }
 
 /* Heads have layers of equal sizes, so that what does for the first does for all. */
-static cw_status create_floors(cw_context *ctx, state *s)
+static void create_floors(cw_context *ctx, state *s)
 {
     const cwi_tower *tower = &s->tower[0];
     int64_t most = (int64_t)tower->d * tower->size[0];
     if (most < cwi_tower_largest(tower)) most = cwi_tower_largest(tower);
     if (most < tower->size[tower->n_layers - 1]) most = tower->size[tower->n_layers - 1];
-    s->work = cwi_alloc(ctx, CWI_GEMM_PARTS + 1, (size_t)most * sizeof *s->work);
-    if (!s->work) return CW_NO_MEMORY;
-    if (tower->n_layers == 1) return CW_OK;
+    s->work = cwi_pile_add(ctx, &s->pile, CWI_GEMM_PARTS + 1, (size_t)most * sizeof *s->work);
+    if (tower->n_layers == 1) return;
     size_t bytes = (size_t)cwi_tower_width(tower) * sizeof(float);
-    s->floor = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
-    s->floor_slope = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
-    return s->floor && s->floor_slope ? CW_OK : CW_NO_MEMORY;
+    s->floor = cwi_pile_add(ctx, &s->pile, SLOTS_A_ROUND, bytes);
+    s->floor_slope = cwi_pile_add(ctx, &s->pile, SLOTS_A_ROUND, bytes);
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
     (void)options;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
-    int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
+    s->params = params;
     s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
-    CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
+    CW_PASS(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
-    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->scored));
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
-    CW_TRY(create_rows(ctx, (size_t)most, (size_t)max_slots, s));
-    CW_TRY(create_gradients(ctx, params, s));
-    CW_TRY(create_floors(ctx, s));
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    CW_PASS(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
+    CW_PASS(cwi_roster_create(ctx, tensor->rows, (int64_t)s->plan.most, max_slots, &s->scored));
+    create_rows(ctx, (size_t)max_slots, s);
+    cwi_params_gradients(ctx, params, &s->pile, s->whole);
+    create_floors(ctx, s);
+    return s->pile.status;
 }
 
 /* ---- rows of a batch ------------------------------------------------------------- */
@@ -397,7 +363,8 @@ static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
 
 static void forget_gradients(state *s)
 {
-    for (int t = 1; t < s->n_tensors; t++) memset(s->whole[t], 0, s->whole_bytes[t]);
+    for (int t = 1; t < s->params->count; t++)
+        memset(s->whole[t], 0, cwi_tensor_bytes(&s->params->tensor[t]));
 }
 
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,

@@ -28,17 +28,13 @@ typedef struct state {
     float *last;        /* [width] h_m, with one layer */
     float *constant;    /* [n_items] sum of h_m B_im, with one layer */
     cwi_rooms *rooms;   /* floors of a block of items, with several layers */
+    cwi_pile pile;
 } state;
 
 static void close_state(void *opened)
 {
     state *s = opened;
-    cwi_free(s->users);
-    cwi_free(s->items);
-    cwi_free(s->first_users);
-    cwi_free(s->first_items);
-    cwi_free(s->last);
-    cwi_free(s->constant);
+    cwi_pile_clear(&s->pile);
     cwi_rooms_free(s->rooms);
     cwi_free(s);
 }
@@ -141,26 +137,26 @@ static cw_status create_rest(cw_context *ctx, int32_t n_items, state *s)
         size_t bytes = ITEMS_A_BLOCK * (size_t)cwi_tower_width(tower) * sizeof(float);
         return cwi_rooms_create(ctx, bytes, &s->rooms);
     }
-    s->last = cwi_alloc(ctx, (size_t)s->width, sizeof *s->last);
-    s->constant = cwi_alloc(ctx, (size_t)n_items, sizeof *s->constant);
-    if (!s->last || !s->constant) return CW_NO_MEMORY;
-    for (int h = 0; h < s->ranked; h++)
+    s->last = cwi_pile_add(ctx, &s->pile, (size_t)s->width, sizeof *s->last);
+    s->constant = cwi_pile_add(ctx, &s->pile, (size_t)n_items, sizeof *s->constant);
+    for (int h = 0; h < s->ranked && s->constant; h++)
         memcpy(s->last + h * tower->size[0], s->tower[h].last,
                (size_t)tower->size[0] * sizeof *s->last);
     return CW_OK;
 }
 
-static cw_status create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_tensor *table,
-                               state *s)
+static void create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_tensor *table,
+                          state *s)
 {
     int32_t d = (int32_t)table->columns;
     size_t bytes = (size_t)s->width * sizeof(float);
     const float *items = table->data + (int64_t)shape->n_users * d;
     s->users = cwi_table_columns(ctx, table->data, shape->n_users, d, s->d);
     s->items = cwi_table_columns(ctx, items, shape->n_items, d, s->d);
-    s->first_users = cwi_alloc(ctx, (size_t)shape->n_users, bytes);
-    s->first_items = cwi_alloc(ctx, (size_t)shape->n_items, bytes);
-    return s->users && s->items && s->first_users && s->first_items ? CW_OK : CW_NO_MEMORY;
+    cwi_pile_own(ctx, &s->pile, s->users);
+    cwi_pile_own(ctx, &s->pile, s->items);
+    s->first_users = cwi_pile_add(ctx, &s->pile, (size_t)shape->n_users, bytes);
+    s->first_items = cwi_pile_add(ctx, &s->pile, (size_t)shape->n_items, bytes);
 }
 
 static cw_status pass_first(cw_context *ctx, const cwi_shape *shape, state *s)
@@ -187,14 +183,14 @@ cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_optio
     (void)options;
     state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_TRY(cwi_params_expect(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items, 0,
-                             &table));
+    CW_TRY(cwi_table_expect(ctx, shape, params, &table));
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, (int32_t)table->columns, s->tower));
     s->ranked = shape->ranked;
     s->d = s->ranked * s->tower[0].d;
     s->width = s->ranked * s->tower[0].size[0];
-    CW_TRY(create_tables(ctx, shape, table, s));
+    create_tables(ctx, shape, table, s);
     CW_TRY(create_rest(ctx, shape->n_items, s));
+    CW_TRY(s->pile.status);
     CW_TRY(pass_first(ctx, shape, s));
     *out = (cwi_ranker){.n_users = shape->n_users,
                         .n_items = shape->n_items,

@@ -10,7 +10,6 @@
  */
 #include <string.h>
 
-#include "core/mem.h"
 #include "score/ngcf_net.h"
 #include "score/shared_rows.h"
 #include "score/table.h"
@@ -34,11 +33,11 @@ typedef struct state {
     cwi_table final;     /* the view of net.final */
     float final_decay;   /* L2 of the final vectors: its half times their squares */
     cwi_table_plan plan;
-    float *slope;   /* [touched][final width] dL/dE of the rows of the batch */
-    int32_t *place; /* [nodes] where the slope of a row lies; -1: none */
-    int32_t *all;   /* [nodes] 0, 1, 2, ...: every row has a gradient */
-    float *whole;   /* gradients of all tensors but the table */
-    float *whole_of[CWI_MAX_TENSORS];
+    float *slope;                  /* [touched][final width] dL/dE of the rows of the batch */
+    int32_t *place;                /* [nodes] where the slope of a row lies; -1: none */
+    int32_t *all;                  /* [nodes] 0, 1, 2, ...: every row has a gradient */
+    float *whole[CWI_MAX_TENSORS]; /* gradients of all tensors but the table */
+    cwi_pile pile;
 } state;
 
 /* ---- training ----------------------------------------------------------------------- */
@@ -47,81 +46,53 @@ static void close_state(void *opened)
 {
     state *s = opened;
     if (!s) return;
-    if (s->node_dropout > 0) {
-        cwi_free(s->net.used.weight);
-        cwi_free(s->net.used.turned);
-    }
-    cwi_free(s->next);
     cwi_ngcf_clear(&s->net);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->slope);
-    cwi_free(s->place);
-    cwi_free(s->all);
-    cwi_free(s->whole);
+    cwi_pile_clear(&s->pile);
     cwi_free(s);
 }
 
 /* What the original leaves out: entries of the messages and of the graph. */
-static cw_status open_dropout(cw_context *ctx, state *s, const cw_options *options)
+static void open_dropout(cw_context *ctx, state *s, const cw_options *options)
 {
     cwi_ngcf *net = &s->net;
-    if (!net->is_original) return CW_OK;
+    if (!net->is_original) return;
     net->dropout.rate = cwi_options_real(options, "message-dropout");
     net->dropout.seed = (uint64_t)cwi_options_integer(options, "seed");
     s->node_dropout = cwi_options_real(options, "node-dropout");
-    if (s->node_dropout == 0) return CW_OK;
+    if (s->node_dropout == 0) return;
     size_t entries = (size_t)net->graph.start[net->n_nodes];
-    net->used.weight = cwi_alloc(ctx, entries, sizeof *net->used.weight);
-    net->used.turned = cwi_alloc(ctx, entries, sizeof *net->used.turned);
-    s->next = cwi_alloc(ctx, (size_t)net->n_nodes, sizeof *s->next);
-    return net->used.weight && net->used.turned && s->next ? CW_OK : CW_NO_MEMORY;
+    net->used.weight = cwi_pile_add(ctx, &s->pile, entries, sizeof *net->used.weight);
+    net->used.turned = cwi_pile_add(ctx, &s->pile, entries, sizeof *net->used.turned);
+    s->next = cwi_pile_add(ctx, &s->pile, (size_t)net->n_nodes, sizeof *s->next);
 }
 
-static cw_status open_gradients(cw_context *ctx, state *s, const cwi_params *params,
-                                int64_t max_slots)
+static cw_status open_gradients(cw_context *ctx, state *s, const cwi_params *params)
 {
-    size_t nodes = (size_t)s->net.n_nodes, entries = 0;
-    size_t most = 2 * (size_t)max_slots < nodes ? 2 * (size_t)max_slots : nodes;
-
-    for (int t = 1; t < params->count; t++)
-        entries += (size_t)(params->tensor[t].rows * params->tensor[t].columns);
-    s->slope = cwi_alloc(ctx, most, (size_t)s->final.d * sizeof *s->slope);
-    s->place = cwi_alloc(ctx, nodes, sizeof *s->place);
-    s->all = cwi_alloc(ctx, nodes, sizeof *s->all);
-    s->whole = cwi_alloc(ctx, entries, sizeof *s->whole);
-    if (!s->slope || !s->place || !s->all || !s->whole) return CW_NO_MEMORY;
-    for (size_t r = 0; r < nodes; r++) {
+    size_t nodes = (size_t)s->net.n_nodes;
+    s->slope = cwi_pile_add(ctx, &s->pile, s->plan.most, (size_t)s->final.d * sizeof *s->slope);
+    s->place = cwi_pile_add(ctx, &s->pile, nodes, sizeof *s->place);
+    s->all = cwi_pile_add(ctx, &s->pile, nodes, sizeof *s->all);
+    cwi_params_gradients(ctx, params, &s->pile, s->whole);
+    for (size_t r = 0; r < nodes && s->pile.status == CW_OK; r++) {
         s->place[r] = -1;
         s->all[r] = (int32_t)r;
     }
-    float *next = s->whole;
-    for (int t = 1; t < params->count; t++) {
-        s->whole_of[t] = next;
-        next += params->tensor[t].rows * params->tensor[t].columns;
-    }
-    return CW_OK;
+    return s->pile.status;
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_TRY(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
+    CW_PASS(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
     s->final =
         (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1), shape->heads};
     if (cwi_options_choice(options, "reg-target") == 1) s->final_decay = params->tensor[0].decay;
-    CW_TRY(open_dropout(ctx, s, options));
-    CW_TRY(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
-    CW_TRY(open_gradients(ctx, s, params, max_slots));
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    open_dropout(ctx, s, options);
+    CW_PASS(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
+    return open_gradients(ctx, s, params);
 }
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
@@ -151,19 +122,17 @@ static double constant_penalty(const state *s)
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     const cwi_table_plan *plan = &s->plan;
 
     *out = (cwi_gradient){.n_touched = s->net.n_nodes, .touched = s->all};
-    memcpy(out->whole, s->whole_of, sizeof out->whole);
-    CW_TRY(
+    memcpy(out->whole, s->whole, sizeof out->whole);
+    CW_PASS(
         cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->slope, &out->penalty));
     out->penalty += constant_penalty(s);
     for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = (int32_t)t;
-    status = cwi_ngcf_backward(ctx, &s->net, s->place, s->slope, s->whole_of, &out->rows);
+    cw_status status = cwi_ngcf_backward(ctx, &s->net, s->place, s->slope, s->whole, &out->rows);
     for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = -1;
-done:
     return status;
 }
 

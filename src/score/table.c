@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 
 enum { SLOTS_A_CHUNK = 512, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
@@ -23,6 +22,13 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
     if (cwi_options_choice(options, "reg-kind") == 0)
         table->decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
     return CW_OK;
+}
+
+cw_status cwi_table_expect(cw_context *ctx, const cwi_shape *shape, const cwi_params *params,
+                           const cwi_tensor **out)
+{
+    int64_t rows = (int64_t)shape->n_users + shape->n_items;
+    return cwi_params_expect(ctx, params, "embeddings", rows, 0, out);
 }
 
 typedef struct scoring {
@@ -89,22 +95,18 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
                                 cwi_table_plan *out)
 {
     int64_t ends = 2 * max_slots, most = ends < n_rows ? ends : n_rows;
-    *out = (cwi_table_plan){.heads = heads, .max_slots = max_slots};
-    cw_status status = cwi_roster_create(ctx, n_rows, most, max_slots, &out->rows);
-    out->start = cwi_alloc(ctx, (size_t)most + 2, sizeof *out->start);
-    out->other = cwi_alloc(ctx, (size_t)ends, sizeof *out->other);
-    out->weight = cwi_alloc(ctx, (size_t)ends, (size_t)heads * sizeof *out->weight);
-    if (status == CW_OK && out->start && out->other && out->weight) return CW_OK;
-    cwi_table_plan_clear(out);
-    return CW_NO_MEMORY;
+    *out = (cwi_table_plan){.heads = heads, .max_slots = max_slots, .most = (size_t)most};
+    CW_PASS(cwi_roster_create(ctx, n_rows, most, max_slots, &out->rows));
+    out->start = cwi_pile_add(ctx, &out->pile, out->most + 2, sizeof *out->start);
+    out->other = cwi_pile_add(ctx, &out->pile, (size_t)ends, sizeof *out->other);
+    out->weight = cwi_pile_add(ctx, &out->pile, (size_t)ends, (size_t)heads * sizeof *out->weight);
+    return out->pile.status;
 }
 
 void cwi_table_plan_clear(cwi_table_plan *plan)
 {
     cwi_roster_clear(&plan->rows);
-    cwi_free(plan->start);
-    cwi_free(plan->other);
-    cwi_free(plan->weight);
+    cwi_pile_clear(&plan->pile);
     *plan = (cwi_table_plan){0};
 }
 

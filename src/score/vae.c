@@ -119,22 +119,12 @@ cw_status cwi_vae_block_create(cw_context *ctx, const cwi_vae_net *net, int32_t 
                                bool with_logits, cwi_vae_block *out)
 {
     *out = (cwi_vae_block){0};
-    for (int l = 0; l < net->n_layers - !with_logits; l++) {
-        out->out[l] = cwi_alloc(ctx, (size_t)rows, (size_t)net->layer[l].out * sizeof(float));
-        if (!out->out[l]) goto failed;
-    }
-    out->latent = cwi_alloc(ctx, (size_t)rows, (size_t)net->latent * sizeof *out->latent);
-    if (out->latent) return CW_OK;
-failed:
-    cwi_vae_block_clear(out);
-    return CW_NO_MEMORY;
-}
-
-void cwi_vae_block_clear(cwi_vae_block *block)
-{
-    for (int l = 0; l < CWI_VAE_MAX_LAYERS; l++) cwi_free(block->out[l]);
-    cwi_free(block->latent);
-    *block = (cwi_vae_block){0};
+    for (int l = 0; l < net->n_layers - !with_logits; l++)
+        out->out[l] =
+            cwi_pile_add(ctx, &out->pile, (size_t)rows, (size_t)net->layer[l].out * sizeof(float));
+    out->latent =
+        cwi_pile_add(ctx, &out->pile, (size_t)rows, (size_t)net->latent * sizeof *out->latent);
+    return out->pile.status;
 }
 
 typedef struct sampling {
@@ -232,7 +222,7 @@ static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const cwi
         CW_TRY(encode(ctx, net, &block, &x, rows, out + first * width));
     }
 done:
-    cwi_vae_block_clear(&block);
+    cwi_pile_clear(&block.pile);
     cwi_free(weight);
     return status;
 }
@@ -266,7 +256,7 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     const float *const one[1] = {vector};
     cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
 done:
-    cwi_vae_block_clear(&block);
+    cwi_pile_clear(&block.pile);
     cwi_free(weight);
     cwi_free(vector);
     return status;

@@ -26,59 +26,46 @@ void cwi_vae_close(void *opened)
 {
     cwi_vae *v = opened;
     if (!v) return;
-    cwi_vae_block_clear(&v->block);
-    void *const rest[] = {v->batch.user,   v->batch.start, v->batch.item, v->batch.weight,
-                          v->batch.noise,  v->nll,         v->kl,         v->end,
-                          v->latent_slope, v->touched,     v->by_row,     v->by_weight,
-                          v->touched_rows};
-    for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++) cwi_free(rest[k]);
-    for (int l = 0; l < CWI_VAE_MAX_LAYERS; l++) cwi_free(v->slope[l]);
-    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(v->whole[t]);
+    cwi_pile_clear(&v->block.pile);
+    cwi_pile_clear(&v->pile);
+    cwi_free(v->batch.item);
+    cwi_free(v->batch.weight);
+    cwi_free(v->by_row);
+    cwi_free(v->by_weight);
     cwi_free(v);
 }
 
-static float *alloc_matrix(cw_context *ctx, int64_t rows, int64_t columns)
+static float *add_matrix(cw_context *ctx, cwi_vae *v, int64_t rows, int64_t columns)
 {
-    return cwi_alloc(ctx, (size_t)rows, (size_t)columns * sizeof(float));
+    return cwi_pile_add(ctx, &v->pile, (size_t)rows, (size_t)columns * sizeof(float));
 }
 
-static cw_status create_slopes(cw_context *ctx, cwi_vae *v, const cwi_params *params)
+static void create_slopes(cw_context *ctx, cwi_vae *v, const cwi_params *params)
 {
-    for (int l = 0; l < v->net.n_layers - 1; l++) {
-        v->slope[l] = alloc_matrix(ctx, l ? v->block_rows : v->batch.rows, v->net.layer[l].out);
-        if (!v->slope[l]) return CW_NO_MEMORY;
-    }
-    v->latent_slope = alloc_matrix(ctx, v->block_rows, v->net.latent);
-    v->touched_rows = alloc_matrix(ctx, v->n_items, v->net.layer[0].out);
-    for (int t = 1; t < params->count; t++) {
-        v->whole[t] = alloc_matrix(ctx, params->tensor[t].rows, params->tensor[t].columns);
-        if (!v->whole[t]) return CW_NO_MEMORY;
-    }
-    return v->latent_slope && v->touched_rows ? CW_OK : CW_NO_MEMORY;
+    for (int l = 0; l < v->net.n_layers - 1; l++)
+        v->slope[l] = add_matrix(ctx, v, l ? v->block_rows : v->batch.rows, v->net.layer[l].out);
+    v->latent_slope = add_matrix(ctx, v, v->block_rows, v->net.latent);
+    v->touched_rows = add_matrix(ctx, v, v->n_items, v->net.layer[0].out);
+    cwi_params_gradients(ctx, params, &v->pile, v->whole);
 }
 
-static cw_status create_lists(cw_context *ctx, cwi_vae *v)
+static void create_lists(cw_context *ctx, cwi_vae *v)
 {
     size_t rows = (size_t)v->batch.rows, n_items = (size_t)v->n_items;
-    v->batch.user = cwi_alloc(ctx, rows, sizeof *v->batch.user);
-    v->batch.start = cwi_alloc(ctx, rows + 1, sizeof *v->batch.start);
-    v->batch.noise = alloc_matrix(ctx, v->batch.rows, v->net.latent);
-    v->nll = cwi_alloc(ctx, rows, sizeof *v->nll);
-    v->kl = cwi_alloc(ctx, rows, sizeof *v->kl);
-    v->end = cwi_alloc(ctx, n_items, sizeof *v->end);
-    v->touched = cwi_alloc(ctx, n_items, sizeof *v->touched);
-    bool good = v->batch.user && v->batch.start && v->batch.noise && v->nll && v->kl && v->end &&
-                v->touched;
-    return good ? CW_OK : CW_NO_MEMORY;
+    v->batch.user = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->batch.user);
+    v->batch.start = cwi_pile_add(ctx, &v->pile, rows + 1, sizeof *v->batch.start);
+    v->batch.noise = add_matrix(ctx, v, v->batch.rows, v->net.latent);
+    v->nll = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->nll);
+    v->kl = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->kl);
+    v->end = cwi_pile_add(ctx, &v->pile, n_items, sizeof *v->end);
+    v->touched = cwi_pile_add(ctx, &v->pile, n_items, sizeof *v->touched);
 }
 
 cw_status cwi_vae_open(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                        const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
     (void)max_slots;
-    *out = NULL;
-    cwi_vae *v = cwi_alloc_zero(ctx, 1, sizeof *v);
+    cwi_vae *v = *out = cwi_alloc_zero(ctx, 1, sizeof *v);
     if (!v) return CW_NO_MEMORY;
     v->train = shape->train;
     v->n_items = shape->n_items;
@@ -88,14 +75,11 @@ cw_status cwi_vae_open(cw_context *ctx, const cwi_shape *shape, const cw_options
     v->kl_steps = (double)cwi_options_integer(options, "kl-steps");
     v->batch.rows = (int32_t)cwi_options_integer(options, "batch");
     v->block_rows = v->batch.rows < CWI_VAE_BLOCK ? v->batch.rows : CWI_VAE_BLOCK;
-    CW_TRY(cwi_vae_net_find(ctx, params, v->n_items, &v->net));
-    CW_TRY(cwi_vae_block_create(ctx, &v->net, v->block_rows, true, &v->block));
-    CW_TRY(create_slopes(ctx, v, params));
-    CW_TRY(create_lists(ctx, v));
-    *out = v;
-done:
-    if (status != CW_OK) cwi_vae_close(v);
-    return status;
+    CW_PASS(cwi_vae_net_find(ctx, params, v->n_items, &v->net));
+    CW_PASS(cwi_vae_block_create(ctx, &v->net, v->block_rows, true, &v->block));
+    create_slopes(ctx, v, params);
+    create_lists(ctx, v);
+    return v->pile.status;
 }
 
 /* ---- who takes part --------------------------------------------------------------- */
