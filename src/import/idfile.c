@@ -62,7 +62,6 @@ cw_status cwi_idfile_read(cw_context *ctx, cwi_source *source, cwi_idmap *out)
     reading r = {0};
 
     cwi_idmap_init(out);
-    cwi_idmap_init(&r.ids);
     cw_status status = cwi_records_pairs(ctx, source, header, expected, add_record, &r);
     if (status == CW_OK) status = put_in_order(ctx, source, &r.ids, r.index, out);
     cwi_idmap_clear(&r.ids);

@@ -28,21 +28,21 @@ typedef struct packed {
     int64_t *start; /* [count + 1] */
 } packed;
 
-static cw_status pack_ids(cw_context *ctx, const cwi_idmap *map, packed *out)
+static packed pack_ids(cw_context *ctx, cwi_pile *pile, const cwi_idmap *map)
 {
     int64_t used = 0;
-    out->text = cwi_alloc(ctx, map->text_used, 1);
-    out->start = cwi_alloc(ctx, (size_t)map->count + 1, sizeof *out->start);
-    if (!out->text || !out->start) return CW_NO_MEMORY;
+    packed out = {.text = cwi_pile_add(ctx, pile, map->text_used, 1),
+                  .start = cwi_pile_add(ctx, pile, (size_t)map->count + 1, sizeof *out.start)};
+    if (pile->status != CW_OK) return out;
     for (int32_t k = 0; k < map->count; k++) {
         const char *id = cwi_idmap_text(map, k);
         size_t length = strlen(id);
-        out->start[k] = used;
-        memcpy(out->text + used, id, length);
+        out.start[k] = used;
+        memcpy(out.text + used, id, length);
         used += (int64_t)length;
     }
-    out->start[map->count] = used;
-    return CW_OK;
+    out.start[map->count] = used;
+    return out;
 }
 
 static cwi_array list_of(const char *name, cwi_dtype dtype, int64_t count, const void *data)
@@ -84,7 +84,8 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                         cwi_writer *writer)
 {
     cw_status status;
-    packed users = {0}, items = {0};
+    cwi_pile pile = {0};
+    packed users = pack_ids(ctx, &pile, &model->users), items = pack_ids(ctx, &pile, &model->items);
     cwi_array arrays[N_OWN_ARRAYS + CWI_MAX_TENSORS];
     cwi_note notes[] = {{"method", model->method},
                         {"backbone", model->backbone},
@@ -95,15 +96,11 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                            .notes = notes,
                            .n_notes = 3};
 
-    CW_TRY(pack_ids(ctx, &model->users, &users));
-    CW_TRY(pack_ids(ctx, &model->items, &items));
+    CW_TRY(pile.status);
     file.n_arrays = list_arrays(model, &users, &items, arrays);
     CW_TRY(cwi_tensorfile_put(ctx, path, &file, writer));
 done:
-    cwi_free(users.text);
-    cwi_free(users.start);
-    cwi_free(items.text);
-    cwi_free(items.start);
+    cwi_pile_clear(&pile);
     return status;
 }
 

@@ -71,13 +71,12 @@ typedef struct renumbering {
     int32_t *new_id; /* [old ids], -1 when it does not occur */
 } renumbering;
 
-static cw_status renumbering_create(cw_context *ctx, int32_t n_old, renumbering *out)
+static renumbering renumbering_create(cw_context *ctx, cwi_pile *pile, int32_t n_old)
 {
-    *out = (renumbering){.old_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->old_id),
-                         .new_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->new_id)};
-    if (!out->old_id || !out->new_id) return CW_NO_MEMORY;
-    for (int32_t k = 0; k < n_old; k++) out->new_id[k] = -1;
-    return CW_OK;
+    renumbering out = {.old_id = cwi_pile_add(ctx, pile, (size_t)n_old, sizeof *out.old_id),
+                       .new_id = cwi_pile_add(ctx, pile, (size_t)n_old, sizeof *out.new_id)};
+    for (int32_t k = 0; k < n_old && out.new_id; k++) out.new_id[k] = -1;
+    return out;
 }
 
 static int32_t renumber(renumbering *map, int32_t old_id)
@@ -122,10 +121,11 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
                           const cwi_split *split, cw_dataset *dataset)
 {
     cw_status status;
-    renumbering users = {0}, items = {0};
+    cwi_pile pile = {0};
+    renumbering users = renumbering_create(ctx, &pile, rows->n_users);
+    renumbering items = renumbering_create(ctx, &pile, rows->n_items);
 
-    CW_TRY(renumbering_create(ctx, rows->n_users, &users));
-    CW_TRY(renumbering_create(ctx, rows->n_items, &items));
+    CW_TRY(pile.status);
     CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
     dataset->n_users = users.count;
     dataset->n_items = items.count;
@@ -133,10 +133,7 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
 done:
-    cwi_free(users.old_id);
-    cwi_free(users.new_id);
-    cwi_free(items.old_id);
-    cwi_free(items.new_id);
+    cwi_pile_clear(&pile);
     return status;
 }
 

@@ -114,8 +114,6 @@ static cw_status make_rows(cw_context *ctx, const cwi_simulation *sim, const cw_
     cw_status status;
 
     if (!rows) return CW_NO_MEMORY;
-    cwi_idmap_init(&rows->users);
-    cwi_idmap_init(&rows->items);
     known = cwi_alloc_zero(ctx, (size_t)sim->plan.n_items, sizeof *known);
     rows->user = cwi_alloc(ctx, count, sizeof *rows->user);
     rows->item = cwi_alloc(ctx, count, sizeof *rows->item);

@@ -384,7 +384,9 @@ static bool owns(const char *path)
         if (strcmp(path, part_file[p]) == 0) return true;
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
         if (strcmp(path, files[k]) == 0) return true;
-    return is_skewed(path) || (strncmp(path, "truth/", 6) == 0 && cwi_truth_owns(path + 6));
+    for (const char *const *name = cwi_truth_files; *name; name++)
+        if (strcmp(path, *name) == 0) return true;
+    return is_skewed(path);
 }
 
 const cwi_folder_kind cwi_dataset_kind = {about_file, owns};

@@ -190,16 +190,6 @@ done:
     return status;
 }
 
-bool cwi_truth_owns(const char *file)
-{
-    array arrays[N_ARRAYS];
-    cwi_truth none = {0};
-    bool found = strcmp(file, "truth.json") == 0;
-    list_arrays(&none, 0, 0, arrays);
-    for (int a = 0; a < N_ARRAYS && !found; a++) found = strcmp(file, arrays[a].file) == 0;
-    return found;
-}
-
 static cw_status load_numbers(cw_context *ctx, const char *folder, cwi_truth *truth)
 {
     json_t *root;
