@@ -43,12 +43,13 @@ static bool recognise_adjacency(const cwi_import *import, const cwi_sample *samp
     return import->saw_adjacency;
 }
 
-static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line)
+static cw_status read_list(cwi_import *import, const cwi_source *source, cwi_text line)
 {
     cwi_text field[COUNTED];
     cwi_row row = {0};
     size_t first = 1;
 
+    import->saw_adjacency = true;
     for (;;) {
         size_t count = cwi_split(CWI_DELIMITER_BLANK, line, field, COUNTED);
         if (count > 0 && first == 1) row.field[CWI_ROLE_USER] = field[0];
@@ -64,19 +65,5 @@ static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line
     }
 }
 
-static cw_status read_adjacency(cwi_import *import, cwi_source *source, const cwi_layout *layout)
-{
-    cwi_text line;
-
-    (void)layout;
-    import->saw_adjacency = true;
-    CW_PASS(cwi_import_begin(import, source, false, false));
-    for (;;) {
-        CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
-        if (!line.at) break;
-        CW_PASS(read_list(import, source, line));
-    }
-    return CW_OK;
-}
-
-const cwi_reader cwi_reader_adjacency = {"adjacency", recognise_adjacency, NULL, read_adjacency};
+const cwi_reader cwi_reader_adjacency = {
+    .name = "adjacency", .recognise = recognise_adjacency, .read = read_list};

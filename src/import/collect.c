@@ -29,7 +29,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
                 "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
                 has_time ? "has" : "has no");
     }
-    import->last_length = 0;
+    import->last_length = import->movie_length = 0;
     return CW_OK;
 }
 

@@ -53,16 +53,20 @@ done:
     return status;
 }
 
+/* The length of a name without .gz or .zst. */
+static size_t plain_length(const char *name)
+{
+    size_t length = strlen(name);
+    if (cwi_ends_with(name, ".gz")) return length - 3;
+    return cwi_ends_with(name, ".zst") ? length - 4 : length;
+}
+
 /* Is what follows the first part of a name one of the words "a|b|c", or that with .gz or .zst? */
 static bool ends_well(const char *rest, const char *words)
 {
     char word[16];
-    size_t length = strlen(rest);
+    size_t length = plain_length(rest);
 
-    if (length > 3 && strcmp(rest + length - 3, ".gz") == 0)
-        length -= 3;
-    else if (length > 4 && strcmp(rest + length - 4, ".zst") == 0)
-        length -= 4;
     if (length >= sizeof word) return false;
     memcpy(word, rest, length);
     word[length] = '\0';
@@ -92,12 +96,11 @@ static bool is_netflix_name(const char *name)
 {
     static const char *const patterns[] = {"mv_*.txt", "combined_data_*.txt"};
     char plain[256];
-    size_t length = strlen(name);
+    size_t length = plain_length(name);
 
     if (length >= sizeof plain) return false;
-    memcpy(plain, name, length + 1);
-    if (length > 3 && strcmp(plain + length - 3, ".gz") == 0) plain[length - 3] = '\0';
-    if (length > 4 && strcmp(plain + length - 4, ".zst") == 0) plain[length - 4] = '\0';
+    memcpy(plain, name, length);
+    plain[length] = '\0';
     return fnmatch(patterns[0], plain, 0) == 0 || fnmatch(patterns[1], plain, 0) == 0;
 }
 

@@ -18,6 +18,7 @@ void cwi_import_clear(cwi_import *import)
 {
     for (size_t e = 0; e < import->n_entries; e++) cwi_free(import->entry[e].name);
     cwi_free(import->entry);
+    cwi_free(import->movie);
 }
 
 /* The last name of a path, without slashes behind it. */
@@ -51,6 +52,17 @@ static cw_status report_empty(cwi_import *import, const cwi_source *source, bool
     return CW_OK;
 }
 
+static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader)
+{
+    cwi_text line;
+    CW_PASS(cwi_import_begin(import, source, reader->is_rated, reader->is_rated));
+    for (;;) {
+        CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
+        if (!line.at) return CW_OK;
+        if (line.length > 0) CW_PASS(reader->read(import, source, line));
+    }
+}
+
 cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *entry)
 {
     const cwi_reader *reader;
@@ -60,7 +72,8 @@ cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *e
     CW_PASS(cwi_detect(import, source, &reader, &layout));
     if (!reader) return report_empty(import, source, false);
     entry->format = reader->name;
-    CW_PASS(reader->read(import, source, &layout));
+    CW_PASS(reader->read ? read_lines(import, source, reader)
+                         : cwi_delimited_read(import, source, &layout));
     entry->lines += cwi_source_lines_read(source);
     entry->rows += import->rows->count - rows;
     import->lines += cwi_source_lines_read(source);

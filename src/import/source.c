@@ -334,16 +334,6 @@ const char *cwi_source_name(const cwi_source *source)
     return source->name;
 }
 
-int64_t cwi_source_bytes_read(const cwi_source *source)
-{
-    return source->bytes_read;
-}
-
-int64_t cwi_source_bytes_total(const cwi_source *source)
-{
-    return source->bytes_total;
-}
-
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
                           const char *format, ...)
 {
