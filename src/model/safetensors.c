@@ -12,7 +12,8 @@ enum { FORMAT_VERSION = 1, N_OWN_ARRAYS = 7 };
 
 static const char format[] = "crosswise-model";
 
-bool cwi_is_plain_name(const char *name)
+/* Letters, digits, '.', '_' and '-', no dot at the beginning: it can be the name of a file. */
+static bool is_plain_name(const char *name)
 {
     size_t length = strlen(name);
     return length > 0 && name[0] != '.' &&
@@ -142,7 +143,7 @@ static cw_status read_name(const reader *r, const char *key, char out[32])
 {
     const char *text = cwi_tensorfile_note(r->file, key);
     if (!text) return refuse(r, key, "is missing");
-    if (!cwi_is_plain_name(text) || strlen(text) >= 32) return refuse(r, key, "is not a name");
+    if (!is_plain_name(text) || strlen(text) >= 32) return refuse(r, key, "is not a name");
     snprintf(out, 32, "%s", text);
     return CW_OK;
 }
@@ -239,7 +240,7 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
     const float *data = array->data;
     int64_t count = cwi_array_count(array);
 
-    if (!cwi_is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
+    if (!is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
         return refuse(r, "a tensor", "has a name that is too long or has odd characters");
     if (array->rank != 2) return refuse(r, array->name, "is not a matrix");
     for (int64_t k = 0; k < count; k++)

@@ -70,19 +70,20 @@ static int32_t highest(const int32_t *ids, int64_t count, int32_t least)
     return least;
 }
 
-/* Tables are made for every id up to the highest, so one stray id must not cost gigabytes. */
-static cw_status check_sparse(cw_context *ctx, const char *folder, const char *noun, int32_t n,
-                              int64_t rows)
+/* Without an id map the numbers in the files are the raw ids.  Tables are made for every id up to
+ * the highest, so one stray id must not cost gigabytes. */
+static cw_status settle_ids(cw_context *ctx, const char *folder, const char *noun, int32_t n,
+                            int64_t rows, cwi_idmap *map)
 {
-    if ((double)n <= 16.0 * (double)rows + 1e6) return CW_OK;
+    if (map->count > 0) return CW_OK;
+    if ((double)n <= 16.0 * (double)rows + 1e6) return cwi_idmap_number(ctx, n, map);
     return cwi_fail(ctx, CW_BAD_DATA,
                     "%s: the highest %s id is %d with only %lld rows; crosswise prepare gives "
                     "dense ids",
                     folder, noun, n - 1, (long long)rows);
 }
 
-/* Without id maps the numbers in the files are the raw ids. */
-static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dataset)
+static cw_status settle_sizes(cw_context *ctx, const char *folder, cw_dataset *dataset)
 {
     int64_t rows = 0;
 
@@ -94,15 +95,8 @@ static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dat
         dataset->n_users = highest(pairs->user, pairs->count, dataset->n_users);
         dataset->n_items = highest(pairs->item, pairs->count, dataset->n_items);
     }
-    if (dataset->users.count == 0) {
-        CW_PASS(check_sparse(ctx, folder, "user", dataset->n_users, rows));
-        CW_PASS(cwi_idmap_number(ctx, dataset->n_users, &dataset->users));
-    }
-    if (dataset->items.count == 0) {
-        CW_PASS(check_sparse(ctx, folder, "item", dataset->n_items, rows));
-        CW_PASS(cwi_idmap_number(ctx, dataset->n_items, &dataset->items));
-    }
-    return CW_OK;
+    CW_PASS(settle_ids(ctx, folder, "user", dataset->n_users, rows, &dataset->users));
+    return settle_ids(ctx, folder, "item", dataset->n_items, rows, &dataset->items);
 }
 
 /* A file is not the one that dataset.json describes.  People edit rows and ids, and a warning is
@@ -242,7 +236,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
         status = cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder);
         goto done;
     }
-    CW_TRY(settle_ids(ctx, folder, dataset));
+    CW_TRY(settle_sizes(ctx, folder, dataset));
     CW_TRY(load_about(ctx, folder, dataset));
     cwi_bounds bounds = {dataset->n_users, dataset->n_items};
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
@@ -307,26 +301,11 @@ static cw_status save_files(cw_context *ctx, const char *folder, const cw_datase
 /* Counts and degrees of the parts, so that the folder explains itself. */
 static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t **about)
 {
-    cw_status status;
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    json_t *parts = json_object(), *made;
-
-    for (int p = 0; p < CWI_PARTS; p++) {
-        if (!dataset->has_part[p]) continue;
-        CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
-        cwi_json_set(&parts, part_file[p], made);
-    }
-    cwi_json_set(about, "parts", json_incref(parts));
+    CW_PASS(cwi_stats_parts(ctx, dataset, part_file, about));
     cwi_json_set(about, "users", json_integer(dataset->n_users));
     cwi_json_set(about, "items", json_integer(dataset->n_items));
     if (dataset->keeps_repeats) cwi_json_set(about, "keeps_repeats", json_true());
-    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
-    cwi_json_set(about, "user_degrees", made);
-    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
-    cwi_json_set(about, "item_degrees", made);
-done:
-    json_decref(parts);
-    return status;
+    return cwi_stats_degrees(ctx, dataset, about);
 }
 
 static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
@@ -349,15 +328,12 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
 {
     cw_status status;
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
-    json_t *files = json_object(), *origin;
+    json_t *files = json_object();
 
     CW_TRY(save_files(ctx, folder, dataset, &files));
     cwi_json_set(&about, "files", json_incref(files));
     CW_TRY(add_counts(ctx, dataset, &about));
-    if (dataset->origin) {
-        CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        cwi_json_set(&about, "origin", origin);
-    }
+    CW_TRY(cwi_stats_origin(ctx, dataset, &about));
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:

@@ -2,6 +2,7 @@
 #include "prepare/truth.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -146,18 +147,14 @@ const char *const cwi_truth_files[] = {"truth/truth.json",          "truth/user_
 
 static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const char *folder)
 {
-    char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES];
+    char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES], text[3 * CWI_NUMBER_BYTES + 64];
     cwi_writer *writer;
     CW_PASS(cwi_writer_open_in(ctx, folder, "truth.json", &writer));
     cwi_print_real(truth->offset, offset);
     cwi_print_real(truth->alpha, alpha);
-    cwi_writer_text(writer, "{\"dim\": ");
-    cwi_writer_int(writer, truth->dim);
-    cwi_writer_text(writer, ", \"offset\": ");
-    cwi_writer_text(writer, offset);
-    cwi_writer_text(writer, ", \"alpha\": ");
-    cwi_writer_text(writer, alpha);
-    cwi_writer_text(writer, "}\n");
+    snprintf(text, sizeof text, "{\"dim\": %d, \"offset\": %s, \"alpha\": %s}\n", (int)truth->dim,
+             offset, alpha);
+    cwi_writer_text(writer, text);
     return cwi_writer_close(ctx, writer, NULL);
 }
 

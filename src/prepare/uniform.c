@@ -9,6 +9,7 @@
 
 #include "core/pool.h"
 #include "core/rng.h"
+#include "prepare/csr.h"
 #include "prepare/simulation.h"
 
 typedef struct showing {
@@ -24,24 +25,10 @@ typedef struct showing {
     cwi_pile pile;
 } showing;
 
-/* First place in the ascending list where value could be put. */
-static int32_t lower_bound(const int32_t *list, int32_t count, int32_t value)
-{
-    int32_t low = 0, high = count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Insert value, or instead of it when it is there, the fallback that is larger than all. */
 static void insert(int32_t *list, int32_t count, int32_t value, int32_t fallback)
 {
-    int32_t at = lower_bound(list, count, value);
+    int64_t at = cwi_lower_bound(list, count, value);
     if (at < count && list[at] == value) {
         list[count] = fallback;
         return;

@@ -48,7 +48,7 @@ cw_status cwi_layer_find(cw_context *ctx, const cwi_params *params, const char *
 typedef struct pass {
     const cwi_layer *layer;
     const cwi_ops *ops;
-    const cwi_weighted_rows *sparse;
+    const cwi_sparse *sparse;
     float *y;
 } pass;
 
@@ -90,8 +90,8 @@ static cw_status add_sparse_rows(void *arg, int64_t chunk, int64_t begin, int64_
     return CW_OK;
 }
 
-cw_status cwi_layer_forward_sparse(cw_context *ctx, const cwi_layer *layer,
-                                   const cwi_weighted_rows *x, int32_t rows, float *y)
+cw_status cwi_layer_forward_sparse(cw_context *ctx, const cwi_layer *layer, const cwi_sparse *x,
+                                   int32_t rows, float *y)
 {
     pass p = {.layer = layer, .ops = cwi_ops_best(), .sparse = x, .y = y};
     return cwi_pool_for(ctx, rows, ROWS_A_CHUNK, add_sparse_rows, &p);

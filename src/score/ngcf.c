@@ -224,10 +224,21 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
-/* Take over from the ranker what it ranks by, and from the net what fold_in needs. */
-static void take_folding(const cwi_shape *shape, cwi_ngcf *net, folding *f, cwi_ranker *ranker)
+/* Take over from the ranker what it ranks by, and from the net what fold_in needs.  The ranker is
+ * to be closed after a failure. */
+static cw_status keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net,
+                              cwi_ranker *ranker)
 {
     const int64_t *start = net->graph.start + shape->n_users;
+    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
+    if (!f) return CW_NO_MEMORY;
+    f->vectors = ranker->state;
+    f->n_users = shape->n_users;
+    ranker->state = f;
+    ranker->close = close_folding;
+    ranker->fold_in = fold_in;
+    f->degree = cwi_alloc(ctx, (size_t)shape->n_items, sizeof *f->degree);
+    if (!f->degree) return CW_NO_MEMORY;
     for (int32_t i = 0; i < shape->n_items; i++) {
         f->degree[i] = start[i + 1] - start[i] - net->is_original;
         if (f->degree[i] == 0) f->degree[i] = 1;
@@ -241,24 +252,6 @@ static void take_folding(const cwi_shape *shape, cwi_ngcf *net, folding *f, cwi_
                         .factor = net->factor};
     memcpy(f->net.tensor, net->tensor, sizeof f->net.tensor);
     net->factor = NULL;
-    f->vectors = ranker->state;
-    f->n_users = shape->n_users;
-    ranker->state = f;
-    ranker->close = close_folding;
-    ranker->fold_in = fold_in;
-}
-
-static cw_status keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net,
-                              cwi_ranker *ranker)
-{
-    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
-    if (!f) return CW_NO_MEMORY;
-    f->degree = cwi_alloc(ctx, (size_t)shape->n_items, sizeof *f->degree);
-    if (!f->degree) {
-        cwi_free(f);
-        return CW_NO_MEMORY;
-    }
-    take_folding(shape, net, f, ranker);
     return CW_OK;
 }
 

@@ -149,7 +149,7 @@ static cw_status sample_rows(void *arg, int64_t chunk, int64_t begin, int64_t en
 }
 
 cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                          const cwi_weighted_rows *x, int32_t rows, const float *noise)
+                          const cwi_sparse *x, int32_t rows, const float *noise)
 {
     int half = net->n_layers / 2;
     sampling s = {block->out[half - 1], noise, net->latent, block->latent};
@@ -192,7 +192,7 @@ static float *normalise(cw_context *ctx, const int64_t *start, int32_t rows)
 
 /* Vectors of so many rows: the last hidden layer and a 1. */
 static cw_status encode(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                        const cwi_weighted_rows *x, int32_t rows, float *out)
+                        const cwi_sparse *x, int32_t rows, float *out)
 {
     int last = net->n_layers - 1;
     int64_t h = net->layer[last].in;
@@ -218,7 +218,7 @@ static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const cwi
     for (int64_t first = 0; first < n_users && status == CW_OK; first += CWI_VAE_BLOCK) {
         int64_t left = n_users - first;
         int32_t rows = left < CWI_VAE_BLOCK ? (int32_t)left : CWI_VAE_BLOCK;
-        cwi_weighted_rows x = {train->start + first, train->value, weight};
+        cwi_sparse x = {train->start + first, train->value, weight, 0};
         CW_TRY(encode(ctx, net, &block, &x, rows, out + first * width));
     }
 done:
@@ -247,7 +247,7 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     cwi_vae_block block = {0};
     float *vector = cwi_alloc(ctx, (size_t)ranker->width, sizeof *vector);
     float *weight = normalise(ctx, start, 1);
-    cwi_weighted_rows x = {start, items, weight};
+    cwi_sparse x = {start, items, weight, 0};
 
     status = vector && weight ? CW_OK : CW_NO_MEMORY;
     if (status != CW_OK) goto done;

@@ -43,7 +43,7 @@ cw_status cwi_vae_block_create(cw_context *ctx, const cwi_vae_net *net, int32_t 
 
 /* All layers but the last, which is the one over all items; noise [rows][z] or NULL for none. */
 cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                          const cwi_weighted_rows *x, int32_t rows, const float *noise);
+                          const cwi_sparse *x, int32_t rows, const float *noise);
 
 /* What goes into layer l, from the second on. */
 static inline const float *cwi_vae_input(const cwi_vae_net *net, const cwi_vae_block *block, int l)

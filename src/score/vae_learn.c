@@ -229,7 +229,7 @@ static cw_status go_forth(cw_context *ctx, passage *p)
     cwi_vae *v = p->v;
     const cwi_vae_batch *b = &v->batch;
     int last = v->net.n_layers - 1;
-    cwi_weighted_rows x = {b->start + p->first, b->item, b->weight};
+    cwi_sparse x = {b->start + p->first, b->item, b->weight, 0};
 
     CW_PASS(cwi_vae_forward(ctx, &v->net, &v->block, &x, p->rows,
                             b->noise + (int64_t)p->first * v->net.latent));
