@@ -118,13 +118,12 @@ done:
 
 static bool owns(const char *path)
 {
-    static const char *const files[] = {"user_vectors.npy", "item_vectors.npy", "users.txt",
-                                        "items.txt",        "model.json",       "params/"};
     static const char inner[] = "params/";
+    static const char files[] =
+        "user_vectors.npy|item_vectors.npy|users.txt|items.txt|model.json|params/";
     const size_t head = sizeof inner - 1;
-    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
-        if (strcmp(path, files[k]) == 0) return true;
-    return strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy");
+    return cwi_word_index(files, path) >= 0 ||
+           (strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy"));
 }
 
 const cwi_folder_kind cwi_export_kind = {"model.json", owns};

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
 
@@ -254,14 +255,11 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
 /* Every matrix of floats is a parameter, in the order of the file. */
 static cw_status read_params(const reader *r)
 {
-    static const char *const own[N_OWN_ARRAYS] = {"seen.start",  "seen.item",  "degree",
-                                                  "users.start", "users.text", "items.start",
-                                                  "items.text"};
+    static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
+                              "items.text";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
-        size_t known = 0;
-        while (known < N_OWN_ARRAYS && strcmp(own[known], array->name) != 0) known++;
-        if (known < N_OWN_ARRAYS) continue;
+        if (cwi_word_index(own, array->name) >= 0) continue;
         if (array->dtype != CWI_F32) return refuse(r, "a tensor", "is not of a known kind");
         if (r->model->params.count == CWI_MAX_TENSORS)
             return refuse(r, "there are", "too many tensors");

@@ -45,11 +45,14 @@ cw_status cwi_layer_find(cw_context *ctx, const cwi_params *params, const char *
 
 /* ---- forward ---------------------------------------------------------------------- */
 
+/* One way through a layer. */
 typedef struct pass {
     const cwi_layer *layer;
     const cwi_ops *ops;
     const cwi_sparse *sparse;
-    float *y;
+    const float *x, *slope;
+    int32_t rows;
+    float carry, *y; /* what comes out of it, or what goes back */
 } pass;
 
 static void add_bias(const cwi_layer *layer, float *y)
@@ -99,19 +102,14 @@ cw_status cwi_layer_forward_sparse(cw_context *ctx, const cwi_layer *layer, cons
 
 /* ---- backward --------------------------------------------------------------------- */
 
-typedef struct sums {
-    const float *slope;
-    int32_t rows, width;
-    float carry, *out;
-} sums;
-
 static cw_status sum_columns(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    const sums *s = arg;
+    const pass *p = arg;
+    int64_t width = p->layer->out;
     (void)chunk;
-    for (int64_t c = begin; c < end; c++) s->out[c] = s->carry == 0 ? 0 : s->carry * s->out[c];
-    for (int64_t r = 0; r < s->rows; r++)
-        for (int64_t c = begin; c < end; c++) s->out[c] += s->slope[r * s->width + c];
+    for (int64_t c = begin; c < end; c++) p->y[c] = p->carry == 0 ? 0 : p->carry * p->y[c];
+    for (int64_t r = 0; r < p->rows; r++)
+        for (int64_t c = begin; c < end; c++) p->y[c] += p->slope[r * width + c];
     return CW_OK;
 }
 
@@ -119,34 +117,27 @@ cw_status cwi_layer_gradient(cw_context *ctx, const cwi_layer *layer, const floa
                              const float *slope, int32_t rows, float carry, float *weight,
                              float *bias)
 {
-    sums s = {.slope = slope, .rows = rows, .width = layer->out, .carry = carry, .out = bias};
-    cw_status status = cwi_pool_for(ctx, layer->out, COLUMNS_A_CHUNK, sum_columns, &s);
-    if (status != CW_OK || !weight) return status;
+    pass p = {.layer = layer, .slope = slope, .rows = rows, .carry = carry, .y = bias};
+    CW_PASS(cwi_pool_for(ctx, layer->out, COLUMNS_A_CHUNK, sum_columns, &p));
+    if (!weight) return CW_OK;
     return cwi_gemm_tiled(ctx, true, false, layer->in, layer->out, rows, x, layer->in, slope,
                           layer->out, carry, weight, layer->out);
 }
 
-typedef struct descent {
-    const float *x;
-    int32_t width;
-    float *below;
-} descent;
-
 static cw_status through_tanh(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    const descent *d = arg;
+    const pass *p = arg;
     (void)chunk;
-    for (int64_t k = begin * d->width; k < end * d->width; k++)
-        d->below[k] *= 1.0f - d->x[k] * d->x[k];
+    for (int64_t k = begin * p->layer->in; k < end * p->layer->in; k++)
+        p->y[k] *= 1.0f - p->x[k] * p->x[k];
     return CW_OK;
 }
 
 cw_status cwi_layer_back(cw_context *ctx, const cwi_layer *layer, const float *x, bool x_is_tanh,
                          const float *slope, int32_t rows, float *below)
 {
-    descent d = {.x = x, .width = layer->in, .below = below};
-    cw_status status = cwi_gemm_tiled(ctx, false, true, rows, layer->in, layer->out, slope,
-                                      layer->out, layer->weight, layer->out, 0, below, layer->in);
-    if (status != CW_OK || !x_is_tanh) return status;
-    return cwi_pool_for(ctx, rows, ROWS_A_CHUNK, through_tanh, &d);
+    pass p = {.layer = layer, .x = x, .y = below};
+    CW_PASS(cwi_gemm_tiled(ctx, false, true, rows, layer->in, layer->out, slope, layer->out,
+                           layer->weight, layer->out, 0, below, layer->in));
+    return x_is_tanh ? cwi_pool_for(ctx, rows, ROWS_A_CHUNK, through_tanh, &p) : CW_OK;
 }

@@ -128,38 +128,41 @@ static cwi_matrix side_of(const state *s, float *data, int32_t width, bool is_us
 
 /* ---- scores ---------------------------------------------------------------------- */
 
-cw_status cwi_neumf_first(cw_context *ctx, const cwi_tower *tower, int32_t heads, bool is_user,
-                          const cwi_matrix *vectors, const cwi_matrix *out)
+static cw_status pass_first_layer(cw_context *ctx, const cwi_tower *tower, int32_t heads,
+                                  bool is_user, const cwi_matrix *vectors, const cwi_matrix *out)
 {
-    cw_status status = CW_OK;
-    for (int h = 0; h < heads && status == CW_OK; h++) {
+    for (int h = 0; h < heads; h++) {
         int32_t d = tower[h].d, size = tower[h].size[0];
         cwi_matrix x = cwi_columns_of(vectors, h * d, d), y = cwi_columns_of(out, h * size, size);
         for (int64_t r = 0; r < y.rows && is_user; r++)
             memcpy(cwi_row(&y, r), tower[h].bias[0], (size_t)size * sizeof(float));
-        status = cwi_gemm(ctx, x.rows, size, d, x.data, x.stride, false,
-                          tower[h].weight[0] + (is_user ? 0 : (int64_t)d * size), size, is_user,
-                          y.data, y.stride);
+        CW_PASS(cwi_gemm(ctx, x.rows, size, d, x.data, x.stride, false,
+                         tower[h].weight[0] + (is_user ? 0 : (int64_t)d * size), size, is_user,
+                         y.data, y.stride));
     }
-    return status;
+    return CW_OK;
 }
 
-/* The vectors and first layers of the batch's rows; the vectors of users are then multiplied by
- * their part of h. */
+cw_status cwi_neumf_enter(cw_context *ctx, const cwi_tower *tower, int32_t heads,
+                          const cwi_matrix vectors[2], const cwi_matrix out[2])
+{
+    for (int side = 0; side < 2; side++)
+        CW_PASS(pass_first_layer(ctx, tower, heads, side == 1, &vectors[side], &out[side]));
+    for (int h = 0; h < heads; h++) {
+        cwi_matrix own = cwi_columns_of(&vectors[1], h * tower[h].d, tower[h].d);
+        CW_PASS(cwi_columns_scale(ctx, &own, tower[h].product));
+    }
+    return CW_OK;
+}
+
 static cw_status enter(cw_context *ctx, state *s)
 {
     CW_PASS(gather_vectors(ctx, s));
-    for (int is_user = 0; is_user < 2; is_user++) {
-        cwi_matrix x = side_of(s, s->vectors, s->table.d, is_user);
-        cwi_matrix y = side_of(s, s->first, s->first_width, is_user);
-        CW_PASS(cwi_neumf_first(ctx, s->tower, s->table.heads, is_user, &x, &y));
-    }
-    cwi_matrix users = side_of(s, s->vectors, s->table.d, true);
-    for (int h = 0; h < s->table.heads; h++) {
-        cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_PASS(cwi_columns_scale(ctx, &own, s->tower[h].product));
-    }
-    return CW_OK;
+    const cwi_matrix vectors[] = {side_of(s, s->vectors, s->table.d, false),
+                                  side_of(s, s->vectors, s->table.d, true)};
+    const cwi_matrix first[] = {side_of(s, s->first, s->first_width, false),
+                                side_of(s, s->first, s->first_width, true)};
+    return cwi_neumf_enter(ctx, s->tower, s->table.heads, vectors, first);
 }
 
 typedef struct slots {
@@ -195,8 +198,7 @@ static cwi_floors climb(const slots *j, int64_t begin, int64_t end, float *out)
 {
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
-    cwi_floors all = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
-    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    cwi_floors mine = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND, begin, end - begin);
     for (int64_t r = 0; r < end - begin; r++) {
         int64_t slot = j->first + begin + r;
         const float *first = s->first + (int64_t)j->head * tower->size[0];
@@ -309,8 +311,7 @@ static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t 
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     cwi_floors floors = climb(j, begin, end, NULL);
-    cwi_floors all = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
-    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    cwi_floors mine = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND, begin, end - begin);
     (void)chunk;
     cwi_tower_descend(tower, j->ops, &floors,
                       j->slope + (j->first + begin) * s->table.heads + j->head, s->table.heads,
@@ -329,10 +330,8 @@ static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
     for (j->first = 0; j->first < n_slots; j->first += SLOTS_A_ROUND) {
         int64_t count = round_length(j->first, n_slots);
         CW_PASS(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
-        cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
-        cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
-        floors = cwi_floors_rows(tower, &floors, 0, count);
-        slopes = cwi_floors_rows(tower, &slopes, 0, count);
+        cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND, 0, count);
+        cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND, 0, count);
         CW_PASS(cwi_tower_gradient(ctx, tower, &floors, &slopes,
                                    j->slope + j->first * s->table.heads + j->head, s->table.heads,
                                    s->whole, s->work));

@@ -55,7 +55,7 @@ static void add_block(const cwi_ranker *ranker, int32_t user, int32_t first, int
     const float *b = s->first_items + (int64_t)first * s->width;
     for (int h = 0; h < s->ranked; h++) {
         const cwi_tower *tower = &s->tower[h];
-        cwi_floors floors = cwi_tower_floors(tower, room, n);
+        cwi_floors floors = cwi_tower_floors(tower, room, n, 0, n);
         for (int64_t r = 0; r < n; r++) {
             float *z = cwi_row(&floors.z[0], r);
             for (int32_t m = 0; m < tower->size[0]; m++) {
@@ -161,18 +161,12 @@ static void create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_ten
 
 static cw_status pass_first(cw_context *ctx, const cwi_shape *shape, state *s)
 {
-    cwi_matrix users = {s->users, shape->n_users, s->d, s->d};
-    cwi_matrix items = {s->items, shape->n_items, s->d, s->d};
-    cwi_matrix first_users = {s->first_users, shape->n_users, s->width, s->width};
-    cwi_matrix first_items = {s->first_items, shape->n_items, s->width, s->width};
-    CW_PASS(cwi_neumf_first(ctx, s->tower, s->ranked, true, &users, &first_users));
-    CW_PASS(cwi_neumf_first(ctx, s->tower, s->ranked, false, &items, &first_items));
-    CW_PASS(cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s));
-    for (int h = 0; h < s->ranked; h++) {
-        cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_PASS(cwi_columns_scale(ctx, &own, s->tower[h].product));
-    }
-    return CW_OK;
+    const cwi_matrix vectors[] = {{s->items, shape->n_items, s->d, s->d},
+                                  {s->users, shape->n_users, s->d, s->d}};
+    const cwi_matrix first[] = {{s->first_items, shape->n_items, s->width, s->width},
+                                {s->first_users, shape->n_users, s->width, s->width}};
+    CW_PASS(cwi_neumf_enter(ctx, s->tower, s->ranked, vectors, first));
+    return cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s);
 }
 
 cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,

@@ -147,21 +147,15 @@ int64_t cwi_tower_width(const cwi_tower *tower)
     return width;
 }
 
-cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t rows)
+cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t all, int64_t first,
+                            int64_t rows)
 {
     cwi_floors out = {0};
     for (int l = 0; l < tower->n_layers; l++) {
-        out.z[l] = (cwi_matrix){block, rows, tower->size[l], tower->size[l]};
-        block += rows * tower->size[l];
+        int32_t size = tower->size[l];
+        out.z[l] = (cwi_matrix){block + first * size, rows, size, size};
+        block += all * size;
     }
-    return out;
-}
-
-cwi_floors cwi_floors_rows(const cwi_tower *tower, const cwi_floors *floors, int64_t first,
-                           int64_t rows)
-{
-    cwi_floors out = {0};
-    for (int l = 0; l < tower->n_layers; l++) out.z[l] = cwi_rows_of(&floors->z[l], first, rows);
     return out;
 }
 

@@ -168,15 +168,13 @@ cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block
 
 typedef struct vectors {
     cwi_vae_net net; /* for people who were not there at training */
-    float *users;    /* [n_users][width] */
-    float *items;    /* [n_items][width] */
+    float *users;    /* [n_users][width], and the items behind them */
 } vectors;
 
 static void close_vectors(cwi_ranker *ranker)
 {
     vectors *v = ranker->state;
     cwi_free(v->users);
-    cwi_free(v->items);
     cwi_free(v);
 }
 
@@ -205,20 +203,22 @@ static cw_status encode(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *
     return status;
 }
 
-static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const cwi_csr *train,
-                              int32_t n_users, float *out)
+/* The same of many users and the items that they have, a block at a time. */
+static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const int64_t *start,
+                              const int32_t *items, int32_t n_users, float *out)
 {
     cw_status status;
     int64_t width = net->layer[net->n_layers - 1].in + 1;
+    int32_t block_rows = n_users < CWI_VAE_BLOCK ? n_users : CWI_VAE_BLOCK;
     cwi_vae_block block = {0};
-    float *weight = normalise(ctx, train->start, n_users);
+    float *weight = normalise(ctx, start, n_users);
 
-    status = weight ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK) CW_TRY(cwi_vae_block_create(ctx, net, CWI_VAE_BLOCK, false, &block));
-    for (int64_t first = 0; first < n_users && status == CW_OK; first += CWI_VAE_BLOCK) {
+    CW_TRY(weight ? CW_OK : CW_NO_MEMORY);
+    CW_TRY(cwi_vae_block_create(ctx, net, block_rows, false, &block));
+    for (int64_t first = 0; first < n_users; first += block_rows) {
         int64_t left = n_users - first;
-        int32_t rows = left < CWI_VAE_BLOCK ? (int32_t)left : CWI_VAE_BLOCK;
-        cwi_sparse x = {train->start + first, train->value, weight, 0};
+        int32_t rows = left < block_rows ? (int32_t)left : block_rows;
+        cwi_sparse x = {start + first, items, weight, 0};
         CW_TRY(encode(ctx, net, &block, &x, rows, out + first * width));
     }
 done:
@@ -241,23 +241,14 @@ static void list_items(const cwi_layer *last, float *out)
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {
-    cw_status status;
     const vectors *v = ranker->state;
     const int64_t start[2] = {0, n};
-    cwi_vae_block block = {0};
     float *vector = cwi_alloc(ctx, (size_t)ranker->width, sizeof *vector);
-    float *weight = normalise(ctx, start, 1);
-    cwi_sparse x = {start, items, weight, 0};
-
-    status = vector && weight ? CW_OK : CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
-    CW_TRY(cwi_vae_block_create(ctx, &v->net, 1, false, &block));
-    CW_TRY(encode(ctx, &v->net, &block, &x, 1, vector));
+    if (!vector) return CW_NO_MEMORY;
     const float *const one[1] = {vector};
-    cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
-done:
-    cwi_pile_clear(&block.pile);
-    cwi_free(weight);
+    cw_status status = encode_users(ctx, &v->net, start, items, 1, vector);
+    if (status == CW_OK)
+        cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
     cwi_free(vector);
     return status;
 }
@@ -266,28 +257,25 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
                       const cwi_params *params, cwi_ranker *out)
 {
     cw_status status;
-    cwi_vae_net net;
     (void)options; /* the shapes of the parameters say it all */
     *out = (cwi_ranker){0};
-    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, &net));
-    const cwi_layer *last = &net.layer[net.n_layers - 1];
-    int32_t width = last->in + 1;
     vectors *v = cwi_alloc_zero(ctx, 1, sizeof *v);
     if (!v) return CW_NO_MEMORY;
-    v->net = net;
-    v->users = cwi_alloc(ctx, (size_t)shape->n_users, (size_t)width * sizeof *v->users);
-    v->items = cwi_alloc(ctx, (size_t)shape->n_items, (size_t)width * sizeof *v->items);
-    cwi_ranker_dot(v->users, v->items, shape->n_users, shape->n_items, width, out);
+    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, &v->net));
+    const cwi_layer *last = &v->net.layer[v->net.n_layers - 1];
+    size_t rows = (size_t)shape->n_users + (size_t)shape->n_items, width = (size_t)last->in + 1;
+    v->users = cwi_alloc(ctx, rows, width * sizeof *v->users);
+    CW_TRY(v->users ? CW_OK : CW_NO_MEMORY);
+    float *items = v->users + (size_t)shape->n_users * width;
+    list_items(last, items);
+    CW_TRY(encode_users(ctx, &v->net, shape->train->start, shape->train->value, shape->n_users,
+                        v->users));
+    cwi_ranker_dot(v->users, items, shape->n_users, shape->n_items, (int32_t)width, out);
     out->fold_in = fold_in;
+done:
     out->state = v;
     out->close = close_vectors;
-    status = v->users && v->items ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK) {
-        list_items(last, v->items);
-        status = encode_users(ctx, &net, shape->train, shape->n_users, v->users);
-    }
     if (status != CW_OK) cwi_ranker_close(out);
-done:
     return status;
 }
 
