@@ -273,31 +273,18 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 
 /* ---- ranking --------------------------------------------------------------------- */
 
-/* What a ranker keeps: final vectors, and what each item passes on to a user. */
-typedef struct folding {
-    void *vectors;   /* freed with the ranker */
-    float *messages; /* [items][width] */
-} folding;
-
-static void close_folding(cwi_ranker *ranker)
-{
-    folding *f = ranker->state;
-    cwi_free(f->vectors);
-    cwi_free(f->messages);
-    cwi_free(f);
-}
-
-/* A new user without a vector of their own: one hop from their items. */
+/* A new user without a vector of their own: one hop from their items, whose messages the ranker
+ * keeps. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {
-    const folding *f = ranker->state;
+    const float *messages = ranker->state; /* [items][d] */
     int32_t d = ranker->width;
     float *u = cwi_alloc_zero(ctx, (size_t)d, sizeof *u);
     if (!u) return CW_NO_MEMORY;
     const float *const one[1] = {u};
     for (int32_t k = 0; k < n; k++)
-        for (int32_t j = 0; j < d; j++) u[j] += f->messages[(int64_t)items[k] * d + j];
+        for (int32_t j = 0; j < d; j++) u[j] += messages[(int64_t)items[k] * d + j];
     for (int32_t j = 0; j < d; j++) u[j] /= sqrtf((float)n);
     cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, d, out);
     cwi_free(u);
@@ -306,19 +293,19 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
 
 /* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums.
  */
-static cw_status keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l, folding *f)
+static float *keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l,
+                            cwi_pile *pile)
 {
     int32_t columns = l->d / shape->heads * shape->ranked;
-    f->messages = cwi_alloc(ctx, (size_t)shape->n_items, (size_t)columns * sizeof *f->messages);
-    if (!f->messages) return CW_NO_MEMORY;
-    for (int64_t i = 0; i < shape->n_items; i++) {
+    float *out = cwi_pile_add(ctx, pile, (size_t)shape->n_items, (size_t)columns * sizeof *out);
+    for (int64_t i = 0; i < shape->n_items && out; i++) {
         int64_t node = shape->n_users + i;
         int64_t degree = l->graph.start[node + 1] - l->graph.start[node];
         float factor = mean_factor(l) / sqrtf(degree > 0 ? (float)degree : 1.0f);
         for (int32_t j = 0; j < columns; j++)
-            f->messages[i * columns + j] = factor * l->final[node * l->d + j];
+            out[i * columns + j] = factor * l->final[node * l->d + j];
     }
-    return CW_OK;
+    return out;
 }
 
 /* Propagate once; the final embeddings and the messages are kept. */
@@ -327,26 +314,22 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     cw_status status;
     layers l = {.count = 0};
-    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
-    if (!f) return CW_NO_MEMORY;
+    cwi_pile kept = {0};
     CW_TRY(create_layers(ctx, shape, options, params, &l));
     sweep s = {&l, l.table->data, NULL};
     CW_TRY(add_layers(ctx, &l, &s, l.table->rows));
-    CW_TRY(keep_messages(ctx, shape, &l, f));
+    float *messages = keep_messages(ctx, shape, &l, &kept), *vectors = l.final;
+    CW_TRY(kept.status);
     if (l.count > 0) CW_TRY(add_last_layer(ctx, &l, &s, l.table->rows));
-    float *vectors = l.final;
     l.final = NULL;
-    CW_TRY(cwi_table_rank(ctx, shape, vectors, l.d, true, out));
-    f->vectors = out->state;
-    out->state = f;
-    out->close = close_folding;
+    status = cwi_table_rank(ctx, shape, vectors, l.d, true, kept, out);
+    kept = (cwi_pile){0};
+    if (status != CW_OK) goto done;
+    out->state = messages;
     if (l.count > 0) out->fold_in = fold_in;
 done:
     clear_layers(&l);
-    if (status != CW_OK) {
-        cwi_free(f->messages);
-        cwi_free(f);
-    }
+    cwi_pile_clear(&kept);
     return status;
 }
 

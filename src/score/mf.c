@@ -59,7 +59,8 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     const cwi_tensor *table;
     (void)options;
     CW_PASS(cwi_table_expect(ctx, shape, params, &table));
-    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, out);
+    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, (cwi_pile){0},
+                          out);
 }
 
 const cwi_backbone cwi_backbone_mf = {

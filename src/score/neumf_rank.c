@@ -28,20 +28,11 @@ typedef struct state {
     float *last;        /* [width] h_m, with one layer */
     float *constant;    /* [n_items] sum of h_m B_im, with one layer */
     cwi_rooms *rooms;   /* floors of a block of items, with several layers */
-    cwi_pile pile;
 } state;
 
-static void close_state(void *opened)
+static void close_rooms(cwi_ranker *ranker)
 {
-    state *s = opened;
-    cwi_pile_clear(&s->pile);
-    cwi_rooms_free(s->rooms);
-    cwi_free(s);
-}
-
-static void close_ranker(cwi_ranker *ranker)
-{
-    close_state(ranker->state);
+    cwi_rooms_free(((state *)ranker->state)->rooms);
 }
 
 /* ---- scores ---------------------------------------------------------------------- */
@@ -130,15 +121,15 @@ static cw_status turn_items(void *arg, int64_t chunk, int64_t begin, int64_t end
 }
 
 /* What one layer needs, or several. */
-static cw_status create_rest(cw_context *ctx, int32_t n_items, state *s)
+static cw_status create_rest(cw_context *ctx, int32_t n_items, cwi_pile *pile, state *s)
 {
     const cwi_tower *tower = &s->tower[0];
     if (tower->n_layers > 1) {
         size_t bytes = ITEMS_A_BLOCK * (size_t)cwi_tower_width(tower) * sizeof(float);
         return cwi_rooms_create(ctx, bytes, &s->rooms);
     }
-    s->last = cwi_pile_add(ctx, &s->pile, (size_t)s->width, sizeof *s->last);
-    s->constant = cwi_pile_add(ctx, &s->pile, (size_t)n_items, sizeof *s->constant);
+    s->last = cwi_pile_add(ctx, pile, (size_t)s->width, sizeof *s->last);
+    s->constant = cwi_pile_add(ctx, pile, (size_t)n_items, sizeof *s->constant);
     for (int h = 0; h < s->ranked && s->constant; h++)
         memcpy(s->last + h * tower->size[0], s->tower[h].last,
                (size_t)tower->size[0] * sizeof *s->last);
@@ -146,17 +137,17 @@ static cw_status create_rest(cw_context *ctx, int32_t n_items, state *s)
 }
 
 static void create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_tensor *table,
-                          state *s)
+                          cwi_pile *pile, state *s)
 {
     int32_t d = (int32_t)table->columns;
     size_t bytes = (size_t)s->width * sizeof(float);
     const float *items = table->data + (int64_t)shape->n_users * d;
     s->users = cwi_table_columns(ctx, table->data, shape->n_users, d, s->d);
+    cwi_pile_own(ctx, pile, s->users);
     s->items = cwi_table_columns(ctx, items, shape->n_items, d, s->d);
-    cwi_pile_own(ctx, &s->pile, s->users);
-    cwi_pile_own(ctx, &s->pile, s->items);
-    s->first_users = cwi_pile_add(ctx, &s->pile, (size_t)shape->n_users, bytes);
-    s->first_items = cwi_pile_add(ctx, &s->pile, (size_t)shape->n_items, bytes);
+    cwi_pile_own(ctx, pile, s->items);
+    s->first_users = cwi_pile_add(ctx, pile, (size_t)shape->n_users, bytes);
+    s->first_items = cwi_pile_add(ctx, pile, (size_t)shape->n_items, bytes);
 }
 
 static cw_status pass_first(cw_context *ctx, const cwi_shape *shape, state *s)
@@ -175,25 +166,22 @@ cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_optio
     cw_status status;
     const cwi_tensor *table;
     (void)options;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
-    if (!s) return CW_NO_MEMORY;
+    *out = (cwi_ranker){.n_users = shape->n_users, .n_items = shape->n_items, .score = score_users};
+    state *s = out->state = cwi_pile_add_zero(ctx, &out->pile, 1, sizeof *s);
+    CW_TRY(out->pile.status);
+    out->close = close_rooms;
     CW_TRY(cwi_table_expect(ctx, shape, params, &table));
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, (int32_t)table->columns, s->tower));
     s->ranked = shape->ranked;
     s->d = s->ranked * s->tower[0].d;
     s->width = s->ranked * s->tower[0].size[0];
-    create_tables(ctx, shape, table, s);
-    CW_TRY(create_rest(ctx, shape->n_items, s));
-    CW_TRY(s->pile.status);
+    create_tables(ctx, shape, table, &out->pile, s);
+    CW_TRY(create_rest(ctx, shape->n_items, &out->pile, s));
+    CW_TRY(out->pile.status);
     CW_TRY(pass_first(ctx, shape, s));
-    *out = (cwi_ranker){.n_users = shape->n_users,
-                        .n_items = shape->n_items,
-                        .score = score_users,
-                        .items = s->items,
-                        .width = s->d,
-                        .state = s,
-                        .close = close_ranker};
+    out->items = s->items;
+    out->width = s->d;
 done:
-    if (status != CW_OK) close_state(s);
+    if (status != CW_OK) cwi_ranker_close(out);
     return status;
 }

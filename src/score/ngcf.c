@@ -141,19 +141,9 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
 /* What a vector for somebody new needs beyond the final vectors of the items. */
 typedef struct folding {
     cwi_ngcf net;    /* its tensors and factors; the rest is freed */
-    float *vectors;  /* what the ranker ranks by */
     int64_t *degree; /* [items] in train, at least 1 */
     int32_t n_users;
 } folding;
-
-static void close_folding(cwi_ranker *ranker)
-{
-    folding *f = ranker->state;
-    cwi_ngcf_clear(&f->net);
-    cwi_free(f->vectors);
-    cwi_free(f->degree);
-    cwi_free(f);
-}
 
 /* Room for one node: vectors of one head but for the last two. */
 typedef struct newcomer {
@@ -224,35 +214,30 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
-/* Take over from the ranker what it ranks by, and from the net what fold_in needs.  The ranker is
- * to be closed after a failure. */
-static cw_status keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net,
-                              cwi_ranker *ranker)
+/* Take over from the net what fold_in needs. */
+static folding *keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net, cwi_pile *pile)
 {
     const int64_t *start = net->graph.start + shape->n_users;
-    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
-    if (!f) return CW_NO_MEMORY;
-    f->vectors = ranker->state;
-    f->n_users = shape->n_users;
-    ranker->state = f;
-    ranker->close = close_folding;
-    ranker->fold_in = fold_in;
-    f->degree = cwi_alloc(ctx, (size_t)shape->n_items, sizeof *f->degree);
-    if (!f->degree) return CW_NO_MEMORY;
-    for (int32_t i = 0; i < shape->n_items; i++) {
-        f->degree[i] = start[i + 1] - start[i] - net->is_original;
-        if (f->degree[i] == 0) f->degree[i] = 1;
+    folding *f = cwi_pile_add_zero(ctx, pile, 1, sizeof *f);
+    int64_t *degree = cwi_pile_add(ctx, pile, (size_t)shape->n_items, sizeof *degree);
+    cwi_pile_own(ctx, pile, net->factor);
+    if (pile->status == CW_OK) {
+        *f = (folding){.degree = degree, .n_users = shape->n_users};
+        f->net = (cwi_ngcf){.is_original = net->is_original,
+                            .layers = net->layers,
+                            .heads = net->heads,
+                            .d = net->d,
+                            .width = net->width,
+                            .n_nodes = net->n_nodes,
+                            .factor = net->factor};
+        memcpy(f->net.tensor, net->tensor, sizeof f->net.tensor);
+        for (int32_t i = 0; i < shape->n_items; i++) {
+            degree[i] = start[i + 1] - start[i] - net->is_original;
+            if (degree[i] == 0) degree[i] = 1;
+        }
     }
-    f->net = (cwi_ngcf){.is_original = net->is_original,
-                        .layers = net->layers,
-                        .heads = net->heads,
-                        .d = net->d,
-                        .width = net->width,
-                        .n_nodes = net->n_nodes,
-                        .factor = net->factor};
-    memcpy(f->net.tensor, net->tensor, sizeof f->net.tensor);
     net->factor = NULL;
-    return CW_OK;
+    return f;
 }
 
 /* Propagate once. */
@@ -261,14 +246,15 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     cw_status status;
     cwi_ngcf net;
+    cwi_pile kept = {0};
     CW_TRY(cwi_ngcf_create(ctx, shape, options, params, false, &net));
     CW_TRY(cwi_ngcf_forward(ctx, &net));
-    status = cwi_table_rank(ctx, shape, net.final, net.d * (net.layers + 1), true, out);
+    folding *f = net.layers > 0 ? keep_folding(ctx, shape, &net, &kept) : NULL;
+    status = cwi_table_rank(ctx, shape, net.final, net.d * (net.layers + 1), true, kept, out);
     net.final = NULL;
-    if (status == CW_OK && net.layers > 0) {
-        status = keep_folding(ctx, shape, &net, out);
-        if (status != CW_OK) cwi_ranker_close(out);
-    }
+    if (status != CW_OK || !f) goto done;
+    out->state = f;
+    out->fold_in = fold_in;
 done:
     cwi_ngcf_clear(&net);
     return status;

@@ -220,11 +220,6 @@ cw_status cwi_table_penalise(cw_context *ctx, const cwi_table_plan *plan, const 
 
 /* ---- ranking --------------------------------------------------------------------- */
 
-static void free_vectors(cwi_ranker *ranker)
-{
-    cwi_free(ranker->state);
-}
-
 float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
                          int32_t columns)
 {
@@ -235,20 +230,19 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
 }
 
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
-                         bool owned, cwi_ranker *out)
+                         bool owned, cwi_pile pile, cwi_ranker *out)
 {
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
     int32_t columns = d / shape->heads * shape->ranked;
-    float *mine = owned ? data : NULL;
-    if (columns < d) {
-        mine = cwi_table_columns(ctx, data, rows, d, columns);
-        if (owned) cwi_free(data);
-        if (!mine) return CW_NO_MEMORY;
-        data = mine;
+    float *vectors = columns < d ? cwi_table_columns(ctx, data, rows, d, columns) : data;
+    if (owned && vectors != data) cwi_free(data);
+    if (owned || vectors != data) cwi_pile_own(ctx, &pile, vectors);
+    if (pile.status != CW_OK) {
+        cwi_pile_clear(&pile);
+        return CW_NO_MEMORY;
     }
-    cwi_ranker_dot(data, data + (int64_t)shape->n_users * columns, shape->n_users, shape->n_items,
-                   columns, out);
-    out->state = mine;
-    out->close = free_vectors;
+    cwi_ranker_dot(vectors, vectors + (int64_t)shape->n_users * columns, shape->n_users,
+                   shape->n_items, columns, out);
+    out->pile = pile;
     return CW_OK;
 }

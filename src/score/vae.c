@@ -166,18 +166,6 @@ cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block
 
 /* ---- ranking ---------------------------------------------------------------------- */
 
-typedef struct vectors {
-    cwi_vae_net net; /* for people who were not there at training */
-    float *users;    /* [n_users][width], and the items behind them */
-} vectors;
-
-static void close_vectors(cwi_ranker *ranker)
-{
-    vectors *v = ranker->state;
-    cwi_free(v->users);
-    cwi_free(v);
-}
-
 /* Weights of all entries of the rows: 1 / sqrt(length of the row). */
 static float *normalise(cw_context *ctx, const int64_t *start, int32_t rows)
 {
@@ -241,41 +229,40 @@ static void list_items(const cwi_layer *last, float *out)
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {
-    const vectors *v = ranker->state;
     const int64_t start[2] = {0, n};
     float *vector = cwi_alloc(ctx, (size_t)ranker->width, sizeof *vector);
     if (!vector) return CW_NO_MEMORY;
     const float *const one[1] = {vector};
-    cw_status status = encode_users(ctx, &v->net, start, items, 1, vector);
+    cw_status status = encode_users(ctx, ranker->state, start, items, 1, vector);
     if (status == CW_OK)
         cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
     cwi_free(vector);
     return status;
 }
 
+/* The ranker keeps the network for people who were not there at training. */
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out)
 {
     cw_status status;
+    cwi_pile pile = {0};
     (void)options; /* the shapes of the parameters say it all */
-    *out = (cwi_ranker){0};
-    vectors *v = cwi_alloc_zero(ctx, 1, sizeof *v);
-    if (!v) return CW_NO_MEMORY;
-    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, &v->net));
-    const cwi_layer *last = &v->net.layer[v->net.n_layers - 1];
-    size_t rows = (size_t)shape->n_users + (size_t)shape->n_items, width = (size_t)last->in + 1;
-    v->users = cwi_alloc(ctx, rows, width * sizeof *v->users);
-    CW_TRY(v->users ? CW_OK : CW_NO_MEMORY);
-    float *items = v->users + (size_t)shape->n_users * width;
+    cwi_vae_net *net = cwi_pile_add(ctx, &pile, 1, sizeof *net);
+    CW_TRY(pile.status);
+    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, net));
+    const cwi_layer *last = &net->layer[net->n_layers - 1];
+    size_t width = (size_t)last->in + 1, bytes = width * sizeof(float);
+    float *users = cwi_pile_add(ctx, &pile, (size_t)shape->n_users, bytes);
+    float *items = cwi_pile_add(ctx, &pile, (size_t)shape->n_items, bytes);
+    CW_TRY(pile.status);
     list_items(last, items);
-    CW_TRY(encode_users(ctx, &v->net, shape->train->start, shape->train->value, shape->n_users,
-                        v->users));
-    cwi_ranker_dot(v->users, items, shape->n_users, shape->n_items, (int32_t)width, out);
+    CW_TRY(encode_users(ctx, net, shape->train->start, shape->train->value, shape->n_users, users));
+    cwi_ranker_dot(users, items, shape->n_users, shape->n_items, (int32_t)width, out);
     out->fold_in = fold_in;
+    out->state = net;
+    out->pile = pile;
 done:
-    out->state = v;
-    out->close = close_vectors;
-    if (status != CW_OK) cwi_ranker_close(out);
+    if (status != CW_OK) cwi_pile_clear(&pile);
     return status;
 }
 
