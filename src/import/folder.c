@@ -41,10 +41,8 @@ static cw_status list_folder(cw_context *ctx, const char *folder, listing *out)
     while ((errno = 0, entry = readdir(dir))) {
         CW_TRY(cwi_grow(ctx, &out->name, &out->capacity, out->count + 1, sizeof *out->name));
         char *name = cwi_strdup(ctx, entry->d_name);
-        status = CW_NO_MEMORY;
-        if (!name) goto done;
+        CW_TRY(name ? CW_OK : CW_NO_MEMORY);
         out->name[out->count++] = name;
-        status = CW_OK;
     }
     if (errno != 0) status = cwi_fail_errno(ctx, "read", folder);
     if (out->count > 1) qsort(out->name, out->count, sizeof *out->name, compare_names);
@@ -124,8 +122,7 @@ static cw_status read_translation(cw_context *ctx, const char *folder, const lis
     CW_TRY(find_one(ctx, folder, list, stem, "csv", &out->file));
     if (!out->file) goto done;
     path = cwi_format(ctx, "%s/%s", folder, out->file);
-    status = CW_NO_MEMORY;
-    if (!path) goto done;
+    CW_TRY(path ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_source_open(ctx, path, &source));
     CW_TRY(cwi_idfile_read(ctx, source, &out->raw));
 done:

@@ -125,10 +125,8 @@ cw_status cw_dataset_skew(cw_context *ctx, const char *folder, const cw_options 
     if (!options) CW_TRY(cwi_options_create(ctx, "skew", cwi_skew_options, &defaults));
     if (!options) options = defaults;
     CW_TRY(cwi_store_load(ctx, folder, NULL, &dataset));
-    if (dataset->part[CW_PART_TRAIN].count == 0) {
-        status = cwi_fail(ctx, CW_BAD_DATA, "%s has no train.csv to draw from", folder);
-        goto done;
-    }
+    if (dataset->part[CW_PART_TRAIN].count == 0)
+        CW_TRY(cwi_fail(ctx, CW_BAD_DATA, "%s has no train.csv to draw from", folder));
     CW_TRY(cwi_skew(ctx, dataset, options, &pairs));
     CW_TRY(publish(ctx, folder, cwi_options_real(options, "theta"), replace, &pairs));
     if (rows) *rows = pairs.count;

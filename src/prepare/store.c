@@ -232,10 +232,8 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
     CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
     CW_TRY(load_parts(ctx, folder, train_file, dataset));
-    if (train_file && !dataset->has_part[CW_PART_TRAIN]) {
-        status = cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder);
-        goto done;
-    }
+    if (train_file && !dataset->has_part[CW_PART_TRAIN])
+        CW_TRY(cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder));
     CW_TRY(settle_sizes(ctx, folder, dataset));
     CW_TRY(load_about(ctx, folder, dataset));
     cwi_bounds bounds = {dataset->n_users, dataset->n_items};

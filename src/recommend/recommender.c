@@ -25,8 +25,7 @@ cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender *
     if (!rec) return CW_NO_MEMORY;
     rec->model = cwi_model_hold(model);
     rec->log_degree = cwi_alloc(ctx, (size_t)model->n_items, sizeof *rec->log_degree);
-    status = CW_NO_MEMORY;
-    if (!rec->log_degree) goto done;
+    CW_TRY(rec->log_degree ? CW_OK : CW_NO_MEMORY);
     for (int32_t i = 0; i < model->n_items; i++)
         rec->log_degree[i] = cwi_log1p((double)model->degree[i]);
     CW_TRY(cwi_model_rank(ctx, model, &rec->ranker));
@@ -135,8 +134,7 @@ cw_status cw_recommend_history(cw_context *ctx, const cw_recommender *rec, const
     CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
     CW_TRY(check_history(ctx, rec, history, n));
     liked.value = cwi_alloc(ctx, n, sizeof *liked.value);
-    status = CW_NO_MEMORY;
-    if (!liked.value) goto done;
+    CW_TRY(liked.value ? CW_OK : CW_NO_MEMORY);
     memcpy(liked.value, history, n * sizeof *liked.value);
     sort_distinct(&liked);
     CW_TRY(list_newcomer(ctx, &listing, &liked));
