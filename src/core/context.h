@@ -58,6 +58,13 @@ void cwi_log(cw_context *ctx, cw_log_level level, const char *format, ...) CWI_P
 /* Tell the progress callback; CW_CANCELLED when it asks to stop. */
 cw_status cwi_progress(cw_context *ctx, const char *stage, int64_t done, int64_t total);
 
+/* Pass a failure on to the caller: where there is nothing to release. */
+#define CW_PASS(call)                                                                              \
+    do {                                                                                           \
+        cw_status passed = (call);                                                                 \
+        if (passed != CW_OK) return passed;                                                        \
+    } while (0)
+
 /* Leave through `done:` when a call fails.  Needs a local `cw_status status`. */
 #define CW_TRY(call)                                                                               \
     do {                                                                                           \

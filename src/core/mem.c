@@ -109,6 +109,39 @@ void cwi_free(void *block)
     free(block);
 }
 
+void cwi_pile_own(cw_context *ctx, cwi_pile *pile, void *block)
+{
+    if (block && pile->status == CW_OK)
+        pile->status =
+            cwi_grow(ctx, &pile->block, &pile->capacity, pile->count + 1, sizeof *pile->block);
+    if (!block) pile->status = CW_NO_MEMORY;
+    if (pile->status == CW_OK)
+        pile->block[pile->count++] = block;
+    else
+        cwi_free(block);
+}
+
+void *cwi_pile_add(cw_context *ctx, cwi_pile *pile, size_t count, size_t size)
+{
+    void *block = pile->status == CW_OK ? cwi_alloc(ctx, count, size) : NULL;
+    cwi_pile_own(ctx, pile, block);
+    return pile->status == CW_OK ? block : NULL;
+}
+
+void *cwi_pile_add_zero(cw_context *ctx, cwi_pile *pile, size_t count, size_t size)
+{
+    void *block = cwi_pile_add(ctx, pile, count, size);
+    if (block) memset(block, 0, checked_bytes(count, size));
+    return block;
+}
+
+void cwi_pile_clear(cwi_pile *pile)
+{
+    for (size_t b = 0; b < pile->count; b++) free(pile->block[b]);
+    free(pile->block);
+    *pile = (cwi_pile){0};
+}
+
 void cwi_mem_fail_at(cw_context *ctx, int64_t nth)
 {
     atomic_store(&ctx->fail_at, nth);

@@ -26,13 +26,34 @@ char *cwi_format(cw_context *ctx, const char *format, ...) CWI_PRINTF(2, 3);
 
 void cwi_free(void *block); /* NULL is fine */
 
+/*
+ * Blocks that are freed together, for what has many arrays; a zeroed pile is an empty one.  Once a
+ * block was not to be had, none is, and status stays CW_NO_MEMORY: one look after the last is
+ * enough.
+ */
+typedef struct cwi_pile {
+    void **block;
+    size_t count, capacity;
+    cw_status status;
+} cwi_pile;
+
+/* cwi_alloc and cwi_alloc_zero. */
+void *cwi_pile_add(cw_context *ctx, cwi_pile *pile, size_t count, size_t size);
+void *cwi_pile_add_zero(cw_context *ctx, cwi_pile *pile, size_t count, size_t size);
+
+/* Let the pile free a block that is there (NULL: it was not to be had); one that finds no place is
+ * freed at once. */
+void cwi_pile_own(cw_context *ctx, cwi_pile *pile, void *block);
+
+void cwi_pile_clear(cwi_pile *pile); /* frees all; the pile is empty again */
+
 /* Ask for memory that is read soon: into the second level of caches, which can wait for more of it
  * at a time than the first.  A call that is not inlined has no effect that gcc sees, and vanishes.
  */
-__attribute__((always_inline)) static inline void cwi_fetch(const void *from, int64_t bytes)
+__attribute__((always_inline)) static inline void cwi_fetch(const void *from, int64_t length)
 {
     enum { LINE = 64, SECOND_LEVEL = 2 };
-    for (int64_t b = 0; b < bytes; b += LINE)
+    for (int64_t b = 0; b < length; b += LINE)
         __builtin_prefetch((const char *)from + b, 0, SECOND_LEVEL);
 }
 

@@ -27,56 +27,41 @@ typedef struct comparison {
     float *relevance;  /* [slots][all items] */
     cwi_ranked *ideal; /* [slots][k] */
     cwi_rated *rated;  /* [slots][2][n_items] */
+    cwi_pile pile;
 } comparison;
 
-static void comparison_clear(comparison *c)
-{
-    cwi_free(c->users);
-    cwi_free(c->items);
-    cwi_free(c->value);
-    cwi_free(c->relevance);
-    cwi_free(c->ideal);
-    cwi_free(c->rated);
-}
-
 /* At most `most` of the numbers 0..n-1, ascending. */
-static cw_status draw_sample(cw_context *ctx, int32_t n, int32_t most, uint64_t seed,
+static cw_status draw_sample(cw_context *ctx, comparison *c, int32_t n, int32_t most, uint64_t seed,
                              cwi_purpose purpose, int32_t **out, int32_t *count)
 {
     int32_t wanted = n < most ? n : most;
-    uint8_t *drawn = cwi_alloc(ctx, (size_t)n, 1);
-    int32_t *sample = cwi_alloc(ctx, (size_t)wanted, sizeof *sample);
-    cw_status status =
-        drawn && sample ? cwi_draw(ctx, NULL, n, wanted, seed, purpose, drawn) : CW_NO_MEMORY;
-    *count = 0;
-    *out = sample;
-    if (status == CW_OK)
-        for (int32_t k = 0; k < n; k++)
-            if (drawn[k]) sample[(*count)++] = k;
-    cwi_free(drawn);
-    return status; /* *out is freed with the comparison */
+    uint8_t *drawn = cwi_pile_add(ctx, &c->pile, (size_t)n, 1);
+    *out = cwi_pile_add(ctx, &c->pile, (size_t)wanted, sizeof **out);
+    CW_PASS(c->pile.status);
+    CW_PASS(cwi_draw(ctx, NULL, n, wanted, seed, purpose, drawn));
+    for (int32_t k = 0; k < n; k++)
+        if (drawn[k]) (*out)[(*count)++] = k;
+    return CW_OK;
 }
 
 static cw_status comparison_init(cw_context *ctx, const cwi_walk *walk, const cwi_truth *truth,
                                  uint64_t seed, comparison *c)
 {
-    cw_status status;
     int32_t all = walk->ranker->n_items;
     size_t slots = (size_t)cwi_walk_slots(ctx);
 
     *c = (comparison){.walk = walk, .truth = truth, .k = walk->k < all ? walk->k : all};
-    CW_TRY(draw_sample(ctx, walk->n_users, CWI_TRUTH_USERS, seed, CWI_RNG_TRUTH_USERS, &c->users,
-                       &c->n_users));
+    CW_PASS(draw_sample(ctx, c, walk->n_users, CWI_TRUTH_USERS, seed, CWI_RNG_TRUTH_USERS,
+                        &c->users, &c->n_users));
     for (int32_t r = 0; r < c->n_users; r++) c->users[r] = walk->users[c->users[r]];
-    CW_TRY(
-        draw_sample(ctx, all, CWI_TRUTH_ITEMS, seed, CWI_RNG_TRUTH_ITEMS, &c->items, &c->n_items));
-    c->value = cwi_alloc(ctx, (size_t)c->n_users, CWI_N_AGREEMENTS * sizeof *c->value);
-    c->relevance = cwi_alloc(ctx, slots, (size_t)all * sizeof *c->relevance);
-    c->ideal = cwi_alloc(ctx, slots, (size_t)c->k * sizeof *c->ideal);
-    c->rated = cwi_alloc(ctx, slots, 2 * (size_t)c->n_items * sizeof *c->rated);
-    if (!c->value || !c->relevance || !c->ideal || !c->rated) status = CW_NO_MEMORY;
-done:
-    return status;
+    CW_PASS(draw_sample(ctx, c, all, CWI_TRUTH_ITEMS, seed, CWI_RNG_TRUTH_ITEMS, &c->items,
+                        &c->n_items));
+    size_t n_users = (size_t)c->n_users, n_items = (size_t)c->n_items;
+    c->value = cwi_pile_add(ctx, &c->pile, n_users, CWI_N_AGREEMENTS * sizeof *c->value);
+    c->relevance = cwi_pile_add(ctx, &c->pile, slots, (size_t)all * sizeof *c->relevance);
+    c->ideal = cwi_pile_add(ctx, &c->pile, slots, (size_t)c->k * sizeof *c->ideal);
+    c->rated = cwi_pile_add(ctx, &c->pile, slots, 2 * n_items * sizeof *c->rated);
+    return c->pile.status;
 }
 
 /* Tau-b over the candidates among the sampled items. */
@@ -194,6 +179,6 @@ cw_status cwi_agreement_measure(cw_context *ctx, const cwi_walk *walk, const cwi
     out->items = c.n_items;
     for (int what = 0; what < CWI_N_AGREEMENTS; what++) summarize(&c, what, out);
 done:
-    comparison_clear(&c);
+    cwi_pile_clear(&c.pile);
     return status;
 }

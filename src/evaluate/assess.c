@@ -2,7 +2,6 @@
 #include "evaluate/assess.h"
 
 #include "core/elementary.h"
-#include "core/mem.h"
 
 typedef struct assessor {
     const cwi_subject *subject;
@@ -47,15 +46,13 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
     if (main_k > subject->ranker->n_items) main_k = subject->ranker->n_items;
     size_t room = (size_t)main_k + (size_t)most_held(&f->audience);
 
-    f->log_degree = cwi_alloc(ctx, n_items, sizeof *f->log_degree);
-    f->value = cwi_alloc(ctx, (size_t)f->audience.n, row);
-    f->recommended = cwi_alloc_zero(ctx, n_items, sizeof *f->recommended);
-    f->item_group = cwi_alloc(ctx, n_items, 1);
-    f->user_group = cwi_alloc(ctx, n_users, 1);
-    f->room = cwi_alloc(ctx, room, sizeof *f->room);
-    if (!f->log_degree || !f->value || !f->recommended || !f->item_group || !f->user_group ||
-        !f->room)
-        return CW_NO_MEMORY;
+    f->log_degree = cwi_pile_add(ctx, &f->pile, n_items, sizeof *f->log_degree);
+    f->value = cwi_pile_add(ctx, &f->pile, (size_t)f->audience.n, row);
+    f->recommended = cwi_pile_add_zero(ctx, &f->pile, n_items, sizeof *f->recommended);
+    f->item_group = cwi_pile_add(ctx, &f->pile, n_items, 1);
+    f->user_group = cwi_pile_add(ctx, &f->pile, n_users, 1);
+    f->room = cwi_pile_add(ctx, &f->pile, room, sizeof *f->room);
+    CW_PASS(f->pile.status);
     for (size_t i = 0; i < n_items; i++) f->log_degree[i] = cwi_log1p((double)subject->degree[i]);
     return CW_OK;
 }
@@ -64,44 +61,37 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
 static cw_status compare_propensity(cw_context *ctx, const cwi_subject *subject, cwi_findings *f)
 {
     int32_t n_items = subject->ranker->n_items;
-    double *times = cwi_alloc(ctx, (size_t)n_items, sizeof *times);
-    double *propensity = cwi_alloc(ctx, (size_t)n_items, sizeof *propensity);
-    cw_status status = CW_NO_MEMORY;
+    double *times = cwi_pile_add(ctx, &f->pile, (size_t)n_items, sizeof *times);
+    double *propensity = cwi_pile_add(ctx, &f->pile, (size_t)n_items, sizeof *propensity);
 
-    if (!times || !propensity) goto done;
+    CW_PASS(f->pile.status);
     for (int32_t i = 0; i < n_items; i++) {
         times[i] = (double)f->recommended[i];
         propensity[i] = (double)subject->truth->item_propensity[i];
     }
-    CW_TRY(
+    CW_PASS(
         cwi_mean_percentile(ctx, f->recommended, propensity, n_items, &f->propensity_percentile));
-    CW_TRY(cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation));
-done:
-    cwi_free(times);
-    cwi_free(propensity);
-    return status;
+    return cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation);
 }
 
 /* What needs more walks or draws, each only when asked for. */
 static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
                              const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
 {
-    cw_status status = CW_OK;
     cwi_walk main_walk = *walk;
 
     main_walk.k = request->k[0];
     if (request->n_resamples > 0)
-        CW_TRY(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
-                             request->n_resamples, request->seed, f->interval));
+        CW_PASS(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
+                              request->n_resamples, request->seed, f->interval));
     if (subject->truth) {
-        CW_TRY(
+        CW_PASS(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
-        CW_TRY(compare_propensity(ctx, subject, f));
+        CW_PASS(compare_propensity(ctx, subject, f));
     }
     if (request->sweeps)
-        CW_TRY(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
-done:
-    return status;
+        CW_PASS(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
+    return CW_OK;
 }
 
 cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
@@ -109,15 +99,14 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
 {
     const cwi_ranker *ranker = subject->ranker;
     assessor a = {subject, request, out};
-    cw_status status;
 
     *out = (cwi_findings){0};
-    CW_TRY(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
-    CW_TRY(allocate(ctx, subject, request, out));
-    CW_TRY(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
-                             out->item_group));
-    CW_TRY(cwi_degree_groups(ctx, subject->user_degree, ranker->n_users, request->n_groups,
-                             out->user_group));
+    CW_PASS(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
+    CW_PASS(allocate(ctx, subject, request, out));
+    CW_PASS(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
+                              out->item_group));
+    CW_PASS(cwi_degree_groups(ctx, subject->user_degree, ranker->n_users, request->n_groups,
+                              out->user_group));
     const cwi_walk walk = {.ranker = ranker,
                            .mask = subject->mask,
                            .users = out->audience.users,
@@ -129,22 +118,15 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
                            .collect = add_list,
                            .arg = &a,
                            .stage = "ranking"};
-    CW_TRY(cwi_walk_run(ctx, &walk));
-    CW_TRY(
+    CW_PASS(cwi_walk_run(ctx, &walk));
+    CW_PASS(
         cwi_beyond_measure(ctx, out->recommended, subject->degree, ranker->n_items, &out->beyond));
-    CW_TRY(assess_more(ctx, subject, request, &walk, out));
-done:
-    return status;
+    return assess_more(ctx, subject, request, &walk, out);
 }
 
 void cwi_findings_clear(cwi_findings *findings)
 {
     cwi_audience_clear(&findings->audience);
-    cwi_free(findings->log_degree);
-    cwi_free(findings->value);
-    cwi_free(findings->recommended);
-    cwi_free(findings->item_group);
-    cwi_free(findings->user_group);
-    cwi_free(findings->room);
+    cwi_pile_clear(&findings->pile);
     *findings = (cwi_findings){0};
 }

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "core/mem.h"
 #include "evaluate/agreement.h"
 #include "evaluate/beyond.h"
 #include "evaluate/bootstrap.h"
@@ -36,6 +37,7 @@ typedef struct cwi_findings {
     double propensity_percentile;  /* of the recommended items, by true item propensity */
     double propensity_correlation; /* of times recommended with the same */
     cwi_sweep sweep;
+    cwi_pile pile;
 } cwi_findings;
 
 /* Measure all that the request asks for.  Clear the findings also after a failure. */

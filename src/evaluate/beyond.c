@@ -41,18 +41,16 @@ static double pearson(const double *x, const double *y, int32_t n)
 
 cw_status cwi_spearman(cw_context *ctx, const double *x, const double *y, int32_t n, double *out)
 {
-    cw_status status = CW_NO_MEMORY;
-    double *rank_x = cwi_alloc(ctx, (size_t)n, sizeof *rank_x);
-    double *rank_y = cwi_alloc(ctx, (size_t)n, sizeof *rank_y);
+    cw_status status;
+    double *rank = cwi_alloc(ctx, (size_t)n, 2 * sizeof *rank);
 
     *out = (double)NAN;
-    if (!rank_x || !rank_y) goto done;
-    CW_TRY(mean_ranks(ctx, x, n, rank_x));
-    CW_TRY(mean_ranks(ctx, y, n, rank_y));
-    *out = pearson(rank_x, rank_y, n);
+    if (!rank) return CW_NO_MEMORY;
+    CW_TRY(mean_ranks(ctx, x, n, rank));
+    CW_TRY(mean_ranks(ctx, y, n, rank + n));
+    *out = pearson(rank, rank + n, n);
 done:
-    cwi_free(rank_x);
-    cwi_free(rank_y);
+    cwi_free(rank);
     return status;
 }
 
@@ -97,13 +95,13 @@ cw_status cwi_mean_percentile(cw_context *ctx, const int64_t *times, const doubl
 static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const int64_t *degree,
                                     int32_t n, double total, cwi_beyond *out)
 {
-    cw_status status = CW_NO_MEMORY;
-    cwi_ordered *order = cwi_alloc(ctx, (size_t)n, sizeof *order);
-    double *popularity = cwi_alloc(ctx, (size_t)n, sizeof *popularity);
+    cw_status status;
+    cwi_pile pile = {0};
+    cwi_ordered *order = cwi_pile_add(ctx, &pile, (size_t)n, sizeof *order);
+    double *popularity = cwi_pile_add(ctx, &pile, (size_t)n, sizeof *popularity), in_head = 0;
     int32_t head = (int32_t)ceil(0.2 * n);
-    double in_head = 0;
 
-    if (!order || !popularity) goto done;
+    CW_TRY(pile.status);
     for (int32_t i = 0; i < n; i++) {
         popularity[i] = (double)degree[i];
         order[i] = (cwi_ordered){-popularity[i], i};
@@ -113,15 +111,13 @@ static cw_status measure_popularity(cw_context *ctx, const int64_t *times, const
     for (int32_t r = 0; r < head; r++) in_head += (double)times[order[r].id];
     out->tail_share = 1 - in_head / total;
 done:
-    cwi_free(order);
-    cwi_free(popularity);
+    cwi_pile_clear(&pile);
     return status;
 }
 
 cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_t *degree,
                              int32_t n_items, cwi_beyond *out)
 {
-    cw_status status;
     double total = 0, nothing = (double)NAN;
 
     *out = (cwi_beyond){0};
@@ -130,8 +126,6 @@ cw_status cwi_beyond_measure(cw_context *ctx, const int64_t *times, const int64_
         *out = (cwi_beyond){0, nothing, nothing, nothing, nothing, nothing};
         return CW_OK;
     }
-    CW_TRY(measure_spread(ctx, times, n_items, total, out));
-    CW_TRY(measure_popularity(ctx, times, degree, n_items, total, out));
-done:
-    return status;
+    CW_PASS(measure_spread(ctx, times, n_items, total, out));
+    return measure_popularity(ctx, times, degree, n_items, total, out);
 }

@@ -74,7 +74,8 @@ static cwi_interval find_interval(double *mean, int64_t n)
 cw_status cwi_bootstrap(cw_context *ctx, const double *value, int64_t n_rows, int32_t n_columns,
                         int64_t n_resamples, uint64_t seed, cwi_interval *out)
 {
-    cw_status status = CW_NO_MEMORY;
+    cw_status status;
+    cwi_pile pile = {0};
     resampling s = {.value = value,
                     .n_rows = n_rows,
                     .n_resamples = n_resamples,
@@ -82,9 +83,9 @@ cw_status cwi_bootstrap(cw_context *ctx, const double *value, int64_t n_rows, in
                     .seed = seed};
     size_t columns = (size_t)n_columns, resamples = (size_t)n_resamples;
 
-    s.mean = cwi_alloc_zero(ctx, columns, resamples * sizeof *s.mean);
-    s.count = cwi_alloc_zero(ctx, columns, resamples * sizeof *s.count);
-    if (!s.mean || !s.count) goto done;
+    s.mean = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.mean);
+    s.count = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.count);
+    CW_TRY(pile.status);
     for (; s.first < n_resamples; s.first += ROUND) {
         int64_t left = n_resamples - s.first;
         CW_TRY(cwi_progress(ctx, "resampling users", s.first, n_resamples));
@@ -92,9 +93,7 @@ cw_status cwi_bootstrap(cw_context *ctx, const double *value, int64_t n_rows, in
     }
     for (int32_t c = 0; c < n_columns; c++)
         out[c] = find_interval(s.mean + c * n_resamples, n_resamples);
-    status = CW_OK;
 done:
-    cwi_free(s.mean);
-    cwi_free(s.count);
+    cwi_pile_clear(&pile);
     return status;
 }

@@ -72,15 +72,8 @@ cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC
 
 static bool is_held(const cwi_trial *t, int32_t item)
 {
-    int64_t low = 0, high = t->n_held;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (t->held[middle] < item)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->n_held && t->held[low] == item;
+    int64_t at = cwi_lower_bound(t->held, t->n_held, item);
+    return at < t->n_held && t->held[at] == item;
 }
 
 /* Sums over the places of a list. */

@@ -100,8 +100,6 @@ static cw_status parse_dials(cw_context *ctx, const char *list, cwi_request *out
 
 cw_status cwi_request_parse(cw_context *ctx, const cw_options *options, cwi_request *out)
 {
-    cw_status status;
-
     *out = (cwi_request){.split = (cwi_held_out)cwi_options_choice(options, "split"),
                          .n_groups = (int32_t)cwi_options_integer(options, "groups"),
                          .masks_valid = cwi_options_flag(options, "mask-valid"),
@@ -110,11 +108,8 @@ cw_status cwi_request_parse(cw_context *ctx, const cw_options *options, cwi_requ
                          .popularity = cwi_options_real(options, "popularity"),
                          .truth = (cwi_when)cwi_options_choice(options, "truth"),
                          .seed = (uint64_t)cwi_options_integer(options, "seed")};
-    CW_TRY(parse_ks(ctx, cwi_options_text(options, "k"), out));
-    CW_TRY(parse_dials(ctx, cwi_options_text(options, "popularity-sweep"), out));
-    if (out->masks_valid && out->split == CWI_HELD_VALID)
-        status =
-            cwi_fail(ctx, CW_BAD_ARG, "--mask-valid would leave out what --split valid looks for");
-done:
-    return status;
+    CW_PASS(parse_ks(ctx, cwi_options_text(options, "k"), out));
+    CW_PASS(parse_dials(ctx, cwi_options_text(options, "popularity-sweep"), out));
+    if (!out->masks_valid || out->split != CWI_HELD_VALID) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG, "--mask-valid would leave out what --split valid looks for");
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "core/mem.h"
 #include "core/pool.h"
 #include "evaluate/bytes.h"
 
@@ -132,7 +131,7 @@ static int32_t least(int32_t a, int32_t b)
 cw_status cwi_screen_create(cw_context *ctx, const cwi_ranker *ranker, int32_t k, cwi_screen *out)
 {
     room nowhere;
-    cw_status status = CW_NO_MEMORY;
+    cw_status status;
     int32_t n_panels = (ranker->n_items + ITEMS - 1) / ITEMS;
     size_t places = (size_t)n_panels * ITEMS;
 
@@ -142,11 +141,11 @@ cw_status cwi_screen_create(cw_context *ctx, const cwi_ranker *ranker, int32_t k
     int64_t most = MOST_BASE + (int64_t)out->k * MOST_PER_PLACE;
     out->most = most < (int64_t)places ? (int32_t)most : n_panels * ITEMS;
     out->depth = (ranker->width + 3) / 4 * 4;
-    out->byte = cwi_alloc(ctx, places, (size_t)out->depth);
-    out->scale = cwi_alloc_zero(ctx, places, sizeof *out->scale);
-    out->length = cwi_alloc_zero(ctx, places, sizeof *out->length);
-    out->rest = cwi_alloc_zero(ctx, places, sizeof *out->rest);
-    if (!out->byte || !out->scale || !out->length || !out->rest) goto done;
+    out->byte = cwi_pile_add(ctx, &out->pile, places, (size_t)out->depth);
+    out->scale = cwi_pile_add_zero(ctx, &out->pile, places, sizeof *out->scale);
+    out->length = cwi_pile_add_zero(ctx, &out->pile, places, sizeof *out->length);
+    out->rest = cwi_pile_add_zero(ctx, &out->pile, places, sizeof *out->rest);
+    CW_TRY(out->pile.status);
     status = cwi_pool_for(ctx, ranker->n_items, ITEMS, round_panel, out);
     if (status == CW_BAD_DATA) return CW_OK; /* no rooms, no screen */
     if (status == CW_OK) status = cwi_rooms_create(ctx, lay_out(out, NULL, &nowhere), &out->rooms);
@@ -157,10 +156,7 @@ done:
 
 void cwi_screen_clear(cwi_screen *screen)
 {
-    cwi_free(screen->byte);
-    cwi_free(screen->scale);
-    cwi_free(screen->length);
-    cwi_free(screen->rest);
+    cwi_pile_clear(&screen->pile);
     cwi_rooms_free(screen->rooms);
     *screen = (cwi_screen){0};
 }

@@ -2,6 +2,7 @@
 #ifndef CWI_EVALUATE_SCREEN_H
 #define CWI_EVALUATE_SCREEN_H
 
+#include "core/mem.h"
 #include "core/rooms.h"
 #include "prepare/csr.h"
 #include "score/ranker.h"
@@ -18,6 +19,7 @@ typedef struct cwi_screen {
     float *scale;     /* [n_panels * CWI_SCREEN_ITEMS], and so the next two */
     float *length, *rest;
     cwi_rooms *rooms;
+    cwi_pile pile;
 } cwi_screen;
 
 /* Whether bounds can be had of this ranker, and whether lists of k for n_users will come sooner. */

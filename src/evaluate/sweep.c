@@ -60,9 +60,7 @@ static cw_status choose_dials(cw_context *ctx, const cwi_walk *walk, cwi_sweep *
     static const double step[] = {-2, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2};
     int32_t n_items = walk->ranker->n_items;
     double sum = 0, squares = 0, spread;
-    cw_status status = find_spread(ctx, walk, &spread);
-
-    if (status != CW_OK) return status;
+    CW_PASS(find_spread(ctx, walk, &spread));
     for (int32_t i = 0; i < n_items; i++) {
         sum += walk->log_degree[i];
         squares += walk->log_degree[i] * walk->log_degree[i];
@@ -77,14 +75,13 @@ static cw_status choose_dials(cw_context *ctx, const cwi_walk *walk, cwi_sweep *
 cw_status cwi_sweep_run(cw_context *ctx, const cwi_walk *walk, const cwi_audience *audience,
                         const int64_t *degree, const cwi_request *request, cwi_sweep *out)
 {
-    cw_status status;
     double dials[CWI_MAX_DIALS];
     tour t = {.audience = audience, .degree = degree, .request = request};
     cwi_walk swept = *walk;
 
     *out = (cwi_sweep){.count = request->n_dials};
     for (int32_t g = 0; g < out->count; g++) out->point[g].dial = request->dial[g];
-    if (out->count == 0) CW_TRY(choose_dials(ctx, walk, out));
+    if (out->count == 0) CW_PASS(choose_dials(ctx, walk, out));
     for (int32_t g = 0; g < out->count; g++) dials[g] = out->point[g].dial;
     swept.k = request->k[0];
     swept.dials = dials;
@@ -93,8 +90,7 @@ cw_status cwi_sweep_run(cw_context *ctx, const cwi_walk *walk, const cwi_audienc
     swept.collect = add_list;
     swept.arg = &t;
     if (swept.stage) swept.stage = "sweeping popularity";
-    CW_TRY(cwi_walk_run(ctx, &swept));
+    CW_PASS(cwi_walk_run(ctx, &swept));
     for (int32_t g = 0; g < out->count; g++) cwi_means_value(t.mean[g], out->point[g].value);
-done:
-    return status;
+    return CW_OK;
 }

@@ -39,6 +39,7 @@ typedef struct rooms {
     int32_t *count;    /* [n_slots * block][n_dials] */
     int32_t *bad_row;  /* [n_slots] row of a user with a NaN, or -1 */
     int32_t *unhelped; /* [n_slots] users of this round whom the screen did not help */
+    cwi_pile pile;     /* of all arrays but score */
 } rooms;
 
 int32_t cwi_walk_slots(const cw_context *ctx)
@@ -55,12 +56,7 @@ static void rooms_clear(rooms *r)
 {
     cwi_screen_clear(&r->screen);
     cwi_free(r->score);
-    cwi_free(r->tilted);
-    cwi_free(r->top);
-    cwi_free(r->item);
-    cwi_free(r->count);
-    cwi_free(r->bad_row);
-    cwi_free(r->unhelped);
+    cwi_pile_clear(&r->pile);
 }
 
 /* A dial other than 0 and whoever measures need the scores. */
@@ -81,22 +77,22 @@ static cw_status make_scores(cw_context *ctx, rooms *r, int32_t scored)
 }
 
 /* Room for lists; how many slots and users there are is known. */
-static bool make_lists(cw_context *ctx, rooms *r)
+static cw_status make_lists(cw_context *ctx, rooms *r)
 {
     size_t slots = (size_t)r->n_slots, rows = slots * (size_t)r->block;
     size_t dials = (size_t)r->walk->n_dials, k = (size_t)r->k;
-    r->tilted = cwi_alloc(ctx, slots, (size_t)r->walk->ranker->n_items * sizeof *r->tilted);
-    r->top = cwi_alloc(ctx, slots, k * sizeof *r->top);
-    r->item = cwi_alloc(ctx, rows * dials, k * sizeof *r->item);
-    r->count = cwi_alloc(ctx, rows, dials * sizeof *r->count);
-    r->bad_row = cwi_alloc(ctx, slots, sizeof *r->bad_row);
-    r->unhelped = cwi_alloc(ctx, slots, sizeof *r->unhelped);
-    return r->tilted && r->top && r->item && r->count && r->bad_row && r->unhelped;
+    size_t items = (size_t)r->walk->ranker->n_items;
+    r->tilted = cwi_pile_add(ctx, &r->pile, slots, items * sizeof *r->tilted);
+    r->top = cwi_pile_add(ctx, &r->pile, slots, k * sizeof *r->top);
+    r->item = cwi_pile_add(ctx, &r->pile, rows * dials, k * sizeof *r->item);
+    r->count = cwi_pile_add(ctx, &r->pile, rows, dials * sizeof *r->count);
+    r->bad_row = cwi_pile_add(ctx, &r->pile, slots, sizeof *r->bad_row);
+    r->unhelped = cwi_pile_add(ctx, &r->pile, slots, sizeof *r->unhelped);
+    return r->pile.status;
 }
 
 static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
 {
-    cw_status status = CW_NO_MEMORY;
     int32_t n_items = walk->ranker->n_items;
     int32_t fitting = MAX_BLOCK_SCORES / (n_items > 0 ? n_items : 1);
 
@@ -104,12 +100,9 @@ static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
     r->block = fitting < 1 ? 1 : least(fitting, MAX_BLOCK);
     int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
     r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
-    if (!make_lists(ctx, r)) goto done;
-    if (is_screened(walk)) CW_TRY(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
-    status = make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
-done:
-    if (status != CW_OK) rooms_clear(r);
-    return status;
+    CW_PASS(make_lists(ctx, r));
+    if (is_screened(walk)) CW_PASS(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
+    return make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
 }
 
 /* What list number `dial` of the user in this place of the round is, without the scores. */
@@ -240,9 +233,9 @@ static void collect_round(const rooms *r, int32_t n)
 cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
 {
     rooms r;
-    cw_status status = rooms_init(ctx, walk, &r);
+    cw_status status;
 
-    if (status != CW_OK) return status;
+    CW_TRY(rooms_init(ctx, walk, &r));
     int32_t round = r.n_slots * r.block;
     for (; r.first < walk->n_users; r.first += least(round, walk->n_users - r.first)) {
         int32_t n = least(round, walk->n_users - r.first);

@@ -43,19 +43,19 @@ static bool recognise_adjacency(const cwi_import *import, const cwi_sample *samp
     return import->saw_adjacency;
 }
 
-static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line)
+static cw_status read_list(cwi_import *import, const cwi_source *source, cwi_text line)
 {
     cwi_text field[COUNTED];
     cwi_row row = {0};
     size_t first = 1;
 
+    import->saw_adjacency = true;
     for (;;) {
         size_t count = cwi_split(CWI_DELIMITER_BLANK, line, field, COUNTED);
         if (count > 0 && first == 1) row.field[CWI_ROLE_USER] = field[0];
         for (size_t f = first; f < count; f++) {
             row.field[CWI_ROLE_ITEM] = field[f];
-            cw_status status = cwi_import_row(import, source, &row);
-            if (status != CW_OK) return status;
+            CW_PASS(cwi_import_row(import, source, &row));
         }
         if (count < COUNTED) return CW_OK;
         const char *behind = field[count - 1].at + field[count - 1].length;
@@ -65,21 +65,5 @@ static cw_status read_list(cwi_import *import, cwi_source *source, cwi_text line
     }
 }
 
-static cw_status read_adjacency(cwi_import *import, cwi_source *source, const cwi_layout *layout)
-{
-    cwi_text line;
-    cw_status status;
-
-    (void)layout;
-    import->saw_adjacency = true;
-    CW_TRY(cwi_import_begin(import, source, false, false));
-    for (;;) {
-        CW_TRY(cwi_source_line(import->ctx, source, &line.at, &line.length));
-        if (!line.at) break;
-        CW_TRY(read_list(import, source, line));
-    }
-done:
-    return status;
-}
-
-const cwi_reader cwi_reader_adjacency = {"adjacency", recognise_adjacency, NULL, read_adjacency};
+const cwi_reader cwi_reader_adjacency = {
+    .name = "adjacency", .recognise = recognise_adjacency, .read = read_list};

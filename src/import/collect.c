@@ -29,7 +29,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
                 "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
                 has_time ? "has" : "has no");
     }
-    import->last_length = 0;
+    import->last_length = import->movie_length = 0;
     return CW_OK;
 }
 
@@ -53,25 +53,23 @@ static cw_status grow_rows(cwi_import *import)
 {
     cw_interactions *rows = import->rows;
     size_t need = (size_t)rows->count + 1;
-    cw_status status = CW_OK;
 
     if (need <= import->capacity) return CW_OK;
     /* Each array starts from the common capacity, which changes once all have grown. */
     size_t capacity = import->capacity, grown = capacity;
-    CW_TRY(cwi_grow(import->ctx, &rows->user, &grown, need, sizeof *rows->user));
+    CW_PASS(cwi_grow(import->ctx, &rows->user, &grown, need, sizeof *rows->user));
     grown = capacity;
-    CW_TRY(cwi_grow(import->ctx, &rows->item, &grown, need, sizeof *rows->item));
+    CW_PASS(cwi_grow(import->ctx, &rows->item, &grown, need, sizeof *rows->item));
     if (import->has_time) {
         grown = capacity;
-        CW_TRY(cwi_grow(import->ctx, &rows->time, &grown, need, sizeof *rows->time));
+        CW_PASS(cwi_grow(import->ctx, &rows->time, &grown, need, sizeof *rows->time));
     }
     if (import->is_split) {
         grown = capacity;
-        CW_TRY(cwi_grow(import->ctx, &rows->part, &grown, need, sizeof *rows->part));
+        CW_PASS(cwi_grow(import->ctx, &rows->part, &grown, need, sizeof *rows->part));
     }
     import->capacity = grown;
-done:
-    return status;
+    return CW_OK;
 }
 
 /* What is wrong with a value, with the value itself. */
@@ -123,13 +121,10 @@ static cw_status add_user(cwi_import *import, cwi_text id, int32_t *out)
 static cw_status keep(cwi_import *import, cwi_text user, cwi_text item, double time)
 {
     cw_interactions *rows = import->rows;
-    cw_status status = grow_rows(import);
-    if (status != CW_OK) return status;
     int64_t r = rows->count;
-    status = add_user(import, user, &rows->user[r]);
-    if (status != CW_OK) return status;
-    status = cwi_idmap_add(import->ctx, &rows->items, item.at, item.length, &rows->item[r]);
-    if (status != CW_OK) return status;
+    CW_PASS(grow_rows(import));
+    CW_PASS(add_user(import, user, &rows->user[r]));
+    CW_PASS(cwi_idmap_add(import->ctx, &rows->items, item.at, item.length, &rows->item[r]));
     if (rows->time) rows->time[r] = time;
     if (rows->part) rows->part[r] = import->part;
     rows->count++;

@@ -185,8 +185,7 @@ static cw_status choose_given(const chooser *c)
     while (rest.length > 0) {
         const char *comma = memchr(rest.at, ',', rest.length);
         size_t length = comma ? (size_t)(comma - rest.at) : rest.length;
-        cw_status status = choose_one(c, cwi_trim((cwi_text){rest.at, length}));
-        if (status != CW_OK) return status;
+        CW_PASS(choose_one(c, cwi_trim((cwi_text){rest.at, length})));
         rest.at += length + (comma != NULL);
         rest.length -= length + (comma != NULL);
     }
@@ -269,7 +268,6 @@ cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const
 {
     const cwi_settings *settings = &import->settings;
     chooser c = {.import = import, .source = source, .sample = sample, .layout = layout};
-    cw_status status;
 
     take_names(&c);
     if (settings->header != CWI_HEADER_AUTO)
@@ -277,13 +275,9 @@ cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const
     else
         layout->has_header =
             layout->has_types || names_a_column(settings->columns) || guess_header(&c);
-    if (settings->columns[0])
-        status = choose_given(&c);
-    else if (layout->has_header)
-        status = choose_by_name(&c);
-    else
-        status = choose_by_position(&c);
-    if (status != CW_OK) return status;
+    CW_PASS(settings->columns[0] ? choose_given(&c)
+            : layout->has_header ? choose_by_name(&c)
+                                 : choose_by_position(&c));
     for (int role = 0; role < CWI_N_ROLES; role++)
         if ((size_t)(layout->column[role] + 1) > layout->n_columns)
             layout->n_columns = (size_t)(layout->column[role] + 1);

@@ -51,17 +51,18 @@ static cwi_delimiter guess_delimiter(const cwi_sample *sample)
     return best;
 }
 
-static cw_status arrange_delimited(cwi_import *import, const cwi_source *source,
-                                   const cwi_sample *sample, cwi_layout *layout)
+cw_status cwi_delimited_arrange(cwi_import *import, const cwi_source *source,
+                                const cwi_reader *reader, const cwi_sample *sample,
+                                cwi_layout *layout)
 {
-    layout->delimiter = import->settings.delimiter;
+    layout->delimiter = reader->delimiter ? reader->delimiter : import->settings.delimiter;
     if (layout->delimiter == CWI_DELIMITER_AUTO) layout->delimiter = guess_delimiter(sample);
-    layout->has_quotes =
-        layout->delimiter != CWI_DELIMITER_COLONS && layout->delimiter != CWI_DELIMITER_BLANK;
+    layout->has_quotes = !reader->delimiter && may_have_quotes(layout->delimiter);
+    layout->has_types = reader->has_types;
     return cwi_columns_choose(import, source, sample, layout);
 }
 
-static cw_status read_delimited(cwi_import *import, cwi_source *source, const cwi_layout *layout)
+cw_status cwi_delimited_read(cwi_import *import, cwi_source *source, const cwi_layout *layout)
 {
     cwi_records records = {0};
     cwi_row row;
@@ -101,10 +102,8 @@ static bool recognise_inter(const cwi_import *import, const cwi_sample *sample, 
     cwi_text field[COUNTED];
     char type[16];
 
+    (void)import;
     (void)layout;
-    if (import->settings.delimiter != CWI_DELIMITER_AUTO &&
-        import->settings.delimiter != CWI_DELIMITER_TAB)
-        return false;
     size_t count = cwi_split(CWI_DELIMITER_TAB, sample->line[0], field, COUNTED);
     for (size_t f = 0; f < count; f++) {
         const char *colon = memrchr(field[f].at, ':', field[f].length);
@@ -117,14 +116,6 @@ static bool recognise_inter(const cwi_import *import, const cwi_sample *sample, 
     return true;
 }
 
-static cw_status arrange_inter(cwi_import *import, const cwi_source *source,
-                               const cwi_sample *sample, cwi_layout *layout)
-{
-    layout->delimiter = CWI_DELIMITER_TAB;
-    layout->has_types = true;
-    return cwi_columns_choose(import, source, sample, layout);
-}
-
 /* user::item::rating, with or without ::timestamp. */
 static bool recognise_movielens(const cwi_import *import, const cwi_sample *sample,
                                 cwi_layout *layout)
@@ -132,22 +123,16 @@ static bool recognise_movielens(const cwi_import *import, const cwi_sample *samp
     cwi_text field[5];
     double rating;
 
+    (void)import;
     (void)layout;
-    if (import->settings.delimiter != CWI_DELIMITER_AUTO &&
-        import->settings.delimiter != CWI_DELIMITER_COLONS)
-        return false;
     size_t count = cwi_split(CWI_DELIMITER_COLONS, sample->line[0], field, 5);
     return (count == 3 || count == 4) && cwi_parse_real(field[2].at, field[2].length, &rating);
 }
 
-static cw_status arrange_movielens(cwi_import *import, const cwi_source *source,
-                                   const cwi_sample *sample, cwi_layout *layout)
-{
-    layout->delimiter = CWI_DELIMITER_COLONS;
-    return cwi_columns_choose(import, source, sample, layout);
-}
-
-const cwi_reader cwi_reader_delimited = {"delimited", NULL, arrange_delimited, read_delimited};
-const cwi_reader cwi_reader_inter = {"inter", recognise_inter, arrange_inter, read_delimited};
-const cwi_reader cwi_reader_movielens = {"movielens", recognise_movielens, arrange_movielens,
-                                         read_delimited};
+const cwi_reader cwi_reader_delimited = {.name = "delimited"};
+const cwi_reader cwi_reader_inter = {.name = "inter",
+                                     .recognise = recognise_inter,
+                                     .delimiter = CWI_DELIMITER_TAB,
+                                     .has_types = true};
+const cwi_reader cwi_reader_movielens = {
+    .name = "movielens", .recognise = recognise_movielens, .delimiter = CWI_DELIMITER_COLONS};

@@ -56,8 +56,10 @@ static bool asks_for_columns(const cwi_settings *settings)
 static const cwi_reader *recognise(const cwi_import *import, const cwi_sample *sample,
                                    cwi_layout *layout)
 {
+    cwi_delimiter asked = import->settings.delimiter;
     for (size_t r = 0; r + 1 < N_READERS; r++) {
-        if (!readers[r]->arrange && asks_for_columns(&import->settings)) continue;
+        if (readers[r]->read && asks_for_columns(&import->settings)) continue;
+        if (readers[r]->delimiter && asked && asked != readers[r]->delimiter) continue;
         if (readers[r]->recognise(import, sample, layout)) return readers[r];
     }
     return readers[N_READERS - 1];
@@ -72,15 +74,14 @@ cw_status cwi_detect(cwi_import *import, cwi_source *source, const cwi_reader **
 
     *reader = NULL;
     *layout = (cwi_layout){.column = {-1, -1, -1, -1}, .n_columns = 1};
-    cw_status status = cwi_source_peek(import->ctx, source, &text, &length);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_source_peek(import->ctx, source, &text, &length));
     if (is_binary(text, length))
         return cwi_fail(import->ctx, CW_BAD_DATA, "%s: this is not text", cwi_source_name(source));
     take_sample(text, length, &sample);
     if (sample.count == 0) return CW_OK;
     *reader =
         strcmp(format, "auto") == 0 ? recognise(import, &sample, layout) : find_reader(format);
-    if ((*reader)->arrange) return (*reader)->arrange(import, source, &sample, layout);
+    if (!(*reader)->read) return cwi_delimited_arrange(import, source, *reader, &sample, layout);
     if (import->settings.columns[0])
         return cwi_fail(import->ctx, CW_BAD_ARG, "--columns has no meaning for --format %s",
                         format);

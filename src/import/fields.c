@@ -165,8 +165,7 @@ static cw_status extend(cw_context *ctx, cwi_source *source, cwi_text *line)
     bool may_close = false;
     while (!may_close) {
         size_t before = line->length;
-        cw_status status = cwi_source_extend(ctx, source, &line->at, &line->length);
-        if (status != CW_OK) return status;
+        CW_PASS(cwi_source_extend(ctx, source, &line->at, &line->length));
         if (line->at && line->length > MAX_RECORD_BYTES) line->at = NULL;
         if (!line->at) return CW_OK;
         may_close = has_odd_quotes(line->at + before, line->length - before);
@@ -181,11 +180,9 @@ static cw_status next_quoted(cw_context *ctx, cwi_records *records, cwi_source *
     quoted found = QUOTED_OPEN;
 
     for (int tries = 0; tries < MAX_EXTENSIONS && found == QUOTED_OPEN; tries++) {
-        cw_status status = tries > 0 ? extend(ctx, source, &line) : CW_OK;
-        if (status != CW_OK) return status;
+        if (tries > 0) CW_PASS(extend(ctx, source, &line));
         if (!line.at) break;
-        status = cwi_grow(ctx, &records->scratch, &records->scratch_bytes, line.length, 1);
-        if (status != CW_OK) return status;
+        CW_PASS(cwi_grow(ctx, &records->scratch, &records->scratch_bytes, line.length, 1));
         found = split_quoted(delimiter, line, records, count);
     }
     if (found == QUOTED_WHOLE) return CW_OK;
@@ -235,9 +232,7 @@ static cw_status read_header(cw_context *ctx, cwi_records *records, cwi_source *
     size_t count;
     const char *wrong, *at = header;
     bool same = true;
-    cw_status status = cwi_records_next(ctx, records, source, &count, &wrong);
-
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_records_next(ctx, records, source, &count, &wrong));
     if (count == 0) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
     for (size_t c = 0; c < count && !wrong; c++) {
         cwi_text field = records->field[c];

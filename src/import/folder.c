@@ -41,10 +41,8 @@ static cw_status list_folder(cw_context *ctx, const char *folder, listing *out)
     while ((errno = 0, entry = readdir(dir))) {
         CW_TRY(cwi_grow(ctx, &out->name, &out->capacity, out->count + 1, sizeof *out->name));
         char *name = cwi_strdup(ctx, entry->d_name);
-        status = CW_NO_MEMORY;
-        if (!name) goto done;
+        CW_TRY(name ? CW_OK : CW_NO_MEMORY);
         out->name[out->count++] = name;
-        status = CW_OK;
     }
     if (errno != 0) status = cwi_fail_errno(ctx, "read", folder);
     if (out->count > 1) qsort(out->name, out->count, sizeof *out->name, compare_names);
@@ -53,16 +51,20 @@ done:
     return status;
 }
 
+/* The length of a name without .gz or .zst. */
+static size_t plain_length(const char *name)
+{
+    size_t length = strlen(name);
+    if (cwi_ends_with(name, ".gz")) return length - 3;
+    return cwi_ends_with(name, ".zst") ? length - 4 : length;
+}
+
 /* Is what follows the first part of a name one of the words "a|b|c", or that with .gz or .zst? */
 static bool ends_well(const char *rest, const char *words)
 {
     char word[16];
-    size_t length = strlen(rest);
+    size_t length = plain_length(rest);
 
-    if (length > 3 && strcmp(rest + length - 3, ".gz") == 0)
-        length -= 3;
-    else if (length > 4 && strcmp(rest + length - 4, ".zst") == 0)
-        length -= 4;
     if (length >= sizeof word) return false;
     memcpy(word, rest, length);
     word[length] = '\0';
@@ -92,12 +94,11 @@ static bool is_netflix_name(const char *name)
 {
     static const char *const patterns[] = {"mv_*.txt", "combined_data_*.txt"};
     char plain[256];
-    size_t length = strlen(name);
+    size_t length = plain_length(name);
 
     if (length >= sizeof plain) return false;
-    memcpy(plain, name, length + 1);
-    if (length > 3 && strcmp(plain + length - 3, ".gz") == 0) plain[length - 3] = '\0';
-    if (length > 4 && strcmp(plain + length - 4, ".zst") == 0) plain[length - 4] = '\0';
+    memcpy(plain, name, length);
+    plain[length] = '\0';
     return fnmatch(patterns[0], plain, 0) == 0 || fnmatch(patterns[1], plain, 0) == 0;
 }
 
@@ -121,8 +122,7 @@ static cw_status read_translation(cw_context *ctx, const char *folder, const lis
     CW_TRY(find_one(ctx, folder, list, stem, "csv", &out->file));
     if (!out->file) goto done;
     path = cwi_format(ctx, "%s/%s", folder, out->file);
-    status = CW_NO_MEMORY;
-    if (!path) goto done;
+    CW_TRY(path ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_source_open(ctx, path, &source));
     CW_TRY(cwi_idfile_read(ctx, source, &out->raw));
 done:
@@ -162,17 +162,15 @@ static cw_status import_netflix(cwi_import *import, const char *folder, const li
                                 bool *found)
 {
     cwi_entry *entry = NULL;
-    cw_status status = CW_OK;
 
     *found = false;
     for (size_t n = 0; n < list->count; n++) {
         if (!is_netflix_name(list->name[n])) continue;
-        if (!*found) CW_TRY(cwi_import_entry(import, folder, &entry));
+        if (!*found) CW_PASS(cwi_import_entry(import, folder, &entry));
         *found = true;
-        CW_TRY(import_one(import, folder, list->name[n], entry));
+        CW_PASS(import_one(import, folder, list->name[n], entry));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_import_folder(cwi_import *import, const char *folder, bool may_be_split)

@@ -22,18 +22,16 @@ static cw_status add_record(void *arg, cw_context *ctx, const cwi_source *source
 {
     reading *r = arg;
     int32_t number, before = r->ids.count;
-    cw_status status = cwi_grow(ctx, &r->index, &r->capacity, (size_t)before + 1, sizeof *r->index);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_grow(ctx, &r->index, &r->capacity, (size_t)before + 1, sizeof *r->index));
     if (id.length == 0 || !cwi_parse_int(idx.at, idx.length, &r->index[before]) ||
         r->index[before] < 0)
         return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected %s", expected);
     if (id.length > CWI_MAX_ID_BYTES)
         return cwi_source_fail(ctx, source, CW_BAD_DATA, "the id has %zu bytes; 1 to %d may be",
                                id.length, CWI_MAX_ID_BYTES);
-    status = cwi_idmap_add(ctx, &r->ids, id.at, id.length, &number);
-    if (status == CW_OK && number != before)
-        status = cwi_source_fail(ctx, source, CW_BAD_DATA, "this id occurs twice");
-    return status;
+    CW_PASS(cwi_idmap_add(ctx, &r->ids, id.at, id.length, &number));
+    if (number == before) return CW_OK;
+    return cwi_source_fail(ctx, source, CW_BAD_DATA, "this id occurs twice");
 }
 
 /* Bring ids into the order of their numbers, which must be 0..n-1. */
@@ -64,7 +62,6 @@ cw_status cwi_idfile_read(cw_context *ctx, cwi_source *source, cwi_idmap *out)
     reading r = {0};
 
     cwi_idmap_init(out);
-    cwi_idmap_init(&r.ids);
     cw_status status = cwi_records_pairs(ctx, source, header, expected, add_record, &r);
     if (status == CW_OK) status = put_in_order(ctx, source, &r.ids, r.index, out);
     cwi_idmap_clear(&r.ids);
@@ -76,8 +73,7 @@ cw_status cwi_idfile_write(cw_context *ctx, const char *path, const cwi_idmap *m
                            char hash[CWI_HASH_BYTES])
 {
     cwi_writer *writer;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &writer));
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
     for (int32_t k = 0; k < map->count; k++) {

@@ -99,16 +99,12 @@ static cw_status widen(cw_context *ctx, cwi_idmap *map)
 static cw_status reserve(cw_context *ctx, cwi_idmap *map, size_t length)
 {
     size_t count = (size_t)map->count;
-    cw_status status;
 
     if (map->count >= INT32_MAX - 1)
         return cwi_fail(ctx, CW_BAD_DATA, "there are more than %d different ids", INT32_MAX - 1);
-    if ((count + 1) * 4 > map->n_slots * 3) CW_TRY(widen(ctx, map));
-    CW_TRY(cwi_grow(ctx, &map->start, &map->start_capacity, count + 1, sizeof *map->start));
-    CW_TRY(cwi_grow(ctx, &map->text, &map->text_capacity, map->text_used + length + 1, 1));
-    status = CW_OK;
-done:
-    return status;
+    if ((count + 1) * 4 > map->n_slots * 3) CW_PASS(widen(ctx, map));
+    CW_PASS(cwi_grow(ctx, &map->start, &map->start_capacity, count + 1, sizeof *map->start));
+    return cwi_grow(ctx, &map->text, &map->text_capacity, map->text_used + length + 1, 1);
 }
 
 cw_status cwi_idmap_add(cw_context *ctx, cwi_idmap *map, const char *id, size_t length,
@@ -124,8 +120,7 @@ cw_status cwi_idmap_add(cw_context *ctx, cwi_idmap *map, const char *id, size_t 
             return CW_OK;
         }
     }
-    cw_status status = reserve(ctx, map, length);
-    if (status != CW_OK) return status;
+    CW_PASS(reserve(ctx, map, length));
     if (map->n_slots != n_slots) at = find_slot(map, slot, id, length);
     memcpy(map->text + map->text_used, id, length);
     map->text[map->text_used + length] = '\0';

@@ -21,7 +21,7 @@ static bool recognise_ifashion(const cwi_import *import, const cwi_sample *sampl
     return good * 10 >= sample->count * 9 && lists * 2 >= sample->count;
 }
 
-static cw_status read_line(cwi_import *import, cwi_source *source, cwi_text line)
+static cw_status read_line(cwi_import *import, const cwi_source *source, cwi_text line)
 {
     cwi_text field[4];
     size_t count = cwi_split(CWI_DELIMITER_COMMA, line, field, 4);
@@ -31,20 +31,5 @@ static cw_status read_line(cwi_import *import, cwi_source *source, cwi_text line
     return cwi_import_row(import, source, &row);
 }
 
-static cw_status read_ifashion(cwi_import *import, cwi_source *source, const cwi_layout *layout)
-{
-    cwi_text line;
-    cw_status status;
-
-    (void)layout;
-    CW_TRY(cwi_import_begin(import, source, false, false));
-    for (;;) {
-        CW_TRY(cwi_source_line(import->ctx, source, &line.at, &line.length));
-        if (!line.at) break;
-        if (line.length > 0) CW_TRY(read_line(import, source, line));
-    }
-done:
-    return status;
-}
-
-const cwi_reader cwi_reader_ifashion = {"ifashion", recognise_ifashion, NULL, read_ifashion};
+const cwi_reader cwi_reader_ifashion = {
+    .name = "ifashion", .recognise = recognise_ifashion, .read = read_line};

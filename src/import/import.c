@@ -18,6 +18,7 @@ void cwi_import_clear(cwi_import *import)
 {
     for (size_t e = 0; e < import->n_entries; e++) cwi_free(import->entry[e].name);
     cwi_free(import->entry);
+    cwi_free(import->movie);
 }
 
 /* The last name of a path, without slashes behind it. */
@@ -32,9 +33,8 @@ static char *copy_base_name(cw_context *ctx, const char *path)
 
 cw_status cwi_import_entry(cwi_import *import, const char *name, cwi_entry **out)
 {
-    cw_status status = cwi_grow(import->ctx, &import->entry, &import->entry_capacity,
-                                import->n_entries + 1, sizeof *import->entry);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_grow(import->ctx, &import->entry, &import->entry_capacity, import->n_entries + 1,
+                     sizeof *import->entry));
     char *base = copy_base_name(import->ctx, name);
     if (!base) return CW_NO_MEMORY;
     *out = &import->entry[import->n_entries++];
@@ -52,18 +52,28 @@ static cw_status report_empty(cwi_import *import, const cwi_source *source, bool
     return CW_OK;
 }
 
+static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader)
+{
+    cwi_text line;
+    CW_PASS(cwi_import_begin(import, source, reader->is_rated, reader->is_rated));
+    for (;;) {
+        CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
+        if (!line.at) return CW_OK;
+        if (line.length > 0) CW_PASS(reader->read(import, source, line));
+    }
+}
+
 cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *entry)
 {
     const cwi_reader *reader;
     cwi_layout layout;
     int64_t rows = import->rows->count, others = import->below + import->bad_lines;
 
-    cw_status status = cwi_detect(import, source, &reader, &layout);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_detect(import, source, &reader, &layout));
     if (!reader) return report_empty(import, source, false);
     entry->format = reader->name;
-    status = reader->read(import, source, &layout);
-    if (status != CW_OK) return status;
+    CW_PASS(reader->read ? read_lines(import, source, reader)
+                         : cwi_delimited_read(import, source, &layout));
     entry->lines += cwi_source_lines_read(source);
     entry->rows += import->rows->count - rows;
     import->lines += cwi_source_lines_read(source);
@@ -75,9 +85,8 @@ cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *e
 cw_status cwi_import_file(cwi_import *import, const char *path, cwi_entry *entry)
 {
     cwi_source *source;
-    cw_status status = cwi_source_open(import->ctx, path, &source);
-    if (status != CW_OK) return status;
-    status = cwi_import_source(import, source, entry);
+    CW_PASS(cwi_source_open(import->ctx, path, &source));
+    cw_status status = cwi_import_source(import, source, entry);
     cwi_source_close(source);
     return status;
 }
@@ -89,9 +98,8 @@ static cw_status import_path(cwi_import *import, const char *path, bool may_be_s
 
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return cwi_import_folder(import, path, may_be_split);
-    cw_status status =
-        cwi_import_entry(import, strcmp(path, "-") ? path : "standard input", &entry);
-    return status == CW_OK ? cwi_import_file(import, path, entry) : status;
+    CW_PASS(cwi_import_entry(import, strcmp(path, "-") ? path : "standard input", &entry));
+    return cwi_import_file(import, path, entry);
 }
 
 /* "a.csv, b.csv and 3 more", for a message. */
@@ -151,20 +159,18 @@ cw_status cwi_import_finish(cwi_import *import)
 {
     cw_context *ctx = import->ctx;
     cw_interactions *rows = import->rows;
-    cw_status status;
 
-    CW_TRY(check_not_empty(import));
+    CW_PASS(check_not_empty(import));
     import->rows->keeps_repeats = import->settings.keep_duplicates;
     if (!import->settings.keep_duplicates)
-        CW_TRY(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));
-    CW_TRY(trim(ctx, &rows->user, rows->count, sizeof *rows->user));
-    CW_TRY(trim(ctx, &rows->item, rows->count, sizeof *rows->item));
-    CW_TRY(trim(ctx, &rows->time, rows->count, sizeof *rows->time));
-    CW_TRY(trim(ctx, &rows->part, rows->count, sizeof *rows->part));
-    CW_TRY(cwi_origin_print(import, &rows->source));
+        CW_PASS(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));
+    CW_PASS(trim(ctx, &rows->user, rows->count, sizeof *rows->user));
+    CW_PASS(trim(ctx, &rows->item, rows->count, sizeof *rows->item));
+    CW_PASS(trim(ctx, &rows->time, rows->count, sizeof *rows->time));
+    CW_PASS(trim(ctx, &rows->part, rows->count, sizeof *rows->part));
+    CW_PASS(cwi_origin_print(import, &rows->source));
     log_counts(import);
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status check_arguments(cw_context *ctx, const char *const *paths, const cw_part *parts,

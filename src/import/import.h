@@ -83,7 +83,9 @@ typedef struct cwi_import {
     int32_t last_user;  /* of the previous row */
     char last_id[24];   /* its raw id, when it is that short */
     size_t last_length; /* 0 for none */
-    int64_t n_rows;     /* seen so far, kept or not */
+    char *movie;        /* of a Netflix file: whom the ratings that follow are for */
+    size_t movie_length, movie_capacity;
+    int64_t n_rows; /* seen so far, kept or not */
     int64_t lines, bad_lines, below, repeats, overlaps;
     char first_bad[512];
     cwi_entry *entry;
@@ -104,15 +106,15 @@ typedef struct cwi_sample {
 /*
  * A raw format.
  *   recognise  does the sample look like it?  NULL for what is left, asked last
- *   arrange    find the columns; NULL for formats with a form of their own
- *   read       all lines of a file
+ *   read       take a line that is not empty; NULL for columns, which delimited.c reads
  */
 typedef struct cwi_reader {
     const char *name;
     bool (*recognise)(const cwi_import *import, const cwi_sample *sample, cwi_layout *layout);
-    cw_status (*arrange)(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
-                         cwi_layout *layout);
-    cw_status (*read)(cwi_import *import, cwi_source *source, const cwi_layout *layout);
+    cw_status (*read)(cwi_import *import, const cwi_source *source, cwi_text line);
+    bool is_rated;           /* such a line may have a rating and a time */
+    cwi_delimiter delimiter; /* of columns; auto: as is asked for, or as it looks, with quotes */
+    bool has_types;          /* of the layout */
 } cwi_reader;
 
 /* All of them, in the order of asking: the special forms first, any delimited text last. */
@@ -128,6 +130,12 @@ cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_sett
 /* detect.c: the format of a file from its first lines, or the one that was asked for. */
 cw_status cwi_detect(cwi_import *import, cwi_source *source, const cwi_reader **reader,
                      cwi_layout *layout);
+
+/* delimited.c: find the columns of a file, then read its lines. */
+cw_status cwi_delimited_arrange(cwi_import *import, const cwi_source *source,
+                                const cwi_reader *reader, const cwi_sample *sample,
+                                cwi_layout *layout);
+cw_status cwi_delimited_read(cwi_import *import, cwi_source *source, const cwi_layout *layout);
 
 /* columns.c: whether there is a header and which column is what. */
 cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const cwi_sample *sample,

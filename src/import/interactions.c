@@ -52,8 +52,7 @@ cw_status cw_interactions_create(cw_context *ctx, const int64_t *user, const int
     rows->user = cwi_alloc(ctx, (size_t)n, sizeof *rows->user);
     rows->item = cwi_alloc(ctx, (size_t)n, sizeof *rows->item);
     rows->time = time ? cwi_alloc(ctx, (size_t)n, sizeof *rows->time) : NULL;
-    status = CW_NO_MEMORY;
-    if (!rows->user || !rows->item || (time && !rows->time)) goto done;
+    CW_TRY(rows->user && rows->item && !rows->time == !time ? CW_OK : CW_NO_MEMORY);
     rows->count = n;
     for (int64_t r = 0; time && r < n; r++) rows->time[r] = time[r];
     CW_TRY(number_ids(ctx, user, n, &rows->users, rows->user));

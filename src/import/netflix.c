@@ -35,56 +35,29 @@ static bool recognise_netflix(const cwi_import *import, const cwi_sample *sample
     return movies > 0 && (movies + ratings) * 10 >= sample->count * 9;
 }
 
-/* The movie that the following ratings are for; the line it came from is gone by then. */
-typedef struct movie {
-    char *id;
-    size_t length, capacity;
-} movie;
-
-static cw_status set_movie(cwi_import *import, cwi_text line, movie *out)
+/* The line of the movie is gone by the time its ratings come. */
+static cw_status set_movie(cwi_import *import, cwi_text line)
 {
-    cw_status status = cwi_grow(import->ctx, &out->id, &out->capacity, line.length, 1);
-    if (status != CW_OK) return status;
-    out->length = line.length - 1;
-    memcpy(out->id, line.at, out->length);
+    CW_PASS(cwi_grow(import->ctx, &import->movie, &import->movie_capacity, line.length, 1));
+    import->movie_length = line.length - 1;
+    memcpy(import->movie, line.at, import->movie_length);
     return CW_OK;
 }
 
-static cw_status read_rating(cwi_import *import, cwi_source *source, cwi_text line,
-                             const movie *current)
+static cw_status read_line(cwi_import *import, const cwi_source *source, cwi_text line)
 {
     cwi_text field[4];
-    size_t count = cwi_split(CWI_DELIMITER_COMMA, line, field, 4);
 
+    if (is_movie_line(line)) return set_movie(import, line);
+    size_t count = cwi_split(CWI_DELIMITER_COMMA, line, field, 4);
     if (count != 3)
         return cwi_import_bad(
             import, source, "neither 'MovieID:' nor 'CustomerID,Rating,Date' (%zu fields)", count);
-    if (current->length == 0)
+    if (import->movie_length == 0)
         return cwi_import_bad(import, source, "a rating before the first line 'MovieID:'");
-    cwi_row row = {{field[0], {current->id, current->length}, field[1], field[2]}};
+    cwi_row row = {{field[0], {import->movie, import->movie_length}, field[1], field[2]}};
     return cwi_import_row(import, source, &row);
 }
 
-static cw_status read_netflix(cwi_import *import, cwi_source *source, const cwi_layout *layout)
-{
-    movie current = {0};
-    cwi_text line;
-    cw_status status;
-
-    (void)layout;
-    CW_TRY(cwi_import_begin(import, source, true, true));
-    for (;;) {
-        CW_TRY(cwi_source_line(import->ctx, source, &line.at, &line.length));
-        if (!line.at) break;
-        if (line.length == 0) continue;
-        if (is_movie_line(line))
-            CW_TRY(set_movie(import, line, &current));
-        else
-            CW_TRY(read_rating(import, source, line, &current));
-    }
-done:
-    cwi_free(current.id);
-    return status;
-}
-
-const cwi_reader cwi_reader_netflix = {"netflix", recognise_netflix, NULL, read_netflix};
+const cwi_reader cwi_reader_netflix = {
+    .name = "netflix", .recognise = recognise_netflix, .read = read_line, .is_rated = true};

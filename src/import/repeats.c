@@ -63,21 +63,19 @@ cw_status cwi_drop_repeats(cw_context *ctx, cw_interactions *rows, int64_t *repe
                            int64_t *overlaps)
 {
     int64_t counts[2] = {0, 0};
-    cw_status status = CW_NO_MEMORY;
-    int64_t *start = cwi_alloc_zero(ctx, (size_t)rows->users.count + 2, sizeof *start);
-    int64_t *first = cwi_alloc(ctx, (size_t)rows->items.count, sizeof *first);
-    place *sorted = cwi_alloc(ctx, (size_t)rows->count, sizeof *sorted);
+    cw_status status;
+    cwi_pile pile = {0};
+    int64_t *start = cwi_pile_add_zero(ctx, &pile, (size_t)rows->users.count + 2, sizeof *start);
+    int64_t *first = cwi_pile_add(ctx, &pile, (size_t)rows->items.count, sizeof *first);
+    place *sorted = cwi_pile_add(ctx, &pile, (size_t)rows->count, sizeof *sorted);
 
-    if (!start || !first || !sorted) goto done;
+    CW_TRY(pile.status);
     sort_by_user(rows, start, sorted);
     mark_repeats(rows, start, sorted, first, counts);
     if (counts[0] + counts[1] > 0) compact(rows);
-    status = CW_OK;
 done:
     *repeats = counts[0];
     *overlaps = counts[1];
-    cwi_free(start);
-    cwi_free(first);
-    cwi_free(sorted);
+    cwi_pile_clear(&pile);
     return status;
 }

@@ -27,8 +27,7 @@ cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_sett
 {
     *out = (cwi_settings){.format = "auto", .columns = ""};
     if (!options) return CW_OK;
-    cw_status status = cwi_options_check(ctx, options, "import");
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_options_check(ctx, options, "import"));
     out->format = cwi_options_text(options, "format");
     out->columns = cwi_options_text(options, "columns");
     out->delimiter = (cwi_delimiter)cwi_options_choice(options, "delimiter");

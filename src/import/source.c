@@ -73,8 +73,7 @@ static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t
         source->memory_left -= *got;
     } else {
         ssize_t result;
-        cw_status status = source->bytes_total > 0 ? CW_OK : await_input(ctx, source);
-        if (status != CW_OK) return status;
+        CW_PASS(source->bytes_total > 0 ? CW_OK : await_input(ctx, source));
         do result = read(source->fd, out, size);
         while (result < 0 && errno == EINTR);
         if (result < 0) return cwi_fail_errno(ctx, "read", source->name);
@@ -88,14 +87,12 @@ static cw_status read_raw(cw_context *ctx, cwi_source *source, void *out, size_t
 static cw_status read_packed(cw_context *ctx, cwi_source *source, cwi_span out, size_t *got)
 {
     size_t bytes = out.left;
-    cw_status status;
 
     *got = 0;
     while (*got == 0) {
         if (source->input.left == 0 && !source->has_pending) {
             source->input.at = source->packed;
-            status = read_raw(ctx, source, source->packed, PACKED_BYTES, &source->input.left);
-            if (status != CW_OK) return status;
+            CW_PASS(read_raw(ctx, source, source->packed, PACKED_BYTES, &source->input.left));
             if (source->input.left == 0 && source->codec->is_whole(source->codec_state))
                 return CW_OK;
             if (source->input.left == 0)
@@ -144,19 +141,15 @@ static cw_status make_space(cw_context *ctx, cwi_source *source)
 static cw_status fill(cw_context *ctx, cwi_source *source)
 {
     size_t got;
-    cw_status status;
 
     if (source->until_progress <= 0) {
-        status = cwi_progress(ctx, source->stage, source->bytes_read, source->bytes_total);
-        if (status != CW_OK) return status;
+        CW_PASS(cwi_progress(ctx, source->stage, source->bytes_read, source->bytes_total));
         source->until_progress = PROGRESS_BYTES;
     }
-    status = make_space(ctx, source);
-    if (status != CW_OK) return status;
+    CW_PASS(make_space(ctx, source));
     cwi_span out = {(unsigned char *)source->window + source->end,
                     source->window_bytes - source->end};
-    status = read_text(ctx, source, out, &got);
-    if (status != CW_OK) return status;
+    CW_PASS(read_text(ctx, source, out, &got));
     source->at_end = got == 0;
     source->has_zero = source->has_zero || memchr(out.at, '\0', got) != NULL;
     source->end += got;
@@ -166,20 +159,16 @@ static cw_status fill(cw_context *ctx, cwi_source *source)
 
 static cw_status fill_to(cw_context *ctx, cwi_source *source, size_t wanted)
 {
-    cw_status status = CW_OK;
-    while (status == CW_OK && !source->at_end && source->end - source->next < wanted)
-        status = fill(ctx, source);
-    return status;
+    while (!source->at_end && source->end - source->next < wanted) CW_PASS(fill(ctx, source));
+    return CW_OK;
 }
 
 static cw_status find_codec(cw_context *ctx, cwi_source *source)
 {
     size_t held = 0, got = 1;
-    cw_status status;
 
     while (held < CWI_MAGIC_BYTES && got > 0) { /* a pipe may give single bytes */
-        status = read_raw(ctx, source, source->packed + held, PACKED_BYTES - held, &got);
-        if (status != CW_OK) return status;
+        CW_PASS(read_raw(ctx, source, source->packed + held, PACKED_BYTES - held, &got));
         held += got;
     }
     source->input = (cwi_span){source->packed, held};
@@ -190,21 +179,18 @@ static cw_status find_codec(cw_context *ctx, cwi_source *source)
 /* Everything that opening has in common; takes over fd. */
 static cw_status start(cw_context *ctx, cwi_source *source, const char *name)
 {
-    cw_status status = CW_NO_MEMORY;
-
     source->name = cwi_strdup(ctx, name);
-    if (!source->name) goto done;
+    if (!source->name) return CW_NO_MEMORY;
     source->stage = cwi_format(ctx, "reading %s", base_name(name));
     source->packed = cwi_alloc(ctx, PACKED_BYTES, 1);
     source->window = cwi_alloc(ctx, WINDOW_BYTES, 1);
-    if (!source->stage || !source->packed || !source->window) goto done;
+    if (!source->stage || !source->packed || !source->window) return CW_NO_MEMORY;
     source->window_bytes = WINDOW_BYTES;
-    CW_TRY(find_codec(ctx, source));
-    CW_TRY(fill_to(ctx, source, 3));
+    CW_PASS(find_codec(ctx, source));
+    CW_PASS(fill_to(ctx, source, 3));
     if (source->end >= 3 && memcmp(source->window, "\xef\xbb\xbf", 3) == 0)
         source->start = source->next = 3;
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status open_file(cw_context *ctx, const char *path, cwi_source *source)
@@ -257,8 +243,7 @@ cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text
 {
     *text = NULL;
     *length = 0;
-    cw_status status = fill_to(ctx, source, CWI_PEEK_BYTES);
-    if (status != CW_OK) return status;
+    CW_PASS(fill_to(ctx, source, CWI_PEEK_BYTES));
     size_t held = source->end - source->next;
     *text = source->window + source->next;
     *length = held < CWI_PEEK_BYTES ? held : CWI_PEEK_BYTES;
@@ -276,8 +261,7 @@ static cw_status pass_line(cw_context *ctx, cwi_source *source, bool *found)
         newline = memchr(source->window + from, '\n', source->end - from);
         if (newline || source->at_end) break;
         seen = source->end - source->start;
-        cw_status status = fill(ctx, source);
-        if (status != CW_OK) return status;
+        CW_PASS(fill(ctx, source));
     }
     size_t behind = newline ? (size_t)(newline - source->window) + 1 : source->end;
     *found = behind > source->next;
@@ -311,8 +295,8 @@ cw_status cwi_source_line(cw_context *ctx, cwi_source *source, const char **line
     *line = NULL;
     *length = 0;
     source->start = source->next;
-    cw_status status = pass_line(ctx, source, &found);
-    if (status != CW_OK || !found) return status;
+    CW_PASS(pass_line(ctx, source, &found));
+    if (!found) return CW_OK;
     source->line = source->lines_read;
     source->first_bytes = source->next - source->start;
     return give_line(ctx, source, line, length);
@@ -348,16 +332,6 @@ int64_t cwi_source_lines_read(const cwi_source *source)
 const char *cwi_source_name(const cwi_source *source)
 {
     return source->name;
-}
-
-int64_t cwi_source_bytes_read(const cwi_source *source)
-{
-    return source->bytes_read;
-}
-
-int64_t cwi_source_bytes_total(const cwi_source *source)
-{
-    return source->bytes_total;
 }
 
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,

@@ -48,10 +48,6 @@ int64_t cwi_source_lines_read(const cwi_source *source);
 /* The path as it was given; "standard input" for "-". */
 const char *cwi_source_name(const cwi_source *source);
 
-/* Bytes of the file read so far (compressed ones count as they are) and its size, 0 if unknown. */
-int64_t cwi_source_bytes_read(const cwi_source *source);
-int64_t cwi_source_bytes_total(const cwi_source *source);
-
 /* cwi_fail with "name:line: " before the message. */
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
                           const char *format, ...) CWI_PRINTF(4, 5);

@@ -28,8 +28,7 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
     json_int_t parameters = 0;
     json_t *about;
     *out = NULL;
-    cw_status status = cwi_json_reparse(ctx, model->about ? model->about : "{}", &about);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     for (int t = 0; t < model->params.count; t++)
         parameters += model->params.tensor[t].rows * model->params.tensor[t].columns;
     json_t *root =
@@ -119,13 +118,12 @@ done:
 
 static bool owns(const char *path)
 {
-    static const char *const files[] = {"user_vectors.npy", "item_vectors.npy", "users.txt",
-                                        "items.txt",        "model.json",       "params/"};
     static const char inner[] = "params/";
+    static const char files[] =
+        "user_vectors.npy|item_vectors.npy|users.txt|items.txt|model.json|params/";
     const size_t head = sizeof inner - 1;
-    for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
-        if (strcmp(path, files[k]) == 0) return true;
-    return strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy");
+    return cwi_word_index(files, path) >= 0 ||
+           (strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy"));
 }
 
 const cwi_folder_kind cwi_export_kind = {"model.json", owns};

@@ -14,8 +14,6 @@ cw_status cwi_model_create(cw_context *ctx, cw_model **out)
     *out = cwi_alloc_zero(ctx, 1, sizeof **out);
     if (!*out) return CW_NO_MEMORY;
     atomic_init(&(*out)->holders, 1);
-    cwi_idmap_init(&(*out)->users);
-    cwi_idmap_init(&(*out)->items);
     return CW_OK;
 }
 

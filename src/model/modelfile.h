@@ -18,8 +18,4 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
 extern const cwi_file_kind cwi_model_kind, cwi_record_kind;
 extern const cwi_folder_kind cwi_export_kind;
 
-/* A name made of letters, digits, '.', '_' and '-' that does not begin with a dot, so that it can
- * be the name of a file. */
-bool cwi_is_plain_name(const char *name);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/mem.h"
+#include "core/text.h"
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
 
@@ -12,7 +13,8 @@ enum { FORMAT_VERSION = 1, N_OWN_ARRAYS = 7 };
 
 static const char format[] = "crosswise-model";
 
-bool cwi_is_plain_name(const char *name)
+/* Letters, digits, '.', '_' and '-', no dot at the beginning: it can be the name of a file. */
+static bool is_plain_name(const char *name)
 {
     size_t length = strlen(name);
     return length > 0 && name[0] != '.' &&
@@ -28,21 +30,21 @@ typedef struct packed {
     int64_t *start; /* [count + 1] */
 } packed;
 
-static cw_status pack_ids(cw_context *ctx, const cwi_idmap *map, packed *out)
+static packed pack_ids(cw_context *ctx, cwi_pile *pile, const cwi_idmap *map)
 {
     int64_t used = 0;
-    out->text = cwi_alloc(ctx, map->text_used, 1);
-    out->start = cwi_alloc(ctx, (size_t)map->count + 1, sizeof *out->start);
-    if (!out->text || !out->start) return CW_NO_MEMORY;
+    packed out = {.text = cwi_pile_add(ctx, pile, map->text_used, 1),
+                  .start = cwi_pile_add(ctx, pile, (size_t)map->count + 1, sizeof *out.start)};
+    if (pile->status != CW_OK) return out;
     for (int32_t k = 0; k < map->count; k++) {
         const char *id = cwi_idmap_text(map, k);
         size_t length = strlen(id);
-        out->start[k] = used;
-        memcpy(out->text + used, id, length);
+        out.start[k] = used;
+        memcpy(out.text + used, id, length);
         used += (int64_t)length;
     }
-    out->start[map->count] = used;
-    return CW_OK;
+    out.start[map->count] = used;
+    return out;
 }
 
 static cwi_array list_of(const char *name, cwi_dtype dtype, int64_t count, const void *data)
@@ -84,7 +86,8 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                         cwi_writer *writer)
 {
     cw_status status;
-    packed users = {0}, items = {0};
+    cwi_pile pile = {0};
+    packed users = pack_ids(ctx, &pile, &model->users), items = pack_ids(ctx, &pile, &model->items);
     cwi_array arrays[N_OWN_ARRAYS + CWI_MAX_TENSORS];
     cwi_note notes[] = {{"method", model->method},
                         {"backbone", model->backbone},
@@ -95,15 +98,11 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                            .notes = notes,
                            .n_notes = 3};
 
-    CW_TRY(pack_ids(ctx, &model->users, &users));
-    CW_TRY(pack_ids(ctx, &model->items, &items));
+    CW_TRY(pile.status);
     file.n_arrays = list_arrays(model, &users, &items, arrays);
     CW_TRY(cwi_tensorfile_put(ctx, path, &file, writer));
 done:
-    cwi_free(users.text);
-    cwi_free(users.start);
-    cwi_free(items.text);
-    cwi_free(items.start);
+    cwi_pile_clear(&pile);
     return status;
 }
 
@@ -145,7 +144,7 @@ static cw_status read_name(const reader *r, const char *key, char out[32])
 {
     const char *text = cwi_tensorfile_note(r->file, key);
     if (!text) return refuse(r, key, "is missing");
-    if (!cwi_is_plain_name(text) || strlen(text) >= 32) return refuse(r, key, "is not a name");
+    if (!is_plain_name(text) || strlen(text) >= 32) return refuse(r, key, "is not a name");
     snprintf(out, 32, "%s", text);
     return CW_OK;
 }
@@ -168,8 +167,7 @@ static cw_status read_about(const reader *r)
 static cw_status read_degrees(const reader *r)
 {
     const cwi_array *array;
-    cw_status status = find_list(r, "degree", CWI_I64, -1, &array);
-    if (status != CW_OK) return status;
+    CW_PASS(find_list(r, "degree", CWI_I64, -1, &array));
     const int64_t *degree = array->data;
     int64_t n = array->shape[0];
     if (n < 1 || n >= INT32_MAX) return refuse(r, "degree", "has a wrong length");
@@ -195,12 +193,11 @@ static bool rows_are_good(const int64_t *start, const int32_t *item, int64_t n_r
 
 static cw_status read_seen(const reader *r)
 {
-    cw_status status;
     const cwi_array *start, *item;
     cwi_csr *seen = &r->model->seen;
 
-    CW_TRY(find_list(r, "seen.start", CWI_I64, -1, &start));
-    CW_TRY(find_list(r, "seen.item", CWI_I32, -1, &item));
+    CW_PASS(find_list(r, "seen.start", CWI_I64, -1, &start));
+    CW_PASS(find_list(r, "seen.item", CWI_I32, -1, &item));
     int64_t n = start->shape[0] - 1, count = item->shape[0];
     if (n < 1 || n >= INT32_MAX) return refuse(r, "seen.start", "has a wrong length");
     if (!is_ascending(start->data, n, count))
@@ -213,19 +210,17 @@ static cw_status read_seen(const reader *r)
     if (!seen->start || !seen->value) return CW_NO_MEMORY;
     memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
     memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_ids(const reader *r, const char *start_name, const char *text_name,
                           int32_t count, cwi_idmap *out)
 {
-    cw_status status;
     const cwi_array *start, *text;
     int32_t index;
 
-    CW_TRY(find_list(r, start_name, CWI_I64, (int64_t)count + 1, &start));
-    CW_TRY(find_list(r, text_name, CWI_U8, -1, &text));
+    CW_PASS(find_list(r, start_name, CWI_I64, (int64_t)count + 1, &start));
+    CW_PASS(find_list(r, text_name, CWI_U8, -1, &text));
     const int64_t *offset = start->data;
     if (!is_ascending(offset, count, text->shape[0]))
         return refuse(r, start_name, "does not ascend to the length of the text");
@@ -234,11 +229,10 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
         size_t length = (size_t)(offset[k + 1] - offset[k]);
         if (length == 0 || length > CWI_MAX_ID_BYTES || memchr(id, '\0', length))
             return refuse(r, text_name, "has an id that is empty, too long or has a zero byte");
-        CW_TRY(cwi_idmap_add(r->ctx, out, id, length, &index));
+        CW_PASS(cwi_idmap_add(r->ctx, out, id, length, &index));
         if (index != k) return refuse(r, text_name, "has an id twice");
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_tensor(const reader *r, const cwi_array *array)
@@ -247,7 +241,7 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
     const float *data = array->data;
     int64_t count = cwi_array_count(array);
 
-    if (!cwi_is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
+    if (!is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
         return refuse(r, "a tensor", "has a name that is too long or has odd characters");
     if (array->rank != 2) return refuse(r, array->name, "is not a matrix");
     for (int64_t k = 0; k < count; k++)
@@ -261,45 +255,37 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
 /* Every matrix of floats is a parameter, in the order of the file. */
 static cw_status read_params(const reader *r)
 {
-    static const char *const own[N_OWN_ARRAYS] = {"seen.start",  "seen.item",  "degree",
-                                                  "users.start", "users.text", "items.start",
-                                                  "items.text"};
+    static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
+                              "items.text";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
-        size_t known = 0;
-        while (known < N_OWN_ARRAYS && strcmp(own[known], array->name) != 0) known++;
-        if (known < N_OWN_ARRAYS) continue;
+        if (cwi_word_index(own, array->name) >= 0) continue;
         if (array->dtype != CWI_F32) return refuse(r, "a tensor", "is not of a known kind");
         if (r->model->params.count == CWI_MAX_TENSORS)
             return refuse(r, "there are", "too many tensors");
-        cw_status status = read_tensor(r, array);
-        if (status != CW_OK) return status;
+        CW_PASS(read_tensor(r, array));
     }
     return CW_OK;
 }
 
 static cw_status fill_model(const reader *r)
 {
-    cw_status status;
-    CW_TRY(read_name(r, "method", r->model->method));
-    CW_TRY(read_name(r, "backbone", r->model->backbone));
-    CW_TRY(read_about(r));
-    CW_TRY(read_degrees(r));
-    CW_TRY(read_seen(r));
-    CW_TRY(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
-    CW_TRY(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
-    CW_TRY(read_params(r));
-done:
-    return status;
+    CW_PASS(read_name(r, "method", r->model->method));
+    CW_PASS(read_name(r, "backbone", r->model->backbone));
+    CW_PASS(read_about(r));
+    CW_PASS(read_degrees(r));
+    CW_PASS(read_seen(r));
+    CW_PASS(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
+    CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
+    return read_params(r);
 }
 
 static cw_status build_model(cw_context *ctx, const char *name, const cwi_tensorfile *file,
                              cw_model **out)
 {
-    cw_status status = cwi_model_create(ctx, out);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_model_create(ctx, out));
     const reader r = {.ctx = ctx, .name = name, .file = file, .model = *out};
-    status = fill_model(&r);
+    cw_status status = fill_model(&r);
     if (status != CW_OK) {
         cw_model_free(*out);
         *out = NULL;

@@ -21,16 +21,14 @@ static size_t bytes_of(const cwi_array *array)
 
 /* Wide numbers first: there may be no gaps between arrays, and so each begins at a multiple of the
  * size of its numbers.  Arrays of one width keep their order. */
-static cw_status put_in_order(cw_context *ctx, const cwi_tensorfile *file, const cwi_array ***out)
+static const cwi_array **put_in_order(cw_context *ctx, const cwi_tensorfile *file)
 {
     size_t used = 0;
     const cwi_array **order = cwi_alloc(ctx, file->n_arrays, sizeof *order);
-    if (!order) return CW_NO_MEMORY;
-    for (size_t width = 8; width > 0; width /= 2)
+    for (size_t width = 8; width > 0 && order; width /= 2)
         for (size_t a = 0; a < file->n_arrays; a++)
             if (cwi_dtype_bytes[file->arrays[a].dtype] == width) order[used++] = &file->arrays[a];
-    *out = order;
-    return CW_OK;
+    return order;
 }
 
 /* ---- the header --------------------------------------------------------------- */
@@ -128,13 +126,12 @@ cw_status cwi_tensorfile_put(cw_context *ctx, const char *path, const cwi_tensor
                              cwi_writer *writer)
 {
     cw_status status;
-    const cwi_array **order = NULL;
+    const cwi_array **order = put_in_order(ctx, file);
     char *header = NULL;
     size_t length = 0;
-    json_t *root = NULL;
 
-    CW_TRY(put_in_order(ctx, file, &order));
-    root = describe(file, order);
+    if (!order) return CW_NO_MEMORY;
+    json_t *root = describe(file, order);
     if (root && json_object_size(root) != file->n_arrays + 1)
         CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "%s: two tensors have the same name", path));
     CW_TRY(print_header(ctx, root, &header, &length));

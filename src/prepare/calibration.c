@@ -30,6 +30,7 @@ typedef struct calibration {
     double *chunk_sum; /* [chunks] */
     double *chunk_weight;
     double offset; /* being tried */
+    cwi_pile pile;
 } calibration;
 
 /* Expected number of times that the item of this rank is taken for one user. */
@@ -215,26 +216,14 @@ static cw_status open_calibration(cw_context *ctx, calibration *cal)
     cal->per_user = cwi_pool_chunks(SAMPLE_PAIRS, cal->sim->plan.n_users);
     cal->is_complete = cal->per_user >= cal->sim->plan.n_items;
     if (cal->is_complete) cal->per_user = cal->sim->plan.n_items;
-    cal->reach = cwi_alloc(ctx, n_items, sizeof *cal->reach);
-    cal->rank = cwi_alloc(ctx, n_users * (size_t)cal->per_user, sizeof *cal->rank);
-    cal->taste = cwi_alloc(ctx, n_users * (size_t)cal->per_user, sizeof *cal->taste);
-    cal->user_sum = cwi_alloc(ctx, n_users, sizeof *cal->user_sum);
-    cal->chunk_sum = cwi_alloc(ctx, chunks, sizeof *cal->chunk_sum);
-    cal->chunk_weight = cwi_alloc(ctx, chunks, sizeof *cal->chunk_weight);
-    return cal->reach && cal->rank && cal->taste && cal->user_sum && cal->chunk_sum &&
-                   cal->chunk_weight
-               ? CW_OK
-               : CW_NO_MEMORY;
-}
-
-static void close_calibration(calibration *cal)
-{
-    cwi_free(cal->reach);
-    cwi_free(cal->rank);
-    cwi_free(cal->taste);
-    cwi_free(cal->user_sum);
-    cwi_free(cal->chunk_sum);
-    cwi_free(cal->chunk_weight);
+    size_t slots = n_users * (size_t)cal->per_user;
+    cal->reach = cwi_pile_add(ctx, &cal->pile, n_items, sizeof *cal->reach);
+    cal->rank = cwi_pile_add(ctx, &cal->pile, slots, sizeof *cal->rank);
+    cal->taste = cwi_pile_add(ctx, &cal->pile, slots, sizeof *cal->taste);
+    cal->user_sum = cwi_pile_add(ctx, &cal->pile, n_users, sizeof *cal->user_sum);
+    cal->chunk_sum = cwi_pile_add(ctx, &cal->pile, chunks, sizeof *cal->chunk_sum);
+    cal->chunk_weight = cwi_pile_add(ctx, &cal->pile, chunks, sizeof *cal->chunk_weight);
+    return cal->pile.status;
 }
 
 cw_status cwi_simulation_calibrate(cw_context *ctx, cwi_simulation *sim)
@@ -250,6 +239,6 @@ cw_status cwi_simulation_calibrate(cw_context *ctx, cwi_simulation *sim)
     CW_TRY(cwi_pool_for(ctx, n_users, CWI_SIM_CHUNK, expect_user, &cal));
     CW_TRY(solve_scale(ctx, &cal));
 done:
-    close_calibration(&cal);
+    cwi_pile_clear(&cal.pile);
     return status;
 }

@@ -19,6 +19,20 @@ cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *val
 /* Sort the values of every row ascending, so that cwi_csr_has works. */
 void cwi_csr_sort(cwi_csr *csr);
 
+/* First place in the ascending list where value could be put. */
+CWI_FORMULA int64_t cwi_lower_bound(const int32_t *list, int64_t count, int32_t value)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Is value in the row?  Rows must be sorted.  Short ones are read through: their lines come from
  * memory together, those of a search one after the other. */
 CWI_FORMULA bool cwi_csr_has(const cwi_csr *csr, int32_t row, int32_t value)

@@ -9,10 +9,7 @@
 cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out)
 {
     *out = cwi_alloc_zero(ctx, 1, sizeof **out);
-    if (!*out) return CW_NO_MEMORY;
-    cwi_idmap_init(&(*out)->users);
-    cwi_idmap_init(&(*out)->items);
-    return CW_OK;
+    return *out ? CW_OK : CW_NO_MEMORY;
 }
 
 void cw_dataset_free(cw_dataset *dataset)
@@ -47,6 +44,18 @@ void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree)
 {
     memset(degree, 0, (size_t)n * sizeof *degree);
     for (int64_t k = 0; k < count; k++) degree[ids[k]]++;
+}
+
+cw_status cwi_degree_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
+                             double (*weigh)(double degree, double by), double by, double **weight)
+{
+    int64_t *degree = cwi_alloc(ctx, (size_t)n_items, sizeof *degree);
+    *weight = degree ? cwi_alloc(ctx, (size_t)count, sizeof **weight) : NULL;
+    if (*weight) cwi_degrees(item, count, n_items, degree);
+    for (int64_t r = 0; r < count && *weight; r++)
+        (*weight)[r] = weigh((double)degree[item[r]], by);
+    cwi_free(degree);
+    return *weight ? CW_OK : CW_NO_MEMORY;
 }
 
 void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES])

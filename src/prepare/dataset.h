@@ -64,4 +64,8 @@ void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES]);
 /* Degrees of pairs, [n] each, zeroed first. */
 void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree);
 
+/* A weight of every row from the degree of its item; new in *weight. */
+cw_status cwi_degree_weights(cw_context *ctx, const int32_t *item, int64_t count, int32_t n_items,
+                             double (*weigh)(double degree, double by), double by, double **weight);
+
 #endif

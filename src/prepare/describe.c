@@ -12,42 +12,16 @@ static const char *const part_name[CWI_PARTS] = {"train", "valid", "test"};
 
 static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
-    cw_status status = CW_OK;
     int64_t rows = 0;
-    json_t *parts = json_object(), *part;
 
-    for (int p = 0; p < CWI_PARTS; p++) {
-        if (!dataset->has_part[p]) continue;
-        rows += dataset->part[p].count;
-        CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &part));
-        cwi_json_set(&parts, part_name[p], part);
-    }
-    cwi_json_set(root, "parts", json_incref(parts));
+    for (int p = 0; p < CWI_PARTS; p++) rows += dataset->has_part[p] ? dataset->part[p].count : 0;
+    CW_PASS(cwi_stats_parts(ctx, dataset, part_name, root));
     cwi_json_set(root, "interactions", json_integer(rows));
     double pairs = (double)dataset->n_users * (double)dataset->n_items;
     cwi_json_set(root, "density", json_real(pairs > 0 ? (double)rows / pairs : 0));
     if (dataset->truth && dataset->truth->uniform.count > 0)
         cwi_json_set(root, "uniform_test_rows", json_integer(dataset->truth->uniform.count));
-done:
-    json_decref(parts);
-    return status;
-}
-
-static cw_status add_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **root)
-{
-    cw_status status;
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    json_t *stats;
-
-    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &stats));
-    cwi_json_set(root, "user_degrees", stats);
-    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &stats));
-    cwi_json_set(root, "item_degrees", stats);
-    CW_TRY(cwi_propensity_stats(ctx, train->item, train->count, dataset->n_items, usual_power,
-                                &stats));
-    cwi_json_set(root, "propensities", stats);
-done:
-    return status;
+    return CW_OK;
 }
 
 /* Held-out rows whose user or item has no train row cannot be learnt. */
@@ -95,7 +69,8 @@ static cw_status add_train(cw_context *ctx, const cw_dataset *dataset, json_t **
     const cwi_pairs *pairs = &dataset->part[CW_PART_TRAIN];
     cwi_csr train = {0};
 
-    CW_TRY(add_degrees(ctx, dataset, root));
+    CW_TRY(cwi_stats_degrees(ctx, dataset, root));
+    CW_TRY(cwi_stats_propensities(ctx, dataset, usual_power, root));
     CW_TRY(cwi_csr_create(ctx, pairs->user, pairs->item, pairs->count, dataset->n_users, &train));
     cwi_csr_sort(&train);
     CW_TRY(add_cold_rows(ctx, dataset, &train, root));
@@ -108,7 +83,7 @@ done:
 cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char **json)
 {
     cw_status status;
-    json_t *root = json_object(), *origin;
+    json_t *root = json_object();
 
     cwi_begin(ctx);
     *json = NULL;
@@ -117,10 +92,7 @@ cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char *
     CW_TRY(add_parts(ctx, dataset, &root));
     cwi_json_set(&root, "simulated", json_boolean(dataset->truth != NULL));
     if (dataset->part[CW_PART_TRAIN].count > 0) CW_TRY(add_train(ctx, dataset, &root));
-    if (dataset->origin) {
-        CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        cwi_json_set(&root, "origin", origin);
-    }
+    CW_TRY(cwi_stats_origin(ctx, dataset, &root));
     return cwi_json_text(ctx, root, json);
 done:
     json_decref(root);

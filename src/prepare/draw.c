@@ -34,23 +34,19 @@ static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
 cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
                    cwi_purpose purpose, uint8_t *drawn)
 {
-    cw_status status = CW_OK;
     if (n <= 0 || n >= count) {
         memset(drawn, n > 0, (size_t)count);
-        return status;
+        return CW_OK;
     }
-    double *key = cwi_alloc(ctx, (size_t)count, sizeof *key);
-    double *work = cwi_alloc(ctx, (size_t)count, sizeof *work);
+    double *key = cwi_alloc(ctx, (size_t)count, 2 * sizeof *key);
+    if (!key) return CW_NO_MEMORY;
     key_job job = {weight, seed, purpose, key};
-
-    if (!key || !work) status = CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
+    cw_status status;
     CW_TRY(cwi_pool_for(ctx, count, 16384, make_keys, &job));
-    cwi_limit limit = cwi_smallest(key, count, n, work); /* of equal keys the lower index wins */
+    cwi_limit limit = cwi_smallest(key, count, n, key + count); /* of equal keys the first wins */
     for (int64_t k = 0; k < count; k++) drawn[k] = (uint8_t)cwi_limit_take(&limit, key[k]);
 done:
     cwi_free(key);
-    cwi_free(work);
     return status;
 }
 
@@ -84,14 +80,13 @@ static int64_t count_at_most(const double *share, int64_t count, double x)
 cw_status cwi_draw_compat(cw_context *ctx, const double *weight, int64_t count, int64_t n,
                           uint32_t seed, int64_t *order)
 {
-    cw_status status = CW_NO_MEMORY;
-    double *left = cwi_alloc(ctx, (size_t)count, sizeof *left);
-    double *share = cwi_alloc(ctx, (size_t)count, sizeof *share);
+    cw_status status = CW_OK;
+    double *left = cwi_alloc(ctx, (size_t)count, 2 * sizeof *left), sum = 0;
     cwi_mt19937 mt;
-    double sum = 0;
     int64_t found = 0;
 
-    if (!left || !share) goto done;
+    if (!left) return CW_NO_MEMORY;
+    double *share = left + count;
     cwi_mt_init(&mt, seed);
     for (int64_t k = 0; k < count; k++) sum += weight[k];
     for (int64_t k = 0; k < count; k++) left[k] = weight[k] / sum;
@@ -106,9 +101,7 @@ cw_status cwi_draw_compat(cw_context *ctx, const double *weight, int64_t count, 
             order[found++] = k;
         }
     }
-    status = CW_OK;
 done:
     cwi_free(left);
-    cwi_free(share);
     return status;
 }

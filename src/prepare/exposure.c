@@ -104,15 +104,12 @@ static cw_status for_users(cw_context *ctx, cwi_simulation *sim, const char *sta
 cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim)
 {
     int64_t n_users = sim->plan.n_users;
-    cw_status status;
 
     sim->start = cwi_alloc_zero(ctx, (size_t)n_users + 1, sizeof *sim->start);
     if (!sim->start) return CW_NO_MEMORY;
-    CW_TRY(for_users(ctx, sim, "counting interactions", count_users));
+    CW_PASS(for_users(ctx, sim, "counting interactions", count_users));
     for (int64_t u = 0; u < n_users; u++) sim->start[u + 1] += sim->start[u];
     sim->item = cwi_alloc(ctx, (size_t)sim->start[n_users], sizeof *sim->item);
-    CW_TRY(sim->item ? CW_OK : CW_NO_MEMORY);
-    CW_TRY(for_users(ctx, sim, "drawing interactions", fill_users));
-done:
-    return status;
+    CW_PASS(sim->item ? CW_OK : CW_NO_MEMORY);
+    return for_users(ctx, sim, "drawing interactions", fill_users);
 }

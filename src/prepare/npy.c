@@ -197,9 +197,7 @@ cw_status cwi_npy_write(cw_context *ctx, const char *path, const cwi_npy *array,
     char header[4 * ALIGNMENT];
     cwi_writer *writer;
     size_t columns = array->n_dims == 2 ? (size_t)array->shape[1] : 1;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &writer));
     cwi_writer_put(writer, header, print_header(array, header));
     cwi_writer_numbers(writer, data, (size_t)array->shape[0] * columns, NUMBER_BYTES);
     return cwi_writer_close(ctx, writer, NULL);

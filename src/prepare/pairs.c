@@ -1,11 +1,11 @@
-/* pairs.c - read and write user,item files. */
+/* pairs.c - read and write user,item files, of numbers or of the ids of the raw data. */
 #include "prepare/pairs.h"
 
 #include <string.h>
 
 #include "core/mem.h"
 #include "core/text.h"
-#include "import/import.h"
+#include "import/fields.h"
 
 static const char header[] = "user,item";
 
@@ -13,8 +13,7 @@ static cw_status read_header(cw_context *ctx, cwi_source *source)
 {
     const char *line;
     size_t length;
-    cw_status status = cwi_source_line(ctx, source, &line, &length);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_source_line(ctx, source, &line, &length));
     if (!line) return cwi_fail(ctx, CW_BAD_DATA, "%s is empty", cwi_source_name(source));
     if (length == sizeof header - 1 && memcmp(line, header, length) == 0) return CW_OK;
     return cwi_source_fail(ctx, source, CW_BAD_DATA,
@@ -45,17 +44,35 @@ static cw_status read_pair(cw_context *ctx, const cwi_source *source, cwi_bounds
     const char *comma = memchr(line, ',', length);
     if (!comma) return cwi_source_fail(ctx, source, CW_BAD_DATA, "expected user,item");
     size_t before = (size_t)(comma - line);
-    cw_status status = read_id(ctx, source, "user", line, before, bounds.n_users, &pair[0]);
-    if (status != CW_OK) return status;
+    CW_PASS(read_id(ctx, source, "user", line, before, bounds.n_users, &pair[0]));
     return read_id(ctx, source, "item", comma + 1, length - before - 1, bounds.n_items, &pair[1]);
+}
+
+/* Pairs on their way in. */
+typedef struct reading {
+    cwi_pairs *out;
+    size_t user_capacity, item_capacity;
+    const cwi_idmap *users, *items; /* of raw ids */
+} reading;
+
+static cw_status append(cw_context *ctx, reading *r, const int32_t pair[2])
+{
+    cwi_pairs *out = r->out;
+    size_t need = (size_t)out->count + 1;
+    CW_PASS(cwi_grow(ctx, &out->user, &r->user_capacity, need, sizeof *out->user));
+    CW_PASS(cwi_grow(ctx, &out->item, &r->item_capacity, need, sizeof *out->item));
+    out->user[out->count] = pair[0];
+    out->item[out->count++] = pair[1];
+    return CW_OK;
 }
 
 cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out)
 {
     cw_status status;
     const char *line;
-    size_t length, user_capacity = 0, item_capacity = 0;
+    size_t length;
     int32_t pair[2] = {0, 0};
+    reading r = {.out = out};
 
     *out = (cwi_pairs){0};
     CW_TRY(read_header(ctx, source));
@@ -64,13 +81,47 @@ cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
         if (!line) break;
         if (length == 0) continue;
         CW_TRY(read_pair(ctx, source, bounds, line, length, pair));
-        size_t need = (size_t)out->count + 1;
-        CW_TRY(cwi_grow(ctx, &out->user, &user_capacity, need, sizeof *out->user));
-        CW_TRY(cwi_grow(ctx, &out->item, &item_capacity, need, sizeof *out->item));
-        out->user[out->count] = pair[0];
-        out->item[out->count++] = pair[1];
+        CW_TRY(append(ctx, &r, pair));
     }
 done:
+    if (status != CW_OK) cwi_pairs_clear(out);
+    return status;
+}
+
+static cw_status find_id(cw_context *ctx, const cwi_source *source, const char *noun,
+                         const cwi_idmap *map, cwi_text id, int32_t *out)
+{
+    char shown[48];
+    *out = cwi_idmap_find(map, id.at, id.length);
+    if (*out >= 0) return CW_OK;
+    return cwi_source_fail(ctx, source, CW_BAD_DATA, "there is no %s '%s' in the dataset", noun,
+                           cwi_excerpt(id.at, id.length, shown));
+}
+
+static cw_status add_pair(void *arg, cw_context *ctx, const cwi_source *source, cwi_text user,
+                          cwi_text item)
+{
+    reading *r = arg;
+    int32_t pair[2];
+    CW_PASS(find_id(ctx, source, "user", r->users, user, &pair[0]));
+    CW_PASS(find_id(ctx, source, "item", r->items, item, &pair[1]));
+    return append(ctx, r, pair);
+}
+
+cw_status cwi_pairs_read_raw(cw_context *ctx, const char *path, const cwi_idmap *users,
+                             const cwi_idmap *items, cwi_pairs *out)
+{
+    cw_status status;
+    cwi_source *source = NULL;
+    reading r = {.users = users, .items = items, .out = out};
+
+    *out = (cwi_pairs){0};
+    CW_TRY(cwi_source_open(ctx, path, &source));
+    CW_TRY(cwi_records_pairs(ctx, source, header, header, add_pair, &r));
+    if (out->count == 0)
+        status = cwi_fail(ctx, CW_BAD_DATA, "%s has no interactions", cwi_source_name(source));
+done:
+    cwi_source_close(source);
     if (status != CW_OK) cwi_pairs_clear(out);
     return status;
 }
@@ -104,8 +155,7 @@ cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pa
                           char hash[CWI_HASH_BYTES])
 {
     cwi_writer *writer;
-    cw_status status = cwi_writer_open(ctx, path, &writer);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open(ctx, path, &writer));
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
     for (int64_t k = 0; k < pairs->count; k++) {

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "core/elementary.h"
-#include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
 #include "core/smallest.h"
@@ -89,21 +88,17 @@ static cw_status rank_items(cw_context *ctx, cwi_simulation *sim, const double *
 cw_status cwi_simulation_populate(cw_context *ctx, cwi_simulation *sim)
 {
     const cwi_simulation_plan *plan = &sim->plan;
-    double *popularity = NULL;
-    cw_status status;
+    size_t n_items = (size_t)plan->n_items;
 
-    CW_TRY(cwi_truth_create(ctx, plan->n_users, plan->n_items, plan->dim, &sim->truth));
+    CW_PASS(cwi_truth_create(ctx, plan->n_users, plan->n_items, plan->dim, &sim->truth));
     sim->truth->alpha = plan->alpha;
-    sim->ranked = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *sim->ranked);
-    sim->log_chance = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *sim->log_chance);
-    popularity = cwi_alloc(ctx, (size_t)plan->n_items, sizeof *popularity);
-    CW_TRY(sim->ranked && sim->log_chance && popularity ? CW_OK : CW_NO_MEMORY);
-    CW_TRY(cwi_pool_for(ctx, plan->n_users, CWI_SIM_CHUNK, draw_users, sim));
+    sim->ranked = cwi_pile_add(ctx, &sim->pile, n_items, sizeof *sim->ranked);
+    sim->log_chance = cwi_pile_add(ctx, &sim->pile, n_items, sizeof *sim->log_chance);
+    double *popularity = cwi_pile_add(ctx, &sim->pile, n_items, sizeof *popularity);
+    CW_PASS(sim->pile.status);
+    CW_PASS(cwi_pool_for(ctx, plan->n_users, CWI_SIM_CHUNK, draw_users, sim));
     draw_items(sim, popularity);
-    CW_TRY(rank_items(ctx, sim, popularity));
-done:
-    cwi_free(popularity);
-    return status;
+    return rank_items(ctx, sim, popularity);
 }
 
 double cwi_simulation_chance(const cwi_simulation *sim, double propensity, double conformity,
@@ -123,8 +118,7 @@ double cwi_simulation_uptake(const cwi_simulation *sim, double relevance)
 void cwi_simulation_clear(cwi_simulation *sim)
 {
     cwi_truth_free(sim->truth);
-    cwi_free(sim->ranked);
-    cwi_free(sim->log_chance);
+    cwi_pile_clear(&sim->pile);
     cwi_free(sim->start);
     cwi_free(sim->item);
     *sim = (cwi_simulation){.plan = sim->plan};

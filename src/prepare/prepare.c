@@ -41,7 +41,6 @@ typedef struct history {
 
 static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *rows, history *past)
 {
-    cw_status status = CW_OK;
     int64_t max_users = cwi_options_integer(options, "max-users");
     uint64_t seed = (uint64_t)cwi_options_integer(options, "seed");
 
@@ -50,19 +49,17 @@ static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *ro
     past->core = strcmp(past->split, "given") == 0 ? 1 : 3;
     if (cwi_options_is_set(options, "core")) past->core = cwi_options_integer(options, "core");
     if (max_users > 0 && strcmp(past->split, "compat") == 0)
-        CW_TRY(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
+        CW_PASS(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
     else if (max_users > 0)
-        CW_TRY(cwi_rows_subsample(ctx, rows, max_users, seed));
+        CW_PASS(cwi_rows_subsample(ctx, rows, max_users, seed));
     past->rows_kept_users = rows->count;
-    CW_TRY(cwi_progress(ctx, "filtering", 0, 0));
-    CW_TRY(cwi_rows_core(ctx, rows, past->core));
+    CW_PASS(cwi_progress(ctx, "filtering", 0, 0));
+    CW_PASS(cwi_rows_core(ctx, rows, past->core));
     past->rows_core = rows->count;
-    if (rows->count == 0)
-        status = cwi_fail(ctx, CW_BAD_DATA,
-                          "--core %lld leaves none of the %lld interactions; try a smaller one",
-                          (long long)past->core, (long long)past->rows_kept_users);
-done:
-    return status;
+    if (rows->count > 0) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_DATA,
+                    "--core %lld leaves none of the %lld interactions; try a smaller one",
+                    (long long)past->core, (long long)past->rows_kept_users);
 }
 
 /* ---- dense ids ------------------------------------------------------------ */
@@ -74,13 +71,12 @@ typedef struct renumbering {
     int32_t *new_id; /* [old ids], -1 when it does not occur */
 } renumbering;
 
-static cw_status renumbering_create(cw_context *ctx, int32_t n_old, renumbering *out)
+static renumbering renumbering_create(cw_context *ctx, cwi_pile *pile, int32_t n_old)
 {
-    *out = (renumbering){.old_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->old_id),
-                         .new_id = cwi_alloc(ctx, (size_t)n_old, sizeof *out->new_id)};
-    if (!out->old_id || !out->new_id) return CW_NO_MEMORY;
-    for (int32_t k = 0; k < n_old; k++) out->new_id[k] = -1;
-    return CW_OK;
+    renumbering out = {.old_id = cwi_pile_add(ctx, pile, (size_t)n_old, sizeof *out.old_id),
+                       .new_id = cwi_pile_add(ctx, pile, (size_t)n_old, sizeof *out.new_id)};
+    for (int32_t k = 0; k < n_old && out.new_id; k++) out.new_id[k] = -1;
+    return out;
 }
 
 static int32_t renumber(renumbering *map, int32_t old_id)
@@ -103,12 +99,11 @@ static void append(cwi_pairs *pairs, renumbering *users, renumbering *items, con
 static cw_status fill_parts(cw_context *ctx, const cwi_rows *rows, const cwi_split *split,
                             renumbering *users, renumbering *items, cw_dataset *dataset)
 {
-    cw_status status;
     int64_t size[CWI_PARTS + 1] = {0};
 
     for (int64_t r = 0; r < rows->count; r++) size[split->part[r]]++;
     for (int p = 0; p < CWI_PARTS; p++) {
-        CW_TRY(cwi_pairs_create(ctx, size[p], &dataset->part[p]));
+        CW_PASS(cwi_pairs_create(ctx, size[p], &dataset->part[p]));
         dataset->part[p].count = 0;
         dataset->has_part[p] = true;
     }
@@ -119,18 +114,18 @@ static cw_status fill_parts(cw_context *ctx, const cwi_rows *rows, const cwi_spl
         for (int64_t h = 0; h < split->n_held; h++)
             if (split->part[split->held[h]] == p)
                 append(&dataset->part[p], users, items, rows, split->held[h]);
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cwi_rows *rows,
                           const cwi_split *split, cw_dataset *dataset)
 {
     cw_status status;
-    renumbering users = {0}, items = {0};
+    cwi_pile pile = {0};
+    renumbering users = renumbering_create(ctx, &pile, rows->n_users);
+    renumbering items = renumbering_create(ctx, &pile, rows->n_items);
 
-    CW_TRY(renumbering_create(ctx, rows->n_users, &users));
-    CW_TRY(renumbering_create(ctx, rows->n_items, &items));
+    CW_TRY(pile.status);
     CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
     dataset->n_users = users.count;
     dataset->n_items = items.count;
@@ -138,10 +133,7 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
 done:
-    cwi_free(users.old_id);
-    cwi_free(users.new_id);
-    cwi_free(items.old_id);
-    cwi_free(items.new_id);
+    cwi_pile_clear(&pile);
     return status;
 }
 
@@ -162,8 +154,7 @@ static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
                               const cwi_split *split, cw_dataset *dataset)
 {
     json_t *source = NULL;
-    cw_status status = from->source ? cwi_json_reparse(ctx, from->source, &source) : CW_OK;
-    if (status != CW_OK) return status;
+    CW_PASS(from->source ? cwi_json_reparse(ctx, from->source, &source) : CW_OK);
     if (!source) source = json_object();
     json_t *origin = json_pack("{s:o, s:o, s:o}", "source", source, "options",
                                cwi_json_options(options), "steps", describe_steps(past, split));

@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/mt19937.h"
 #include "core/rng.h"
 #include "import/interactions.h"
 #include "prepare/csr.h"
 #include "prepare/draw.h"
 
-static void *copy_array(cw_context *ctx, const void *from, int64_t count, size_t size)
+static void *copy_array(cw_context *ctx, cwi_rows *rows, const void *from, size_t size)
 {
-    void *copy = cwi_alloc(ctx, (size_t)count, size);
-    if (copy && count > 0) memcpy(copy, from, (size_t)count * size);
+    if (!from) return NULL;
+    void *copy = cwi_pile_add(ctx, &rows->pile, (size_t)rows->count, size);
+    if (copy && rows->count > 0) memcpy(copy, from, (size_t)rows->count * size);
     return copy;
 }
 
@@ -21,31 +21,26 @@ cw_status cwi_rows_copy(cw_context *ctx, const cw_interactions *from, cwi_rows *
 {
     *out = (cwi_rows){
         .count = from->count, .n_users = from->users.count, .n_items = from->items.count};
-    out->user = copy_array(ctx, from->user, from->count, sizeof *out->user);
-    out->item = copy_array(ctx, from->item, from->count, sizeof *out->item);
-    if (from->time) out->time = copy_array(ctx, from->time, from->count, sizeof *out->time);
-    if (from->part) out->part = copy_array(ctx, from->part, from->count, sizeof *out->part);
-    if (out->user && out->item && !out->time == !from->time && !out->part == !from->part)
-        return CW_OK;
-    cwi_rows_clear(out);
-    return CW_NO_MEMORY;
+    out->user = copy_array(ctx, out, from->user, sizeof *out->user);
+    out->item = copy_array(ctx, out, from->item, sizeof *out->item);
+    out->time = copy_array(ctx, out, from->time, sizeof *out->time);
+    out->part = copy_array(ctx, out, from->part, sizeof *out->part);
+    return out->pile.status;
 }
 
 void cwi_rows_clear(cwi_rows *rows)
 {
-    cwi_free(rows->user);
-    cwi_free(rows->item);
-    cwi_free(rows->time);
-    cwi_free(rows->part);
+    cwi_pile_clear(&rows->pile);
     *rows = (cwi_rows){0};
 }
 
-/* Keep the rows whose user and item are both marked; their order stays. */
+/* Keep the rows whose user and item are both marked (keep_item NULL: all are); their order stays.
+ */
 static void keep_rows(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *keep_item)
 {
     int64_t kept = 0;
     for (int64_t r = 0; r < rows->count; r++) {
-        if (!keep_user[rows->user[r]] || !keep_item[rows->item[r]]) continue;
+        if (!keep_user[rows->user[r]] || (keep_item && !keep_item[rows->item[r]])) continue;
         rows->user[kept] = rows->user[r];
         rows->item[kept] = rows->item[r];
         if (rows->time) rows->time[kept] = rows->time[r];
@@ -66,6 +61,7 @@ typedef struct peeling {
     uint8_t *alive;           /* [n_users + n_items] */
     int64_t *queue;           /* [n_users + n_items] nodes that have died, in order */
     int64_t queued;
+    cwi_pile pile;
 } peeling;
 
 static void check_node(peeling *p, int64_t node)
@@ -100,11 +96,10 @@ cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k)
     if (k <= 1) return CW_OK;
     CW_TRY(cwi_csr_create(ctx, rows->user, rows->item, rows->count, rows->n_users, &p.of_user));
     CW_TRY(cwi_csr_create(ctx, rows->item, rows->user, rows->count, rows->n_items, &p.of_item));
-    p.degree = cwi_alloc_zero(ctx, (size_t)n_nodes, sizeof *p.degree);
-    p.alive = cwi_alloc(ctx, (size_t)n_nodes, sizeof *p.alive);
-    p.queue = cwi_alloc(ctx, (size_t)n_nodes, sizeof *p.queue);
-    status = p.degree && p.alive && p.queue ? CW_OK : CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
+    p.degree = cwi_pile_add_zero(ctx, &p.pile, (size_t)n_nodes, sizeof *p.degree);
+    p.alive = cwi_pile_add(ctx, &p.pile, (size_t)n_nodes, sizeof *p.alive);
+    p.queue = cwi_pile_add(ctx, &p.pile, (size_t)n_nodes, sizeof *p.queue);
+    CW_TRY(p.pile.status);
     memset(p.alive, 1, (size_t)n_nodes);
     for (int64_t r = 0; r < rows->count; r++) {
         p.degree[rows->user[r]]++;
@@ -116,9 +111,7 @@ cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k)
 done:
     cwi_csr_clear(&p.of_user);
     cwi_csr_clear(&p.of_item);
-    cwi_free(p.degree);
-    cwi_free(p.alive);
-    cwi_free(p.queue);
+    cwi_pile_clear(&p.pile);
     return status;
 }
 
@@ -139,28 +132,21 @@ static int32_t appearing_users(const cwi_rows *rows, uint8_t *seen, int32_t *ord
 
 cw_status cwi_rows_subsample(cw_context *ctx, cwi_rows *rows, int64_t n, uint64_t seed)
 {
-    cw_status status = CW_NO_MEMORY;
-    uint8_t *keep = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
-    uint8_t *all_items = cwi_alloc(ctx, (size_t)rows->n_items, 1);
-    int32_t *order = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *order);
-    uint8_t *drawn = NULL;
+    cw_status status;
+    cwi_pile pile = {0};
+    size_t n_users = (size_t)rows->n_users;
+    uint8_t *keep = cwi_pile_add_zero(ctx, &pile, n_users, 1);
+    uint8_t *drawn = cwi_pile_add(ctx, &pile, n_users, 1);
+    int32_t *order = cwi_pile_add(ctx, &pile, n_users, sizeof *order);
 
-    if (!keep || !all_items || !order) goto done;
+    CW_TRY(pile.status);
     int32_t count = appearing_users(rows, keep, order);
-    status = CW_OK;
     if (n >= count) goto done;
-    drawn = cwi_alloc(ctx, (size_t)count, 1);
-    if (!drawn) status = CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
     CW_TRY(cwi_draw(ctx, NULL, count, n, seed, CWI_RNG_USER_SUBSAMPLE, drawn));
     for (int32_t k = 0; k < count; k++) keep[order[k]] = drawn[k];
-    memset(all_items, 1, (size_t)rows->n_items);
-    keep_rows(rows, keep, all_items);
+    keep_rows(rows, keep, NULL);
 done:
-    cwi_free(keep);
-    cwi_free(all_items);
-    cwi_free(order);
-    cwi_free(drawn);
+    cwi_pile_clear(&pile);
     return status;
 }
 
@@ -180,8 +166,7 @@ static cw_status list_by_user(cw_context *ctx, cwi_rows *rows, const int32_t *us
         }
     }
     rows->count = count;
-    cwi_free(rows->time); /* the published protocol has no use for it */
-    rows->time = NULL;
+    rows->time = NULL; /* the published protocol has no use for it */
 done:
     cwi_csr_clear(&of_user);
     return status;
@@ -189,13 +174,15 @@ done:
 
 cw_status cwi_rows_subsample_compat(cw_context *ctx, cwi_rows *rows, int64_t n, uint64_t seed)
 {
-    cw_status status = CW_NO_MEMORY;
-    uint8_t *seen = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
-    int32_t *order = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *order);
-    int32_t *place = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *place);
+    cw_status status;
+    cwi_pile pile = {0};
+    size_t n_users = (size_t)rows->n_users;
+    uint8_t *seen = cwi_pile_add_zero(ctx, &pile, n_users, 1);
+    int32_t *order = cwi_pile_add(ctx, &pile, n_users, sizeof *order);
+    int32_t *place = cwi_pile_add(ctx, &pile, n_users, sizeof *place);
     cwi_mt19937 mt;
 
-    if (!seen || !order || !place) goto done;
+    CW_TRY(pile.status);
     int32_t count = appearing_users(rows, seen, order);
     if (n > count) n = count;
     cwi_mt_init(&mt, (uint32_t)seed);
@@ -203,8 +190,6 @@ cw_status cwi_rows_subsample_compat(cw_context *ctx, cwi_rows *rows, int64_t n, 
     for (int64_t k = 0; k < n; k++) place[k] = order[place[k]];
     CW_TRY(list_by_user(ctx, rows, place, n));
 done:
-    cwi_free(seen);
-    cwi_free(order);
-    cwi_free(place);
+    cwi_pile_clear(&pile);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef CWI_PREPARE_ROWS_H
 #define CWI_PREPARE_ROWS_H
 
-#include "core/context.h"
+#include "core/mem.h"
 
 typedef struct cwi_rows {
     int64_t count;
@@ -10,10 +10,11 @@ typedef struct cwi_rows {
     double *time;             /* [count] or NULL */
     uint8_t *part;            /* [count] cw_part of a given split, or NULL */
     int32_t n_users, n_items; /* ids are below these, not all of them need occur */
+    cwi_pile pile;
 } cwi_rows;
 
 cw_status cwi_rows_copy(cw_context *ctx, const cw_interactions *from, cwi_rows *out);
-void cwi_rows_clear(cwi_rows *rows);
+void cwi_rows_clear(cwi_rows *rows); /* also after a failure */
 
 /* Drop users and items with fewer than k rows again and again until none is left. */
 cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k);

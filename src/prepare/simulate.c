@@ -78,21 +78,19 @@ static cw_status name_id(cw_context *ctx, cwi_idmap *map, int32_t *known, int32_
 static cw_status fill_rows(cw_context *ctx, const cwi_simulation *sim, int32_t *known,
                            cw_interactions *rows)
 {
-    cw_status status = CW_OK;
     char digits[CWI_NUMBER_BYTES];
     int32_t user;
 
     for (int32_t u = 0; u < sim->plan.n_users; u++) {
         if (sim->start[u] == sim->start[u + 1]) continue;
-        CW_TRY(cwi_idmap_add(ctx, &rows->users, digits, cwi_print_int(u, digits), &user));
+        CW_PASS(cwi_idmap_add(ctx, &rows->users, digits, cwi_print_int(u, digits), &user));
         for (int64_t k = sim->start[u]; k < sim->start[u + 1]; k++) {
             rows->user[k] = user;
-            CW_TRY(name_id(ctx, &rows->items, known, sim->item[k], &rows->item[k]));
+            CW_PASS(name_id(ctx, &rows->items, known, sim->item[k], &rows->item[k]));
         }
     }
     rows->count = sim->start[sim->plan.n_users];
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status describe(cw_context *ctx, const cwi_simulation *sim, const cw_options *options,
@@ -116,8 +114,6 @@ static cw_status make_rows(cw_context *ctx, const cwi_simulation *sim, const cw_
     cw_status status;
 
     if (!rows) return CW_NO_MEMORY;
-    cwi_idmap_init(&rows->users);
-    cwi_idmap_init(&rows->items);
     known = cwi_alloc_zero(ctx, (size_t)sim->plan.n_items, sizeof *known);
     rows->user = cwi_alloc(ctx, count, sizeof *rows->user);
     rows->item = cwi_alloc(ctx, count, sizeof *rows->item);

@@ -2,6 +2,7 @@
 #ifndef CWI_PREPARE_SIMULATION_H
 #define CWI_PREPARE_SIMULATION_H
 
+#include "core/mem.h"
 #include "prepare/truth.h"
 
 /* The options of the simulator as numbers. */
@@ -22,6 +23,7 @@ typedef struct cwi_simulation {
     double activity_scale; /* c of user_propensity = min(1, c * activity) */
     int64_t *start;        /* [n_users + 1] where each user's items start */
     int32_t *item;         /* [start[n_users]] items of each user, ascending */
+    cwi_pile pile;         /* of the items */
 } cwi_simulation;
 
 /* Users in one chunk of a parallel loop. */

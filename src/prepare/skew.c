@@ -30,22 +30,6 @@ const cw_option_info cwi_skew_options[] = {
     SEED("same seed, same rows"),
     {0}};
 
-static cw_status degree_weights(cw_context *ctx, const cw_dataset *dataset, double theta,
-                                double **weight)
-{
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    int64_t *degree = cwi_alloc(ctx, (size_t)dataset->n_items, sizeof *degree);
-    *weight = cwi_alloc(ctx, (size_t)train->count, sizeof **weight);
-    cw_status status = degree && *weight ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK) {
-        cwi_degrees(train->item, train->count, dataset->n_items, degree);
-        for (int64_t r = 0; r < train->count; r++)
-            (*weight)[r] = cwi_pow((double)degree[train->item[r]], theta);
-    }
-    cwi_free(degree);
-    return status;
-}
-
 /* Drawn rows: keys give them in file order, compat in draw order. */
 static cw_status draw_rows(cw_context *ctx, const cw_options *options, const double *weight,
                            int64_t count, int64_t n, int64_t *order)
@@ -68,19 +52,18 @@ static cw_status append_missing(cw_context *ctx, const cw_dataset *dataset, int6
                                 int64_t *n)
 {
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    uint8_t *has_user = cwi_alloc_zero(ctx, (size_t)dataset->n_users, 1);
-    uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)dataset->n_items, 1);
-    cw_status status = has_user && has_item ? CW_OK : CW_NO_MEMORY;
-
-    for (int64_t k = 0; k < *n && status == CW_OK; k++) {
+    size_t n_users = (size_t)dataset->n_users;
+    uint8_t *has_user = cwi_alloc_zero(ctx, n_users + (size_t)dataset->n_items, 1);
+    if (!has_user) return CW_NO_MEMORY;
+    uint8_t *has_item = has_user + n_users;
+    for (int64_t k = 0; k < *n; k++) {
         has_user[train->user[order[k]]] = 1;
         has_item[train->item[order[k]]] = 1;
     }
-    for (int64_t r = 0; r < train->count && status == CW_OK; r++)
+    for (int64_t r = 0; r < train->count; r++)
         if (!has_user[train->user[r]] || !has_item[train->item[r]]) order[(*n)++] = r;
     cwi_free(has_user);
-    cwi_free(has_item);
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_skew(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
@@ -93,7 +76,8 @@ cw_status cwi_skew(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     int64_t *order = cwi_alloc(ctx, (size_t)train->count, sizeof *order);
 
     if (!order) return CW_NO_MEMORY;
-    CW_TRY(degree_weights(ctx, dataset, cwi_options_real(options, "theta"), &weight));
+    CW_TRY(cwi_degree_weights(ctx, train->item, train->count, dataset->n_items, cwi_pow,
+                              cwi_options_real(options, "theta"), &weight));
     CW_TRY(draw_rows(ctx, options, weight, train->count, n, order));
     CW_TRY(append_missing(ctx, dataset, order, &n));
     CW_TRY(cwi_pairs_create(ctx, n, out));
@@ -141,10 +125,8 @@ cw_status cw_dataset_skew(cw_context *ctx, const char *folder, const cw_options 
     if (!options) CW_TRY(cwi_options_create(ctx, "skew", cwi_skew_options, &defaults));
     if (!options) options = defaults;
     CW_TRY(cwi_store_load(ctx, folder, NULL, &dataset));
-    if (dataset->part[CW_PART_TRAIN].count == 0) {
-        status = cwi_fail(ctx, CW_BAD_DATA, "%s has no train.csv to draw from", folder);
-        goto done;
-    }
+    if (dataset->part[CW_PART_TRAIN].count == 0)
+        CW_TRY(cwi_fail(ctx, CW_BAD_DATA, "%s has no train.csv to draw from", folder));
     CW_TRY(cwi_skew(ctx, dataset, options, &pairs));
     CW_TRY(publish(ctx, folder, cwi_options_real(options, "theta"), replace, &pairs));
     if (rows) *rows = pairs.count;

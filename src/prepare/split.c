@@ -23,25 +23,17 @@ typedef cw_status (*split_fn)(cw_context *ctx, const cwi_rows *rows, const cw_op
 
 /* ---- pieces --------------------------------------------------------------- */
 
-/* Weight min(1/d_i, cap) of every row, d_i the degree of its item. */
-static cw_status debias_weights(cw_context *ctx, const int32_t *item, int64_t count,
-                                int32_t n_items, double cap, double **weight)
+static double by_degree(double degree, double cap)
 {
-    int64_t *degree = cwi_alloc(ctx, (size_t)n_items, sizeof *degree);
-    *weight = cwi_alloc(ctx, (size_t)count, sizeof **weight);
-    if (!degree || !*weight) {
-        cwi_free(degree);
-        cwi_free(*weight);
-        *weight = NULL;
-        return CW_NO_MEMORY;
-    }
-    cwi_degrees(item, count, n_items, degree);
-    for (int64_t r = 0; r < count; r++) {
-        double by_degree = 1.0 / (double)degree[item[r]];
-        (*weight)[r] = by_degree < cap ? by_degree : cap;
-    }
-    cwi_free(degree);
-    return CW_OK;
+    return 1.0 / degree < cap ? 1.0 / degree : cap;
+}
+
+/* Weight min(1/d_i, cap) of every row, d_i the degree of its item. */
+static cw_status debias_weights(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
+                                double **weight)
+{
+    return cwi_degree_weights(ctx, rows->item, rows->count, rows->n_items, by_degree,
+                              cwi_options_real(options, "cap"), weight);
 }
 
 /* Rows that are not train, in file order, as the held-out list. */
@@ -58,15 +50,10 @@ static void list_held(const cwi_rows *rows, cwi_split *split)
 static cw_status place_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *split, uint8_t part,
                               int64_t *changed)
 {
-    uint8_t *has_user = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
-    uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)rows->n_items, 1);
+    uint8_t *has_user = cwi_alloc_zero(ctx, (size_t)rows->n_users + (size_t)rows->n_items, 1);
+    if (!has_user) return CW_NO_MEMORY;
+    uint8_t *has_item = has_user + rows->n_users;
     int64_t kept = 0;
-
-    if (!has_user || !has_item) {
-        cwi_free(has_user);
-        cwi_free(has_item);
-        return CW_NO_MEMORY;
-    }
     for (int64_t r = 0; r < rows->count; r++) {
         if (split->part[r] != CW_PART_TRAIN) continue;
         has_user[rows->user[r]] = 1;
@@ -82,7 +69,6 @@ static cw_status place_unseen(cw_context *ctx, const cwi_rows *rows, cwi_split *
     *changed = split->n_held - kept;
     split->n_held = kept;
     cwi_free(has_user);
-    cwi_free(has_item);
     return CW_OK;
 }
 
@@ -130,22 +116,18 @@ static cw_status cut_test(cw_context *ctx, const cw_options *options, cwi_split 
 static cw_status split_by_weight(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                  const double *weight, cwi_split *split)
 {
-    cw_status status;
-    CW_TRY(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
-                    CWI_RNG_HOLDOUT, split->part));
+    CW_PASS(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
+                     CWI_RNG_HOLDOUT, split->part));
     list_held(rows, split); /* drawn rows hold 1 for now, which is not train */
-    CW_TRY(settle_unseen(ctx, rows, options, true, split));
-    CW_TRY(cut_test(ctx, options, split));
-done:
-    return status;
+    CW_PASS(settle_unseen(ctx, rows, options, true, split));
+    return cut_test(ctx, options, split);
 }
 
 static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                 cwi_split *split)
 {
     double *weight;
-    cw_status status = debias_weights(ctx, rows->item, rows->count, rows->n_items,
-                                      cwi_options_real(options, "cap"), &weight);
+    cw_status status = debias_weights(ctx, rows, options, &weight);
     if (status == CW_OK) status = split_by_weight(ctx, rows, options, weight, split);
     cwi_free(weight);
     return status;
@@ -163,14 +145,14 @@ static cw_status split_random(cw_context *ctx, const cwi_rows *rows, const cw_op
  * rows are the others in draw order. */
 static cw_status cut_test_compat(cw_context *ctx, const cw_options *options, cwi_split *split)
 {
-    cw_status status = CW_NO_MEMORY;
+    cw_status status;
+    cwi_pile pile = {0};
     int64_t n_test = test_share(split, options), at = 0;
-    int32_t *order = cwi_alloc(ctx, (size_t)split->n_held, sizeof *order);
-    int64_t *draw_order = cwi_alloc(ctx, (size_t)split->n_held, sizeof *draw_order);
+    int32_t *order = cwi_pile_add(ctx, &pile, (size_t)split->n_held, sizeof *order);
+    int64_t *draw_order = cwi_pile_add(ctx, &pile, (size_t)split->n_held, sizeof *draw_order);
     cwi_mt19937 mt;
 
-    if (!order || !draw_order) goto done;
-    status = CW_OK;
+    CW_TRY(pile.status);
     cwi_mt_init(&mt, (uint32_t)seed_of(options));
     cwi_mt_permute(&mt, order, (int32_t)split->n_held);
     memcpy(draw_order, split->held, (size_t)split->n_held * sizeof *draw_order);
@@ -182,8 +164,7 @@ static cw_status cut_test_compat(cw_context *ctx, const cw_options *options, cwi
     for (int64_t h = 0; h < split->n_held; h++)
         if (split->part[draw_order[h]] == CW_PART_VALID) split->held[at++] = draw_order[h];
 done:
-    cwi_free(order);
-    cwi_free(draw_order);
+    cwi_pile_clear(&pile);
     return status;
 }
 
@@ -196,8 +177,7 @@ static cw_status split_compat(cw_context *ctx, const cwi_rows *rows, const cw_op
     split->n_held = split->drawn = held_share(rows, options);
     if (split->n_held > INT32_MAX)
         return cwi_fail(ctx, CW_BAD_DATA, "compat splits hold out at most %d rows", INT32_MAX);
-    CW_TRY(debias_weights(ctx, rows->item, rows->count, rows->n_items,
-                          cwi_options_real(options, "cap"), &weight));
+    CW_TRY(debias_weights(ctx, rows, options, &weight));
     CW_TRY(cwi_draw_compat(ctx, weight, rows->count, split->n_held, (uint32_t)seed_of(options),
                            split->held));
     for (int64_t h = 0; h < split->n_held; h++) split->part[split->held[h]] = CW_PART_VALID;
@@ -253,15 +233,13 @@ static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const c
                                   cwi_split *split)
 {
     cw_status status;
+    cwi_pile pile = {0};
     cwi_ordered *sorted = NULL;
-    int64_t *degree = cwi_alloc(ctx, (size_t)rows->n_users, sizeof *degree);
-    uint8_t *taken = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
+    int64_t *degree = cwi_pile_add(ctx, &pile, (size_t)rows->n_users, sizeof *degree);
+    uint8_t *taken = cwi_pile_add_zero(ctx, &pile, (size_t)rows->n_users, 1);
 
-    if (!degree || !taken)
-        status = CW_NO_MEMORY;
-    else
-        status = sort_by_time(ctx, rows, options, &sorted);
-    if (status != CW_OK) goto done;
+    CW_TRY(pile.status);
+    CW_TRY(sort_by_time(ctx, rows, options, &sorted));
     cwi_degrees(rows->user, rows->count, rows->n_users, degree);
     for (int64_t k = rows->count - 1; k >= 0; k--) {
         int64_t r = sorted[k].id;
@@ -273,8 +251,7 @@ static cw_status split_leave_last(cw_context *ctx, const cwi_rows *rows, const c
     CW_TRY(settle_unseen(ctx, rows, options, false, split));
 done:
     cwi_free(sorted);
-    cwi_free(degree);
-    cwi_free(taken);
+    cwi_pile_clear(&pile);
     return status;
 }
 

@@ -94,22 +94,32 @@ static int64_t *sort_degrees(cw_context *ctx, const int32_t *ids, int64_t count,
     return degree;
 }
 
-cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
-                           json_t **out)
+static cw_status put_degrees(cw_context *ctx, const char *key, const int32_t *ids, int64_t count,
+                             int32_t n, json_t **object)
 {
     int64_t *degree = sort_degrees(ctx, ids, count, n);
-    *out = degree ? report_degrees(degree, n, count) : NULL;
+    if (!degree) return CW_NO_MEMORY;
+    cwi_json_set(object, key, report_degrees(degree, n, count));
     cwi_free(degree);
-    return cwi_json_check(ctx, *out);
+    return cwi_json_check(ctx, *object);
 }
 
-cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
-                               double power, json_t **out)
+cw_status cwi_stats_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **object)
 {
-    int64_t *degree = sort_degrees(ctx, items, count, n);
-    *out = degree ? report_propensities(degree, n, power) : NULL;
+    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
+    CW_PASS(put_degrees(ctx, "user_degrees", train->user, train->count, dataset->n_users, object));
+    return put_degrees(ctx, "item_degrees", train->item, train->count, dataset->n_items, object);
+}
+
+cw_status cwi_stats_propensities(cw_context *ctx, const cw_dataset *dataset, double power,
+                                 json_t **object)
+{
+    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
+    int64_t *degree = sort_degrees(ctx, train->item, train->count, dataset->n_items);
+    if (!degree) return CW_NO_MEMORY;
+    cwi_json_set(object, "propensities", report_propensities(degree, dataset->n_items, power));
     cwi_free(degree);
-    return cwi_json_check(ctx, *out);
+    return cwi_json_check(ctx, *object);
 }
 
 /* How many of n ids occur. */
@@ -127,16 +137,36 @@ static cw_status count_distinct(cw_context *ctx, const int32_t *ids, int64_t cou
     return CW_OK;
 }
 
-cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part part, json_t **out)
+static cw_status report_part(cw_context *ctx, const cw_dataset *dataset, int part, json_t **out)
 {
     const cwi_pairs *pairs = &dataset->part[part];
     int64_t users, items;
-    *out = NULL;
-    cw_status status = count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users);
-    if (status == CW_OK)
-        status = count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items);
-    if (status != CW_OK) return status;
+    CW_PASS(count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users));
+    CW_PASS(count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items));
     *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
                      (json_int_t)users, "items", (json_int_t)items);
-    return cwi_json_check(ctx, *out);
+    return CW_OK;
+}
+
+cw_status cwi_stats_parts(cw_context *ctx, const cw_dataset *dataset,
+                          const char *const name[CWI_PARTS], json_t **object)
+{
+    cw_status status = CW_OK;
+    json_t *parts = json_object(), *part;
+    for (int p = 0; p < CWI_PARTS && status == CW_OK; p++) {
+        if (!dataset->has_part[p]) continue;
+        status = report_part(ctx, dataset, p, &part);
+        if (status == CW_OK) cwi_json_set(&parts, name[p], part);
+    }
+    cwi_json_set(object, "parts", parts);
+    return status == CW_OK ? cwi_json_check(ctx, *object) : status;
+}
+
+cw_status cwi_stats_origin(cw_context *ctx, const cw_dataset *dataset, json_t **object)
+{
+    json_t *origin;
+    if (!dataset->origin) return CW_OK;
+    CW_PASS(cwi_json_reparse(ctx, dataset->origin, &origin));
+    cwi_json_set(object, "origin", origin);
+    return CW_OK;
 }

@@ -19,18 +19,20 @@ double cwi_top_share(const int64_t *ascending, int64_t count, double share);
 /* Smallest value that at least the share q of values do not exceed (q = 0 is the minimum). */
 int64_t cwi_quantile(const int64_t *ascending, int64_t count, double q);
 
-/* Quantiles, mean, Gini and top shares of the degrees of n ids in count rows.  Sets *out to a new
- * JSON object. */
-cw_status cwi_degree_stats(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
-                           json_t **out);
+/* Put "parts" into an object: rows, users and items of every part that is there, by these names. */
+cw_status cwi_stats_parts(cw_context *ctx, const cw_dataset *dataset,
+                          const char *const name[CWI_PARTS], json_t **object);
 
-/* Quantiles and mean of the propensities (degree / largest)^power of n items in count rows, at
- * least one. */
-cw_status cwi_propensity_stats(cw_context *ctx, const int32_t *items, int64_t count, int32_t n,
-                               double power, json_t **out);
+/* "user_degrees" and "item_degrees": quantiles, mean, Gini and top shares of those in train. */
+cw_status cwi_stats_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **object);
 
-/* Rows, users and items of one part. */
-cw_status cwi_part_stats(cw_context *ctx, const cw_dataset *dataset, cw_part part, json_t **out);
+/* "propensities": quantiles and mean of (degree / largest)^power of the items of train, which has
+ * rows. */
+cw_status cwi_stats_propensities(cw_context *ctx, const cw_dataset *dataset, double power,
+                                 json_t **object);
+
+/* "origin": how the dataset was made, where that is known. */
+cw_status cwi_stats_origin(cw_context *ctx, const cw_dataset *dataset, json_t **object);
 
 /*
  * Share of k-samples that CPR accepts: k interactions drawn independently from train, all k cross

@@ -70,21 +70,21 @@ static int32_t highest(const int32_t *ids, int64_t count, int32_t least)
     return least;
 }
 
-/* Tables are made for every id up to the highest, so one stray id must not cost gigabytes. */
-static cw_status check_sparse(cw_context *ctx, const char *folder, const char *noun, int32_t n,
-                              int64_t rows)
+/* Without an id map the numbers in the files are the raw ids.  Tables are made for every id up to
+ * the highest, so one stray id must not cost gigabytes. */
+static cw_status settle_ids(cw_context *ctx, const char *folder, const char *noun, int32_t n,
+                            int64_t rows, cwi_idmap *map)
 {
-    if ((double)n <= 16.0 * (double)rows + 1e6) return CW_OK;
+    if (map->count > 0) return CW_OK;
+    if ((double)n <= 16.0 * (double)rows + 1e6) return cwi_idmap_number(ctx, n, map);
     return cwi_fail(ctx, CW_BAD_DATA,
                     "%s: the highest %s id is %d with only %lld rows; crosswise prepare gives "
                     "dense ids",
                     folder, noun, n - 1, (long long)rows);
 }
 
-/* Without id maps the numbers in the files are the raw ids. */
-static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dataset)
+static cw_status settle_sizes(cw_context *ctx, const char *folder, cw_dataset *dataset)
 {
-    cw_status status;
     int64_t rows = 0;
 
     dataset->n_users = dataset->users.count;
@@ -95,17 +95,8 @@ static cw_status settle_ids(cw_context *ctx, const char *folder, cw_dataset *dat
         dataset->n_users = highest(pairs->user, pairs->count, dataset->n_users);
         dataset->n_items = highest(pairs->item, pairs->count, dataset->n_items);
     }
-    if (dataset->users.count == 0) {
-        CW_TRY(check_sparse(ctx, folder, "user", dataset->n_users, rows));
-        CW_TRY(cwi_idmap_number(ctx, dataset->n_users, &dataset->users));
-    }
-    if (dataset->items.count == 0) {
-        CW_TRY(check_sparse(ctx, folder, "item", dataset->n_items, rows));
-        CW_TRY(cwi_idmap_number(ctx, dataset->n_items, &dataset->items));
-    }
-    status = CW_OK;
-done:
-    return status;
+    CW_PASS(settle_ids(ctx, folder, "user", dataset->n_users, rows, &dataset->users));
+    return settle_ids(ctx, folder, "item", dataset->n_items, rows, &dataset->items);
 }
 
 /* A file is not the one that dataset.json describes.  People edit rows and ids, and a warning is
@@ -152,7 +143,6 @@ static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about
 {
     const char *name;
     json_t *entry;
-    cw_status status = CW_OK;
     json_object_foreach(json_object_get(about, "files"), name, entry)
     {
         char excerpt[48];
@@ -161,10 +151,9 @@ static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about
         if (!is_inside(name))
             return cwi_fail(ctx, CW_BAD_DATA, "%s/%s lists '%s', which is no file of a dataset",
                             folder, about_file, cwi_excerpt(name, strlen(name), excerpt));
-        CW_TRY(check_hash(ctx, folder, name, expected));
+        CW_PASS(check_hash(ctx, folder, name, expected));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
@@ -198,23 +187,19 @@ done:
 static cw_status load_parts(cw_context *ctx, const char *folder, const char *train_file,
                             cw_dataset *dataset)
 {
-    cw_status status;
     cwi_bounds bounds = {dataset->users.count, dataset->items.count};
     bool any = false;
 
     for (int p = 0; p < CWI_PARTS; p++) {
         const char *file = p == CW_PART_TRAIN && train_file ? train_file : part_file[p];
-        CW_TRY(load_pairs(ctx, folder, file, bounds, &dataset->part[p], &dataset->has_part[p]));
+        CW_PASS(load_pairs(ctx, folder, file, bounds, &dataset->part[p], &dataset->has_part[p]));
         any |= dataset->part[p].count > 0;
     }
-    status = CW_OK;
-    if (!any)
-        status = cwi_fail(ctx, CW_BAD_DATA,
-                          "%s is not a dataset: it has no rows in train.csv, "
-                          "valid.csv or test.csv (or these with .gz or .zst)",
-                          folder);
-done:
-    return status;
+    if (any) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_DATA,
+                    "%s is not a dataset: it has no rows in train.csv, "
+                    "valid.csv or test.csv (or these with .gz or .zst)",
+                    folder);
 }
 
 static cw_status load_truth(cw_context *ctx, const char *folder, cw_dataset *dataset)
@@ -247,11 +232,9 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
     CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
     CW_TRY(load_parts(ctx, folder, train_file, dataset));
-    if (train_file && !dataset->has_part[CW_PART_TRAIN]) {
-        status = cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder);
-        goto done;
-    }
-    CW_TRY(settle_ids(ctx, folder, dataset));
+    if (train_file && !dataset->has_part[CW_PART_TRAIN])
+        CW_TRY(cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder));
+    CW_TRY(settle_sizes(ctx, folder, dataset));
     CW_TRY(load_about(ctx, folder, dataset));
     cwi_bounds bounds = {dataset->n_users, dataset->n_items};
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
@@ -296,48 +279,31 @@ static cw_status save_file(cw_context *ctx, const char *folder, const char *name
 static cw_status save_files(cw_context *ctx, const char *folder, const cw_dataset *dataset,
                             json_t **files)
 {
-    cw_status status;
     for (int p = 0; p < CWI_PARTS; p++) {
-        CW_TRY(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
+        CW_PASS(cwi_progress(ctx, "writing the dataset", p, CWI_PARTS + 1));
         if (dataset->has_part[p])
-            CW_TRY(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
+            CW_PASS(save_file(ctx, folder, part_file[p], &dataset->part[p], NULL, files));
     }
-    CW_TRY(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
-    CW_TRY(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
+    CW_PASS(save_file(ctx, folder, user_file, NULL, &dataset->users, files));
+    CW_PASS(save_file(ctx, folder, item_file, NULL, &dataset->items, files));
     if (dataset->truth) {
-        CW_TRY(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
+        CW_PASS(cwi_truth_save(ctx, dataset->truth, dataset->n_users, dataset->n_items, folder));
         for (const char *const *name = cwi_truth_files; *name; name++)
-            CW_TRY(save_file(ctx, folder, *name, NULL, NULL, files));
+            CW_PASS(save_file(ctx, folder, *name, NULL, NULL, files));
         if (dataset->truth->uniform.count > 0)
-            CW_TRY(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
+            CW_PASS(save_file(ctx, folder, uniform_file, &dataset->truth->uniform, NULL, files));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* Counts and degrees of the parts, so that the folder explains itself. */
 static cw_status add_counts(cw_context *ctx, const cw_dataset *dataset, json_t **about)
 {
-    cw_status status;
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    json_t *parts = json_object(), *made;
-
-    for (int p = 0; p < CWI_PARTS; p++) {
-        if (!dataset->has_part[p]) continue;
-        CW_TRY(cwi_part_stats(ctx, dataset, (cw_part)p, &made));
-        cwi_json_set(&parts, part_file[p], made);
-    }
-    cwi_json_set(about, "parts", json_incref(parts));
+    CW_PASS(cwi_stats_parts(ctx, dataset, part_file, about));
     cwi_json_set(about, "users", json_integer(dataset->n_users));
     cwi_json_set(about, "items", json_integer(dataset->n_items));
     if (dataset->keeps_repeats) cwi_json_set(about, "keeps_repeats", json_true());
-    CW_TRY(cwi_degree_stats(ctx, train->user, train->count, dataset->n_users, &made));
-    cwi_json_set(about, "user_degrees", made);
-    CW_TRY(cwi_degree_stats(ctx, train->item, train->count, dataset->n_items, &made));
-    cwi_json_set(about, "item_degrees", made);
-done:
-    json_decref(parts);
-    return status;
+    return cwi_stats_degrees(ctx, dataset, about);
 }
 
 static cw_status save_about(cw_context *ctx, const char *folder, json_t *about)
@@ -360,15 +326,12 @@ static cw_status fill_folder(cw_context *ctx, const char *folder, const cw_datas
 {
     cw_status status;
     json_t *about = json_pack("{s:i, s:s}", "format", FORMAT_VERSION, "crosswise", cw_version());
-    json_t *files = json_object(), *origin;
+    json_t *files = json_object();
 
     CW_TRY(save_files(ctx, folder, dataset, &files));
     cwi_json_set(&about, "files", json_incref(files));
     CW_TRY(add_counts(ctx, dataset, &about));
-    if (dataset->origin) {
-        CW_TRY(cwi_json_reparse(ctx, dataset->origin, &origin));
-        cwi_json_set(&about, "origin", origin);
-    }
+    CW_TRY(cwi_stats_origin(ctx, dataset, &about));
     CW_TRY(save_about(ctx, folder, about));
     CW_TRY(cwi_progress(ctx, "writing the dataset", CWI_PARTS + 1, CWI_PARTS + 1));
 done:
@@ -395,7 +358,9 @@ static bool owns(const char *path)
         if (strcmp(path, part_file[p]) == 0) return true;
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++)
         if (strcmp(path, files[k]) == 0) return true;
-    return is_skewed(path) || (strncmp(path, "truth/", 6) == 0 && cwi_truth_owns(path + 6));
+    for (const char *const *name = cwi_truth_files; *name; name++)
+        if (strcmp(path, *name) == 0) return true;
+    return is_skewed(path);
 }
 
 const cwi_folder_kind cwi_dataset_kind = {about_file, owns};
@@ -406,7 +371,6 @@ cw_status cw_dataset_save(cw_context *ctx, const cw_dataset *dataset, const char
     cwi_folder *folder;
 
     cwi_begin(ctx);
-    cw_status status = cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_folder_begin(ctx, path, replace, &cwi_dataset_kind, &folder));
     return cwi_folder_end(ctx, folder, fill_folder(ctx, cwi_folder_path(folder), dataset));
 }

@@ -2,6 +2,7 @@
 #include "prepare/truth.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -88,9 +89,7 @@ cw_status cwi_truth_select(cw_context *ctx, const cwi_truth *from, const int32_t
 {
     array old[N_ARRAYS], new[N_ARRAYS];
     cwi_truth source = *from;
-    cw_status status = cwi_truth_create(ctx, n_users, n_items, from->dim, out);
-
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_truth_create(ctx, n_users, n_items, from->dim, out));
     (*out)->offset = from->offset;
     (*out)->alpha = from->alpha;
     list_arrays(&source, n_users, n_items, old);
@@ -148,19 +147,14 @@ const char *const cwi_truth_files[] = {"truth/truth.json",          "truth/user_
 
 static cw_status save_numbers(cw_context *ctx, const cwi_truth *truth, const char *folder)
 {
-    char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES];
+    char offset[CWI_NUMBER_BYTES], alpha[CWI_NUMBER_BYTES], text[3 * CWI_NUMBER_BYTES + 64];
     cwi_writer *writer;
-    cw_status status = cwi_writer_open_in(ctx, folder, "truth.json", &writer);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_writer_open_in(ctx, folder, "truth.json", &writer));
     cwi_print_real(truth->offset, offset);
     cwi_print_real(truth->alpha, alpha);
-    cwi_writer_text(writer, "{\"dim\": ");
-    cwi_writer_int(writer, truth->dim);
-    cwi_writer_text(writer, ", \"offset\": ");
-    cwi_writer_text(writer, offset);
-    cwi_writer_text(writer, ", \"alpha\": ");
-    cwi_writer_text(writer, alpha);
-    cwi_writer_text(writer, "}\n");
+    snprintf(text, sizeof text, "{\"dim\": %d, \"offset\": %s, \"alpha\": %s}\n", (int)truth->dim,
+             offset, alpha);
+    cwi_writer_text(writer, text);
     return cwi_writer_close(ctx, writer, NULL);
 }
 
@@ -191,16 +185,6 @@ cw_status cwi_truth_save(cw_context *ctx, const cwi_truth *truth, int32_t n_user
 done:
     cwi_free(path);
     return status;
-}
-
-bool cwi_truth_owns(const char *file)
-{
-    array arrays[N_ARRAYS];
-    cwi_truth none = {0};
-    bool found = strcmp(file, "truth.json") == 0;
-    list_arrays(&none, 0, 0, arrays);
-    for (int a = 0; a < N_ARRAYS && !found; a++) found = strcmp(file, arrays[a].file) == 0;
-    return found;
 }
 
 static cw_status load_numbers(cw_context *ctx, const char *folder, cwi_truth *truth)

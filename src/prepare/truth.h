@@ -29,9 +29,6 @@ extern const char *const cwi_truth_files[];
 cw_status cwi_truth_save(cw_context *ctx, const cwi_truth *truth, int32_t n_users, int32_t n_items,
                          const char *folder);
 
-/* Is this the name of one of its files? */
-bool cwi_truth_owns(const char *file);
-
 /* Read folder/truth/ for a dataset of that size, `uniform` left empty; *out is NULL when there
  * is no such folder.  Values that the model does not allow are refused. */
 cw_status cwi_truth_load(cw_context *ctx, const char *folder, int32_t n_users, int32_t n_items,

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
+#include "prepare/csr.h"
 #include "prepare/simulation.h"
 
 typedef struct showing {
@@ -22,26 +22,13 @@ typedef struct showing {
     int32_t *shown; /* [chunks][plan.n_shown] room to work in */
     int64_t *start; /* [n_users + 1] */
     cwi_pairs *out;
+    cwi_pile pile;
 } showing;
-
-/* First place in the ascending list where value could be put. */
-static int32_t lower_bound(const int32_t *list, int32_t count, int32_t value)
-{
-    int32_t low = 0, high = count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Insert value, or instead of it when it is there, the fallback that is larger than all. */
 static void insert(int32_t *list, int32_t count, int32_t value, int32_t fallback)
 {
-    int32_t at = lower_bound(list, count, value);
+    int64_t at = cwi_lower_bound(list, count, value);
     if (at < count && list[at] == value) {
         list[count] = fallback;
         return;
@@ -131,11 +118,12 @@ static cw_status open_showing(cw_context *ctx, showing *s, int32_t n_users)
     int32_t all = s->sim->plan.n_items, place = 0;
     size_t chunks = (size_t)cwi_pool_chunks(n_users, CWI_SIM_CHUNK);
 
-    s->place = cwi_alloc(ctx, (size_t)all, sizeof *s->place);
-    s->id = cwi_alloc(ctx, (size_t)s->n_items, sizeof *s->id);
-    s->shown = cwi_alloc(ctx, chunks * (size_t)s->sim->plan.n_shown, sizeof *s->shown);
-    s->start = cwi_alloc_zero(ctx, (size_t)n_users + 1, sizeof *s->start);
-    if (!s->place || !s->id || !s->shown || !s->start) return CW_NO_MEMORY;
+    size_t shown = chunks * (size_t)s->sim->plan.n_shown;
+    s->place = cwi_pile_add(ctx, &s->pile, (size_t)all, sizeof *s->place);
+    s->id = cwi_pile_add(ctx, &s->pile, (size_t)s->n_items, sizeof *s->id);
+    s->shown = cwi_pile_add(ctx, &s->pile, shown, sizeof *s->shown);
+    s->start = cwi_pile_add_zero(ctx, &s->pile, (size_t)n_users + 1, sizeof *s->start);
+    CW_PASS(s->pile.status);
     for (int32_t i = 0; i < all; i++) s->place[i] = -1;
     for (int32_t k = 0; k < s->n_items; k++) s->place[s->items[k]] = k;
     for (int32_t i = 0; i < all; i++) {
@@ -160,9 +148,6 @@ cw_status cwi_simulation_test(cw_context *ctx, const cwi_simulation *sim, const 
     CW_TRY(cwi_pairs_create(ctx, s.start[n_users], out));
     CW_TRY(cwi_pool_for(ctx, n_users, CWI_SIM_CHUNK, fill_users, &s));
 done:
-    cwi_free(s.place);
-    cwi_free(s.id);
-    cwi_free(s.shown);
-    cwi_free(s.start);
+    cwi_pile_clear(&s.pile);
     return status;
 }

@@ -37,56 +37,49 @@ static cw_status bar_items(cw_context *ctx, const cw_rules *rules, cwi_listing *
 {
     int32_t n_items = listing->n_scores, n = 0;
     if (!rules->only && rules->n_exclude == 0) return CW_OK;
-    bool *is_barred = cwi_alloc_zero(ctx, (size_t)n_items, sizeof *is_barred);
-    listing->barred = cwi_alloc(ctx, (size_t)n_items, sizeof *listing->barred);
-    if (is_barred && listing->barred) {
-        for (int32_t i = 0; i < n_items; i++) is_barred[i] = rules->only != NULL;
-        for (size_t k = 0; k < rules->n_only; k++) is_barred[rules->only[k]] = false;
-        for (size_t k = 0; k < rules->n_exclude; k++) is_barred[rules->exclude[k]] = true;
-        for (int32_t i = 0; i < n_items; i++)
-            if (is_barred[i]) listing->barred[n++] = i;
-        listing->n_barred = n;
-    }
-    cw_status status = is_barred && listing->barred ? CW_OK : CW_NO_MEMORY;
-    cwi_free(is_barred);
-    return status;
+    bool *is_barred = cwi_pile_add(ctx, &listing->pile, (size_t)n_items, sizeof *is_barred);
+    listing->barred = cwi_pile_add(ctx, &listing->pile, (size_t)n_items, sizeof *listing->barred);
+    CW_PASS(listing->pile.status);
+    for (int32_t i = 0; i < n_items; i++) is_barred[i] = rules->only != NULL;
+    for (size_t k = 0; k < rules->n_only; k++) is_barred[rules->only[k]] = false;
+    for (size_t k = 0; k < rules->n_exclude; k++) is_barred[rules->exclude[k]] = true;
+    for (int32_t i = 0; i < n_items; i++)
+        if (is_barred[i]) listing->barred[n++] = i;
+    listing->n_barred = n;
+    return CW_OK;
 }
 
 static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
 {
-    cw_status status;
     int32_t n_items = listing->n_scores;
     if (!(fabs(rules->dial) <= CWI_MAX_DIAL))
-        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "the dial is %g; it must lie between %d and %d",
-                        rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
-    CW_TRY(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
-    CW_TRY(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
-    CW_TRY(bar_items(ctx, rules, listing));
+        CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "the dial is %g; it must lie between %d and %d",
+                         rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
+    CW_PASS(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
+    CW_PASS(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
+    CW_PASS(bar_items(ctx, rules, listing));
     listing->dial = rules->dial;
     listing->with_skipped = rules->with_seen;
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
                            const cw_lists *out, cwi_listing *listing)
 {
-    cw_status status;
     *listing = (cwi_listing){.rec = rec, .out = out};
-    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
-    CW_TRY(cwi_check_given(ctx, "lists", out));
-    CW_TRY(cwi_check_given(ctx, "items of the lists", out->items));
+    CW_PASS(cwi_check_given(ctx, "the recommender", rec));
+    CW_PASS(cwi_check_given(ctx, "lists", out));
+    CW_PASS(cwi_check_given(ctx, "items of the lists", out->items));
     if (out->k < 1)
-        CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
+        CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
     listing->n_scores = rec->model->n_items;
-    if (rules) CW_TRY(use_rules(ctx, rules, listing));
-done:
-    return status;
+    if (rules) CW_PASS(use_rules(ctx, rules, listing));
+    return CW_OK;
 }
 
 void cwi_listing_clear(cwi_listing *listing)
 {
-    cwi_free(listing->barred);
+    cwi_pile_clear(&listing->pile);
     *listing = (cwi_listing){0};
 }
 
@@ -125,14 +118,8 @@ typedef struct block {
     float *score;       /* [rows][n_scores] */
     cwi_ranked *top;    /* [chunks][k] */
     int32_t *merged;    /* [chunks][n_scores] when something is barred */
+    cwi_pile pile;
 } block;
-
-static void block_clear(block *b)
-{
-    cwi_free(b->score);
-    cwi_free(b->top);
-    cwi_free(b->merged);
-}
 
 /* Room for two chunks a thread, but for no more rows than there are. */
 static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t n, block *b)
@@ -145,12 +132,11 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
     *b = (block){.listing = listing, .rows = (int64_t)rows, .chunk_rows = (int32_t)chunk};
     b->k = listing->out->k < listing->n_scores ? listing->out->k : listing->n_scores;
     size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
-    b->score = cwi_alloc(ctx, rows, n_scores * sizeof *b->score);
-    b->top = cwi_alloc(ctx, chunks, (size_t)b->k * sizeof *b->top);
-    if (!b->score || !b->top) return CW_NO_MEMORY;
-    if (listing->n_barred == 0) return CW_OK;
-    b->merged = cwi_alloc(ctx, chunks, n_scores * sizeof *b->merged);
-    return b->merged ? CW_OK : CW_NO_MEMORY;
+    b->score = cwi_pile_add(ctx, &b->pile, rows, n_scores * sizeof *b->score);
+    b->top = cwi_pile_add(ctx, &b->pile, chunks, (size_t)b->k * sizeof *b->top);
+    if (listing->n_barred > 0)
+        b->merged = cwi_pile_add(ctx, &b->pile, chunks, n_scores * sizeof *b->merged);
+    return b->pile.status;
 }
 
 /* The list of a row from its scores, to which the dial is applied in place. */
@@ -197,6 +183,6 @@ cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n)
         b.first += b.rows;
         if (status == CW_OK) status = cwi_progress(ctx, "recommending", b.first, (int64_t)n);
     }
-    block_clear(&b);
+    cwi_pile_clear(&b.pile);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef CWI_RECOMMEND_RECOMMEND_H
 #define CWI_RECOMMEND_RECOMMEND_H
 
+#include "core/mem.h"
 #include "core/options.h"
 #include "model/model.h"
 
@@ -25,11 +26,13 @@ struct cwi_listing {
     const int32_t *who;    /* whom or what the lists are for; checked */
     int32_t n_scores;      /* for a list: as many as there are items, or users */
     const float *newcomer; /* [n_items] scores for somebody new; otherwise NULL */
+    const float *alike;    /* [n_scores] vectors to compare; otherwise NULL */
     const cwi_csr *skip;   /* what is left out, ascending, by who; NULL: each leaves out itself */
     bool with_skipped;     /* it is not left out after all */
     double dial;
     int32_t *barred; /* [n_barred] ascending: left out of all lists */
     int32_t n_barred;
+    cwi_pile pile;
 };
 
 /* Check the rules, which may be NULL, and the arrays of the caller.  Needs cwi_listing_clear also

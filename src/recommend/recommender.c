@@ -25,8 +25,7 @@ cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender *
     if (!rec) return CW_NO_MEMORY;
     rec->model = cwi_model_hold(model);
     rec->log_degree = cwi_alloc(ctx, (size_t)model->n_items, sizeof *rec->log_degree);
-    status = CW_NO_MEMORY;
-    if (!rec->log_degree) goto done;
+    CW_TRY(rec->log_degree ? CW_OK : CW_NO_MEMORY);
     for (int32_t i = 0; i < model->n_items; i++)
         rec->log_degree[i] = cwi_log1p((double)model->degree[i]);
     CW_TRY(cwi_model_rank(ctx, model, &rec->ranker));
@@ -135,8 +134,7 @@ cw_status cw_recommend_history(cw_context *ctx, const cw_recommender *rec, const
     CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
     CW_TRY(check_history(ctx, rec, history, n));
     liked.value = cwi_alloc(ctx, n, sizeof *liked.value);
-    status = CW_NO_MEMORY;
-    if (!liked.value) goto done;
+    CW_TRY(liked.value ? CW_OK : CW_NO_MEMORY);
     memcpy(liked.value, history, n * sizeof *liked.value);
     sort_distinct(&liked);
     CW_TRY(list_newcomer(ctx, &listing, &liked));
@@ -155,30 +153,34 @@ static double dot(const float *a, const float *b, int32_t width)
     return sum;
 }
 
-/* Cosines of one vector of a table with all; 0 where a vector has no direction. */
-static void score_alike(const float *table, int32_t width, int32_t rows, int32_t who, float *out)
+/* Cosines of some vectors of a table with all; 0 where a vector has no direction. */
+static void score_alike(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
 {
-    const float *own = table + (int64_t)who * width;
-    double length = sqrt(dot(own, own, width));
-    for (int32_t r = 0; r < rows; r++) {
-        const float *other = table + (int64_t)r * width;
-        double both = length * sqrt(dot(other, other, width));
-        out[r] = both > 0.0 ? (float)(dot(own, other, width) / both) : 0.0f;
+    int32_t width = l->rec->ranker.width;
+    for (int32_t k = 0; k < n; k++, out += l->n_scores) {
+        const float *own = l->alike + (int64_t)who[k] * width;
+        double length = sqrt(dot(own, own, width));
+        for (int32_t r = 0; r < l->n_scores; r++) {
+            const float *other = l->alike + (int64_t)r * width;
+            double both = length * sqrt(dot(other, other, width));
+            out[r] = both > 0.0 ? (float)(dot(own, other, width) / both) : 0.0f;
+        }
     }
 }
 
-static void score_items_alike(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
+/* Lists of what lies near n of the vectors; nothing is a neighbour of itself.  noun is "item" or
+ * "user". */
+static cw_status list_alike(cw_context *ctx, cwi_listing *listing, const char *noun,
+                            const char *plural, const int32_t *who, size_t n)
 {
-    const cwi_ranker *ranker = &l->rec->ranker;
-    for (int64_t k = 0; k < n; k++)
-        score_alike(ranker->items, ranker->width, l->n_scores, who[k], out + k * l->n_scores);
-}
-
-static void score_users_alike(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
-{
-    const cwi_ranker *ranker = &l->rec->ranker;
-    for (int64_t k = 0; k < n; k++)
-        score_alike(ranker->users, ranker->width, l->n_scores, who[k], out + k * l->n_scores);
+    if (!listing->alike)
+        return cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no %s vectors to compare",
+                        listing->rec->model->backbone, noun);
+    CW_PASS(cwi_check_numbers(ctx, plural, who, n, listing->n_scores));
+    listing->score = score_alike;
+    listing->who = who;
+    listing->with_skipped = false;
+    return cwi_listing_run(ctx, listing, n);
 }
 
 cw_status cw_similar_items(cw_context *ctx, const cw_recommender *rec, const int32_t *items,
@@ -189,14 +191,8 @@ cw_status cw_similar_items(cw_context *ctx, const cw_recommender *rec, const int
 
     cwi_begin(ctx);
     CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
-    if (!rec->ranker.items)
-        CW_TRY(cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no item vectors to compare",
-                        rec->model->backbone));
-    CW_TRY(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
-    listing.score = score_items_alike;
-    listing.who = items;
-    listing.with_skipped = false; /* an item is no neighbour of itself */
-    CW_TRY(cwi_listing_run(ctx, &listing, n));
+    listing.alike = rec->ranker.items;
+    CW_TRY(list_alike(ctx, &listing, "item", "items", items, n));
 done:
     cwi_listing_clear(&listing);
     return status;
@@ -210,14 +206,9 @@ cw_status cw_similar_users(cw_context *ctx, const cw_recommender *rec, const int
 
     cwi_begin(ctx);
     CW_TRY(cwi_listing_init(ctx, rec, NULL, lists, &listing));
-    if (!rec->ranker.users)
-        CW_TRY(cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no user vectors to compare",
-                        rec->model->backbone));
-    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
-    listing.score = score_users_alike;
-    listing.who = users;
+    listing.alike = rec->ranker.users;
     listing.n_scores = rec->model->n_users;
-    CW_TRY(cwi_listing_run(ctx, &listing, n));
+    CW_TRY(list_alike(ctx, &listing, "user", "users", users, n));
 done:
     cwi_listing_clear(&listing);
     return status;
@@ -267,20 +258,17 @@ done:
 cw_status cw_score_pairs(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
                          const int32_t *items, size_t n, float *scores)
 {
-    cw_status status;
-
     cwi_begin(ctx);
-    CW_TRY(cwi_check_given(ctx, "the recommender", rec));
-    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
-    CW_TRY(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
-    if (n > 0) CW_TRY(cwi_check_given(ctx, "scores", scores));
+    CW_PASS(cwi_check_given(ctx, "the recommender", rec));
+    CW_PASS(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
+    CW_PASS(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
+    if (n > 0) CW_PASS(cwi_check_given(ctx, "scores", scores));
     pairs p = {&rec->ranker, users, items, scores};
     if (cwi_ranker_is_dot(&rec->ranker))
-        CW_TRY(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
+        CW_PASS(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
     else
-        CW_TRY(score_whole_rows(ctx, &p, (int64_t)n));
+        CW_PASS(score_whole_rows(ctx, &p, (int64_t)n));
     for (size_t k = 0; k < n; k++)
-        if (isnan(scores[k])) CW_TRY(cwi_fail_nan(ctx));
-done:
-    return status;
+        if (isnan(scores[k])) CW_PASS(cwi_fail_nan(ctx));
+    return CW_OK;
 }

@@ -28,8 +28,7 @@ static cw_status mark_listed(cw_context *ctx, cwi_source *source, const cwi_idma
     const char *line;
 
     for (;;) {
-        cw_status status = cwi_source_line(ctx, source, &line, &length);
-        if (status != CW_OK) return status;
+        CW_PASS(cwi_source_line(ctx, source, &line, &length));
         if (!line) break;
         if (cwi_source_line_number(source) > MAX_LINES)
             return cwi_source_fail(ctx, source, CW_BAD_DATA, "a list may have %d lines and no more",

@@ -23,19 +23,13 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
                             int64_t max_slots, void **out)
 {
     (void)max_slots;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     s->lambda = cwi_options_real(options, "reg");
     s->n_users = shape->n_users;
     s->count =
         cwi_alloc_zero(ctx, (size_t)shape->n_users + (size_t)shape->n_items, sizeof *s->count);
-    if (!s->count) {
-        close_state(s);
-        return CW_NO_MEMORY;
-    }
-    *out = s;
-    return CW_OK;
+    return s->count ? CW_OK : CW_NO_MEMORY;
 }
 
 static void count_examples(state *s, const cwi_batch *b)

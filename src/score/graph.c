@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
 
@@ -11,11 +10,7 @@ enum { WORK_A_CHUNK = 4096, ROWS_A_CHUNK = 16, LIVE_ROWS = 512, LIVE_ENTRIES = 2
 
 void cwi_graph_clear(cwi_graph *graph)
 {
-    cwi_free(graph->start);
-    cwi_free(graph->neighbour);
-    cwi_free(graph->weight);
-    cwi_free(graph->cut);
-    cwi_free(graph->turned);
+    cwi_pile_clear(&graph->pile);
     *graph = (cwi_graph){0};
 }
 
@@ -80,16 +75,14 @@ static cw_status create(cw_context *ctx, const cwi_csr *train, int32_t n_users, 
     *out = (cwi_graph){.n_nodes = n_users + n_items};
     size_t entries = 2 * (size_t)train->start[n_users] + (is_mean ? (size_t)out->n_nodes : 0);
     /* one more than needed: counts stand two places up while neighbours are listed */
-    out->start = cwi_alloc_zero(ctx, (size_t)out->n_nodes + 2, sizeof *out->start);
-    out->neighbour = cwi_alloc(ctx, entries, sizeof *out->neighbour);
-    out->weight = cwi_alloc(ctx, entries, sizeof *out->weight);
-    out->cut =
-        cwi_alloc(ctx, (entries + (size_t)out->n_nodes) / WORK_A_CHUNK + 2, sizeof *out->cut);
-    if (is_mean) out->turned = cwi_alloc(ctx, entries, sizeof *out->turned);
-    if (!out->start || !out->neighbour || !out->weight || !out->cut || (is_mean && !out->turned)) {
-        cwi_graph_clear(out);
-        return CW_NO_MEMORY;
-    }
+    cwi_pile *pile = &out->pile;
+    out->start = cwi_pile_add_zero(ctx, pile, (size_t)out->n_nodes + 2, sizeof *out->start);
+    out->neighbour = cwi_pile_add(ctx, pile, entries, sizeof *out->neighbour);
+    out->weight = cwi_pile_add(ctx, pile, entries, sizeof *out->weight);
+    out->cut = cwi_pile_add(ctx, pile, (entries + (size_t)out->n_nodes) / WORK_A_CHUNK + 2,
+                            sizeof *out->cut);
+    if (is_mean) out->turned = cwi_pile_add(ctx, pile, entries, sizeof *out->turned);
+    if (pile->status != CW_OK) return pile->status;
     list_neighbours(train, n_users, is_mean, out);
     set_weights(out);
     set_cuts(out);

@@ -3,6 +3,7 @@
 #define CWI_SCORE_GRAPH_H
 
 #include "backend/backend.h"
+#include "core/mem.h"
 #include "prepare/csr.h"
 
 /*
@@ -21,6 +22,7 @@ typedef struct cwi_graph {
     float *turned;      /* as many: weights of the transpose; NULL when symmetric */
     int64_t n_chunks;
     int32_t *cut; /* [n_chunks + 1] nodes at which work is cut: chunks have about as many edges */
+    cwi_pile pile;
 } cwi_graph;
 
 /* train: items by user. */

@@ -2,6 +2,7 @@
 #ifndef CWI_SCORE_LAYERS_H
 #define CWI_SCORE_LAYERS_H
 
+#include "backend/backend.h"
 #include "score/params.h"
 
 /* A layer as a view of two tensors. */
@@ -11,14 +12,6 @@ typedef struct cwi_layer {
     const float *weight; /* [in][out] */
     const float *bias;   /* [out] */
 } cwi_layer;
-
-/* Rows of a sparse matrix: row r has weight[e] in column[e] for e in start[r] .. start[r + 1] - 1.
- */
-typedef struct cwi_weighted_rows {
-    const int64_t *start;
-    const int32_t *column;
-    const float *weight;
-} cwi_weighted_rows;
 
 /* Add the tensors NAME.weight, with an L2 term of decay / 2 times its squares, and NAME.bias. */
 cw_status cwi_layer_declare(cw_context *ctx, cwi_params *params, const char *name, int64_t in,
@@ -31,8 +24,8 @@ cw_status cwi_layer_find(cw_context *ctx, const cwi_params *params, const char *
 /* y [rows][out] from x [rows][in], or from rows of a sparse x. */
 cw_status cwi_layer_forward(cw_context *ctx, const cwi_layer *layer, const float *x, int32_t rows,
                             float *y);
-cw_status cwi_layer_forward_sparse(cw_context *ctx, const cwi_layer *layer,
-                                   const cwi_weighted_rows *x, int32_t rows, float *y);
+cw_status cwi_layer_forward_sparse(cw_context *ctx, const cwi_layer *layer, const cwi_sparse *x,
+                                   int32_t rows, float *y);
 
 /*
  * Back again; `slope` [rows][out] is dL/d(x W + b).

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 #include "score/graph.h"
 #include "score/score.h"
@@ -28,6 +27,7 @@ typedef struct layers {
     int32_t d;
     float *final;   /* [nodes][d] E; while training, of the rows of the batch, and 0 elsewhere */
     float *work[2]; /* [nodes][d] scratch */
+    cwi_pile pile;  /* of all arrays but the final embeddings */
 } layers;
 
 typedef struct state {
@@ -61,25 +61,20 @@ static void clear_layers(layers *l)
 {
     cwi_graph_clear(&l->graph);
     cwi_free(l->final);
-    cwi_free(l->work[0]);
-    cwi_free(l->work[1]);
+    cwi_pile_clear(&l->pile);
 }
 
 static cw_status create_layers(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                                const cwi_params *params, layers *out)
 {
     *out = (layers){.count = cwi_options_integer(options, "layers")};
-    cw_status status = cwi_params_expect(ctx, params, "embeddings",
-                                         (int64_t)shape->n_users + shape->n_items, 0, &out->table);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_expect(ctx, shape, params, &out->table));
     out->d = (int32_t)out->table->columns;
-    status = cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph));
     size_t rows = (size_t)out->table->rows, bytes = (size_t)out->d * sizeof(float);
     out->final = cwi_alloc_zero(ctx, rows, bytes);
-    out->work[0] = cwi_alloc(ctx, rows, bytes);
-    out->work[1] = cwi_alloc(ctx, rows, bytes);
-    return out->final && out->work[0] && out->work[1] ? CW_OK : CW_NO_MEMORY;
+    for (int w = 0; w < 2; w++) out->work[w] = cwi_pile_add(ctx, &out->pile, rows, bytes);
+    return out->final ? out->pile.status : CW_NO_MEMORY;
 }
 
 /* ---- from E^(0) to E -------------------------------------------------------------- */
@@ -135,16 +130,14 @@ static cw_status add_last_layer(cw_context *ctx, const layers *l, const sweep *s
 /* The sum of all layers but the last; *s then holds the layer before it. */
 static cw_status add_layers(cw_context *ctx, layers *l, sweep *s, int64_t n)
 {
-    cw_status status;
-    CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, copy_rows, s));
+    CW_PASS(cwi_pool_for(ctx, n, ROWS_A_CHUNK, copy_rows, s));
     for (int64_t k = 0; k + 1 < l->count; k++) {
         const cwi_product p = {.from = s->from, .d = l->d, .scale = 1, .to = l->work[k % 2]};
-        CW_TRY(cwi_graph_multiply(ctx, &l->graph, &p));
+        CW_PASS(cwi_graph_multiply(ctx, &l->graph, &p));
         s->from = p.to;
-        CW_TRY(cwi_pool_for(ctx, n, ROWS_A_CHUNK, add_rows, s));
+        CW_PASS(cwi_pool_for(ctx, n, ROWS_A_CHUNK, add_rows, s));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* The n listed rows of E. */
@@ -163,39 +156,28 @@ static void close_state(void *opened)
     if (!s) return;
     clear_layers(&s->l);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->wanted);
-    cwi_free(s->is_wanted);
-    cwi_free(s->touched_rows);
-    cwi_free(s->all);
     cwi_free(s);
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_TRY(create_layers(ctx, shape, options, params, &s->l));
+    CW_PASS(create_layers(ctx, shape, options, params, &s->l));
     s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
     int64_t rows = s->l.table->rows;
     if (regularises_final(options))
         s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)rows, shape->heads, max_slots, &s->plan));
-    int64_t most = 2 * max_slots < rows ? 2 * max_slots : rows;
-    s->touched_rows = cwi_alloc(ctx, (size_t)most, (size_t)s->l.d * sizeof *s->touched_rows);
-    s->all = cwi_alloc(ctx, (size_t)rows, sizeof *s->all);
-    s->wanted = cwi_alloc(ctx, (size_t)rows, sizeof *s->wanted);
-    s->is_wanted = cwi_alloc_zero(ctx, (size_t)rows, sizeof *s->is_wanted);
-    status = s->touched_rows && s->all && s->wanted && s->is_wanted ? CW_OK : CW_NO_MEMORY;
-    for (int64_t r = 0; r < rows && status == CW_OK; r++) s->all[r] = (int32_t)r;
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    CW_PASS(cwi_table_plan_create(ctx, (int32_t)rows, shape->heads, max_slots, &s->plan));
+    cwi_pile *pile = &s->l.pile;
+    s->touched_rows =
+        cwi_pile_add(ctx, pile, s->plan.most, (size_t)s->l.d * sizeof *s->touched_rows);
+    s->all = cwi_pile_add(ctx, pile, (size_t)rows, sizeof *s->all);
+    s->wanted = cwi_pile_add(ctx, pile, (size_t)rows, sizeof *s->wanted);
+    s->is_wanted = cwi_pile_add_zero(ctx, pile, (size_t)rows, sizeof *s->is_wanted);
+    for (int64_t r = 0; r < rows && pile->status == CW_OK; r++) s->all[r] = (int32_t)r;
+    return pile->status;
 }
 
 static void zero_wanted(state *s)
@@ -229,8 +211,7 @@ static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, fl
 {
     state *s = opened;
     want_batch(s, batch);
-    cw_status status = propagate(ctx, &s->l, s->wanted, s->n_wanted);
-    if (status != CW_OK) return status;
+    CW_PASS(propagate(ctx, &s->l, s->wanted, s->n_wanted));
     return cwi_table_score(ctx, &s->final, batch, out);
 }
 
@@ -253,9 +234,8 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
                                    const float *slope, const cwi_extra *extra, double *penalty)
 {
     const layers *l = &s->l;
-    cw_status status =
-        cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows, penalty);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->touched_rows,
+                               penalty));
     *penalty += start_from_decay(s);
     for (int64_t t = 0; t < s->plan.rows.n; t++) {
         float *to = l->final + (int64_t)s->plan.rows.row[t] * l->d;
@@ -268,13 +248,12 @@ static cw_status replace_by_slopes(cw_context *ctx, state *s, const cwi_batch *b
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     layers *l = &s->l;
     float *x = l->final;
     double penalty;
 
-    CW_TRY(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
+    CW_PASS(replace_by_slopes(ctx, s, batch, slope, extra, &penalty));
     for (int64_t k = 0; k < l->count; k++) {
         bool is_last = k + 1 == l->count;
         const cwi_product p = {.from = x,
@@ -282,44 +261,30 @@ static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch,
                                .add = l->final,
                                .scale = is_last ? mean_factor(l) : 1,
                                .to = l->work[k % 2]};
-        CW_TRY(k == 0 && s->final_decay == 0
-                   ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
-                   : cwi_graph_multiply(ctx, &l->graph, &p));
+        CW_PASS(k == 0 && s->final_decay == 0
+                    ? cwi_graph_multiply_live(ctx, &l->graph, &p, s->is_wanted)
+                    : cwi_graph_multiply(ctx, &l->graph, &p));
         x = p.to;
     }
     *out = (cwi_gradient){
         .n_touched = l->table->rows, .touched = s->all, .rows = x, .penalty = penalty};
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- ranking --------------------------------------------------------------------- */
 
-/* What a ranker keeps: final vectors, and what each item passes on to a user. */
-typedef struct folding {
-    void *vectors;   /* freed with the ranker */
-    float *messages; /* [items][width] */
-} folding;
-
-static void close_folding(cwi_ranker *ranker)
-{
-    folding *f = ranker->state;
-    cwi_free(f->vectors);
-    cwi_free(f->messages);
-    cwi_free(f);
-}
-
-/* A new user without a vector of their own: one hop from their items. */
+/* A new user without a vector of their own: one hop from their items, whose messages the ranker
+ * keeps. */
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {
-    const folding *f = ranker->state;
+    const float *messages = ranker->state; /* [items][d] */
     int32_t d = ranker->width;
     float *u = cwi_alloc_zero(ctx, (size_t)d, sizeof *u);
     if (!u) return CW_NO_MEMORY;
     const float *const one[1] = {u};
     for (int32_t k = 0; k < n; k++)
-        for (int32_t j = 0; j < d; j++) u[j] += f->messages[(int64_t)items[k] * d + j];
+        for (int32_t j = 0; j < d; j++) u[j] += messages[(int64_t)items[k] * d + j];
     for (int32_t j = 0; j < d; j++) u[j] /= sqrtf((float)n);
     cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, d, out);
     cwi_free(u);
@@ -328,19 +293,19 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
 
 /* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums.
  */
-static cw_status keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l, folding *f)
+static float *keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l,
+                            cwi_pile *pile)
 {
     int32_t columns = l->d / shape->heads * shape->ranked;
-    f->messages = cwi_alloc(ctx, (size_t)shape->n_items, (size_t)columns * sizeof *f->messages);
-    if (!f->messages) return CW_NO_MEMORY;
-    for (int64_t i = 0; i < shape->n_items; i++) {
+    float *out = cwi_pile_add(ctx, pile, (size_t)shape->n_items, (size_t)columns * sizeof *out);
+    for (int64_t i = 0; i < shape->n_items && out; i++) {
         int64_t node = shape->n_users + i;
         int64_t degree = l->graph.start[node + 1] - l->graph.start[node];
         float factor = mean_factor(l) / sqrtf(degree > 0 ? (float)degree : 1.0f);
         for (int32_t j = 0; j < columns; j++)
-            f->messages[i * columns + j] = factor * l->final[node * l->d + j];
+            out[i * columns + j] = factor * l->final[node * l->d + j];
     }
-    return CW_OK;
+    return out;
 }
 
 /* Propagate once; the final embeddings and the messages are kept. */
@@ -349,26 +314,22 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     cw_status status;
     layers l = {.count = 0};
-    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
-    if (!f) return CW_NO_MEMORY;
+    cwi_pile kept = {0};
     CW_TRY(create_layers(ctx, shape, options, params, &l));
     sweep s = {&l, l.table->data, NULL};
     CW_TRY(add_layers(ctx, &l, &s, l.table->rows));
-    CW_TRY(keep_messages(ctx, shape, &l, f));
+    float *messages = keep_messages(ctx, shape, &l, &kept), *vectors = l.final;
+    CW_TRY(kept.status);
     if (l.count > 0) CW_TRY(add_last_layer(ctx, &l, &s, l.table->rows));
-    float *vectors = l.final;
     l.final = NULL;
-    CW_TRY(cwi_table_rank(ctx, shape, vectors, l.d, true, out));
-    f->vectors = out->state;
-    out->state = f;
-    out->close = close_folding;
+    status = cwi_table_rank(ctx, shape, vectors, l.d, true, kept, out);
+    kept = (cwi_pile){0};
+    if (status != CW_OK) goto done;
+    out->state = messages;
     if (l.count > 0) out->fold_in = fold_in;
 done:
     clear_layers(&l);
-    if (status != CW_OK) {
-        cwi_free(f->messages);
-        cwi_free(f);
-    }
+    cwi_pile_clear(&kept);
     return status;
 }
 

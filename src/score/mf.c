@@ -1,5 +1,4 @@
 /* mf.c - matrix factorisation: the score is the inner product of two rows of one table. */
-#include "core/mem.h"
 #include "score/score.h"
 #include "score/table.h"
 
@@ -21,26 +20,17 @@ static void close_state(void *opened)
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
     (void)options;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
     s->table = (cwi_table){.data = tensor->data,
                            .n_users = shape->n_users,
                            .d = (int32_t)tensor->columns,
                            .heads = shape->heads};
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
-    int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
-    s->gradient = cwi_alloc(ctx, (size_t)most, (size_t)s->table.d * sizeof *s->gradient);
-    if (!s->gradient) status = CW_NO_MEMORY;
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    CW_PASS(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
+    s->gradient = cwi_alloc(ctx, s->plan.most, (size_t)s->table.d * sizeof *s->gradient);
+    return s->gradient ? CW_OK : CW_NO_MEMORY;
 }
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
@@ -68,10 +58,9 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     const cwi_tensor *table;
     (void)options;
-    cw_status status = cwi_params_expect(ctx, params, "embeddings",
-                                         (int64_t)shape->n_users + shape->n_items, 0, &table);
-    if (status != CW_OK) return status;
-    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, out);
+    CW_PASS(cwi_table_expect(ctx, shape, params, &table));
+    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, (cwi_pile){0},
+                          out);
 }
 
 const cwi_backbone cwi_backbone_mf = {

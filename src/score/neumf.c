@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "backend/gemm.h"
-#include "core/mem.h"
 #include "core/pool.h"
 #include "score/roster.h"
 #include "score/shared_rows.h"
@@ -29,7 +28,7 @@ enum { SLOTS_A_CHUNK = 256, SLOTS_A_ROUND = 16 * SLOTS_A_CHUNK, ROWS_A_CHUNK = 1
 
 typedef struct state {
     cwi_table table;
-    int n_tensors;
+    const cwi_params *params;
     cwi_tower tower[CWI_MAX_TOWERS];
     int32_t first_width; /* the first layers of all heads side by side */
     cwi_roster scored;   /* rows of the batch when it was scored */
@@ -41,9 +40,9 @@ typedef struct state {
     float *first_slope;            /* [most][first_width] dL/dA and dL/dB */
     float *gradient;               /* [most][d] */
     float *whole[CWI_MAX_TENSORS]; /* gradients of the other tensors */
-    size_t whole_bytes[CWI_MAX_TENSORS];
-    float *work;                /* of cwi_gemm_sum */
-    float *floor, *floor_slope; /* [SLOTS_A_ROUND][width]; NULL with one layer */
+    float *work;                   /* of cwi_gemm_sum */
+    float *floor, *floor_slope;    /* [SLOTS_A_ROUND][width]; NULL with one layer */
+    cwi_pile pile;
 } state;
 
 static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -62,86 +61,53 @@ static void close_state(void *opened)
     if (!s) return;
     cwi_roster_clear(&s->scored);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->other);
-    cwi_free(s->vectors);
-    cwi_free(s->first);
-    cwi_free(s->kept);
-    cwi_free(s->first_slope);
-    cwi_free(s->gradient);
-    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(s->whole[t]);
-    cwi_free(s->work);
-    cwi_free(s->floor);
-    cwi_free(s->floor_slope);
+    cwi_pile_clear(&s->pile);
     cwi_free(s);
 }
 
-static cw_status create_rows(cw_context *ctx, size_t most, size_t max_slots, state *s)
+static void create_rows(cw_context *ctx, size_t max_slots, state *s)
 {
-    size_t bytes = (size_t)s->table.d * sizeof(float);
+    size_t most = s->plan.most, bytes = (size_t)s->table.d * sizeof(float);
     size_t first_bytes = (size_t)s->first_width * sizeof(float);
-    s->other = cwi_alloc(ctx, 2 * max_slots, sizeof *s->other);
-    s->vectors = cwi_alloc(ctx, most, bytes);
-    s->gradient = cwi_alloc(ctx, most, bytes);
-    s->first = cwi_alloc(ctx, most, first_bytes);
-    s->kept = cwi_alloc(ctx, most, first_bytes);
-    s->first_slope = cwi_alloc(ctx, most, first_bytes);
-    return s->other && s->vectors && s->gradient && s->first && s->kept && s->first_slope
-               ? CW_OK
-               : CW_NO_MEMORY;
-}
-
-static cw_status create_gradients(cw_context *ctx, const cwi_params *params, state *s)
-{
-    s->n_tensors = params->count;
-    for (int t = 1; t < params->count; t++) {
-        const cwi_tensor *tensor = &params->tensor[t];
-        s->whole_bytes[t] = (size_t)(tensor->rows * tensor->columns) * sizeof *s->whole[t];
-        s->whole[t] = cwi_alloc(ctx, s->whole_bytes[t], 1);
-        if (!s->whole[t]) return CW_NO_MEMORY;
-    }
-    return CW_OK;
+    s->other = cwi_pile_add(ctx, &s->pile, 2 * max_slots, sizeof *s->other);
+    s->vectors = cwi_pile_add(ctx, &s->pile, most, bytes);
+    s->gradient = cwi_pile_add(ctx, &s->pile, most, bytes);
+    s->first = cwi_pile_add(ctx, &s->pile, most, first_bytes);
+    s->kept = cwi_pile_add(ctx, &s->pile, most, first_bytes);
+    s->first_slope = cwi_pile_add(ctx, &s->pile, most, first_bytes);
 }
 
 /* Heads have layers of equal sizes, so that what does for the first does for all. */
-static cw_status create_floors(cw_context *ctx, state *s)
+static void create_floors(cw_context *ctx, state *s)
 {
     const cwi_tower *tower = &s->tower[0];
     int64_t most = (int64_t)tower->d * tower->size[0];
     if (most < cwi_tower_largest(tower)) most = cwi_tower_largest(tower);
     if (most < tower->size[tower->n_layers - 1]) most = tower->size[tower->n_layers - 1];
-    s->work = cwi_alloc(ctx, CWI_GEMM_PARTS + 1, (size_t)most * sizeof *s->work);
-    if (!s->work) return CW_NO_MEMORY;
-    if (tower->n_layers == 1) return CW_OK;
+    s->work = cwi_pile_add(ctx, &s->pile, CWI_GEMM_PARTS + 1, (size_t)most * sizeof *s->work);
+    if (tower->n_layers == 1) return;
     size_t bytes = (size_t)cwi_tower_width(tower) * sizeof(float);
-    s->floor = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
-    s->floor_slope = cwi_alloc(ctx, SLOTS_A_ROUND, bytes);
-    return s->floor && s->floor_slope ? CW_OK : CW_NO_MEMORY;
+    s->floor = cwi_pile_add(ctx, &s->pile, SLOTS_A_ROUND, bytes);
+    s->floor_slope = cwi_pile_add(ctx, &s->pile, SLOTS_A_ROUND, bytes);
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
     (void)options;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
-    int64_t most = 2 * max_slots < tensor->rows ? 2 * max_slots : tensor->rows;
+    s->params = params;
     s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
-    CW_TRY(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
+    CW_PASS(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
-    CW_TRY(cwi_roster_create(ctx, tensor->rows, most, max_slots, &s->scored));
-    CW_TRY(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
-    CW_TRY(create_rows(ctx, (size_t)most, (size_t)max_slots, s));
-    CW_TRY(create_gradients(ctx, params, s));
-    CW_TRY(create_floors(ctx, s));
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    CW_PASS(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
+    CW_PASS(cwi_roster_create(ctx, tensor->rows, (int64_t)s->plan.most, max_slots, &s->scored));
+    create_rows(ctx, (size_t)max_slots, s);
+    cwi_params_gradients(ctx, params, &s->pile, s->whole);
+    create_floors(ctx, s);
+    return s->pile.status;
 }
 
 /* ---- rows of a batch ------------------------------------------------------------- */
@@ -162,40 +128,41 @@ static cwi_matrix side_of(const state *s, float *data, int32_t width, bool is_us
 
 /* ---- scores ---------------------------------------------------------------------- */
 
-cw_status cwi_neumf_first(cw_context *ctx, const cwi_tower *tower, int32_t heads, bool is_user,
-                          const cwi_matrix *vectors, const cwi_matrix *out)
+static cw_status pass_first_layer(cw_context *ctx, const cwi_tower *tower, int32_t heads,
+                                  bool is_user, const cwi_matrix *vectors, const cwi_matrix *out)
 {
-    cw_status status = CW_OK;
-    for (int h = 0; h < heads && status == CW_OK; h++) {
+    for (int h = 0; h < heads; h++) {
         int32_t d = tower[h].d, size = tower[h].size[0];
         cwi_matrix x = cwi_columns_of(vectors, h * d, d), y = cwi_columns_of(out, h * size, size);
         for (int64_t r = 0; r < y.rows && is_user; r++)
             memcpy(cwi_row(&y, r), tower[h].bias[0], (size_t)size * sizeof(float));
-        status = cwi_gemm(ctx, x.rows, size, d, x.data, x.stride, false,
-                          tower[h].weight[0] + (is_user ? 0 : (int64_t)d * size), size, is_user,
-                          y.data, y.stride);
+        CW_PASS(cwi_gemm(ctx, x.rows, size, d, x.data, x.stride, false,
+                         tower[h].weight[0] + (is_user ? 0 : (int64_t)d * size), size, is_user,
+                         y.data, y.stride));
     }
-    return status;
+    return CW_OK;
 }
 
-/* The vectors and first layers of the batch's rows; the vectors of users are then multiplied by
- * their part of h. */
+cw_status cwi_neumf_enter(cw_context *ctx, const cwi_tower *tower, int32_t heads,
+                          const cwi_matrix vectors[2], const cwi_matrix out[2])
+{
+    for (int side = 0; side < 2; side++)
+        CW_PASS(pass_first_layer(ctx, tower, heads, side == 1, &vectors[side], &out[side]));
+    for (int h = 0; h < heads; h++) {
+        cwi_matrix own = cwi_columns_of(&vectors[1], h * tower[h].d, tower[h].d);
+        CW_PASS(cwi_columns_scale(ctx, &own, tower[h].product));
+    }
+    return CW_OK;
+}
+
 static cw_status enter(cw_context *ctx, state *s)
 {
-    cw_status status;
-    CW_TRY(gather_vectors(ctx, s));
-    for (int is_user = 0; is_user < 2; is_user++) {
-        cwi_matrix x = side_of(s, s->vectors, s->table.d, is_user);
-        cwi_matrix y = side_of(s, s->first, s->first_width, is_user);
-        CW_TRY(cwi_neumf_first(ctx, s->tower, s->table.heads, is_user, &x, &y));
-    }
-    cwi_matrix users = side_of(s, s->vectors, s->table.d, true);
-    for (int h = 0; h < s->table.heads; h++) {
-        cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_TRY(cwi_columns_scale(ctx, &own, s->tower[h].product));
-    }
-done:
-    return status;
+    CW_PASS(gather_vectors(ctx, s));
+    const cwi_matrix vectors[] = {side_of(s, s->vectors, s->table.d, false),
+                                  side_of(s, s->vectors, s->table.d, true)};
+    const cwi_matrix first[] = {side_of(s, s->first, s->first_width, false),
+                                side_of(s, s->first, s->first_width, true)};
+    return cwi_neumf_enter(ctx, s->tower, s->table.heads, vectors, first);
 }
 
 typedef struct slots {
@@ -231,8 +198,7 @@ static cwi_floors climb(const slots *j, int64_t begin, int64_t end, float *out)
 {
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
-    cwi_floors all = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
-    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    cwi_floors mine = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND, begin, end - begin);
     for (int64_t r = 0; r < end - begin; r++) {
         int64_t slot = j->first + begin + r;
         const float *first = s->first + (int64_t)j->head * tower->size[0];
@@ -263,20 +229,18 @@ static int64_t round_length(int64_t first, int64_t n_slots)
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
-    cw_status status;
     state *s = opened;
     slots j = {.s = s, .ops = cwi_ops_best(), .score = out};
 
     cwi_roster_fill(&s->scored, batch, s->table.n_users);
     s->roster = &s->scored;
-    CW_TRY(enter(ctx, s));
-    CW_TRY(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
+    CW_PASS(enter(ctx, s));
+    CW_PASS(cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, score_chunk, &j));
     for (j.head = 0; j.head < s->table.heads && s->floor; j.head++)
         for (j.first = 0; j.first < batch->n_slots; j.first += SLOTS_A_ROUND)
-            CW_TRY(cwi_pool_for(ctx, round_length(j.first, batch->n_slots), SLOTS_A_CHUNK,
-                                climb_chunk, &j));
-done:
-    return status;
+            CW_PASS(cwi_pool_for(ctx, round_length(j.first, batch->n_slots), SLOTS_A_CHUNK,
+                                 climb_chunk, &j));
+    return CW_OK;
 }
 
 /* ---- gradients ------------------------------------------------------------------- */
@@ -285,36 +249,30 @@ done:
  * layers that are still needed in the new order, and its vectors as they are in the table. */
 static cw_status refit(cw_context *ctx, state *s, const cwi_batch *batch, const float *slope)
 {
-    cw_status status;
     cwi_table_plan_fill(&s->plan, batch, s->table.n_users, slope, NULL);
     float *kept = s->kept;
-    CW_TRY(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
-                      s->scored.place, kept));
+    CW_PASS(cwi_gather(ctx, s->first, s->first_width, s->plan.rows.row, s->plan.rows.n,
+                       s->scored.place, kept));
     s->kept = s->first;
     s->first = kept;
     s->roster = &s->plan.rows;
     int64_t of_users = s->plan.start[s->plan.rows.n_users]; /* their other side is an item */
     for (int64_t k = 0; k < 2 * batch->n_slots; k++)
         s->other[k] = s->roster->place[(k < of_users ? s->table.n_users : 0) + s->plan.other[k]];
-    CW_TRY(gather_vectors(ctx, s));
-done:
-    return status;
+    return gather_vectors(ctx, s);
 }
 
 /* The product of the vectors: `gradient` comes as the sums of w times the other vector. */
 static cw_status pass_product(cw_context *ctx, state *s, int head)
 {
-    cw_status status;
     const cwi_tower *tower = &s->tower[head];
     int32_t d = tower->d;
     float *h = s->whole[tower->first_tensor + 2 * tower->n_layers];
     cwi_matrix rows = {s->gradient + head * d, s->roster->n, d, s->table.d};
     cwi_matrix sums = cwi_rows_of(&rows, 0, s->roster->n_users);
     cwi_matrix users = {s->vectors + head * d, s->roster->n_users, d, s->table.d};
-    CW_TRY(cwi_columns_sum(ctx, &users, &sums, h));
-    CW_TRY(cwi_columns_scale(ctx, &rows, tower->product));
-done:
-    return status;
+    CW_PASS(cwi_columns_sum(ctx, &users, &sums, h));
+    return cwi_columns_scale(ctx, &rows, tower->product);
 }
 
 static cw_status gate_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -337,17 +295,14 @@ static cw_status gate_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
 /* dL/dA, dL/dB and the rest of dL/dh when there is one layer: see the top of this file. */
 static cw_status pass_single(cw_context *ctx, slots *j)
 {
-    cw_status status;
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
     cwi_matrix first = {s->first + j->head * size, s->roster->n, size, s->first_width};
     cwi_matrix slopes = {s->first_slope + j->head * size, s->roster->n, size, s->first_width};
-    CW_TRY(cwi_pool_for(ctx, s->roster->n, ROWS_A_CHUNK, gate_chunk, j));
-    CW_TRY(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
-    CW_TRY(cwi_columns_scale(ctx, &slopes, tower->last));
-done:
-    return status;
+    CW_PASS(cwi_pool_for(ctx, s->roster->n, ROWS_A_CHUNK, gate_chunk, j));
+    CW_PASS(cwi_columns_sum(ctx, &first, &slopes, s->whole[tower->first_tensor + 2] + tower->d));
+    return cwi_columns_scale(ctx, &slopes, tower->last);
 }
 
 static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -356,8 +311,7 @@ static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t 
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     cwi_floors floors = climb(j, begin, end, NULL);
-    cwi_floors all = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
-    cwi_floors mine = cwi_floors_rows(tower, &all, begin, end - begin);
+    cwi_floors mine = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND, begin, end - begin);
     (void)chunk;
     cwi_tower_descend(tower, j->ops, &floors,
                       j->slope + (j->first + begin) * s->table.heads + j->head, s->table.heads,
@@ -368,7 +322,6 @@ static cw_status descend_chunk(void *arg, int64_t chunk, int64_t begin, int64_t 
 /* The same for several layers, and the gradients of those above the first. */
 static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
 {
-    cw_status status;
     const state *s = j->s;
     const cwi_tower *tower = &s->tower[j->head];
     int32_t size = tower->size[0];
@@ -376,26 +329,21 @@ static cw_status pass_layers(cw_context *ctx, slots *j, int64_t n_slots)
     for (int64_t t = 0; t < to.rows; t++) memset(cwi_row(&to, t), 0, (size_t)size * sizeof(float));
     for (j->first = 0; j->first < n_slots; j->first += SLOTS_A_ROUND) {
         int64_t count = round_length(j->first, n_slots);
-        CW_TRY(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
-        cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND);
-        cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND);
-        floors = cwi_floors_rows(tower, &floors, 0, count);
-        slopes = cwi_floors_rows(tower, &slopes, 0, count);
-        CW_TRY(cwi_tower_gradient(ctx, tower, &floors, &slopes,
-                                  j->slope + j->first * s->table.heads + j->head, s->table.heads,
-                                  s->whole, s->work));
-        CW_TRY(cwi_columns_scatter(ctx, &slopes.z[0], s->roster->user_at + j->first,
-                                   s->roster->item_at + j->first, &to));
+        CW_PASS(cwi_pool_for(ctx, count, SLOTS_A_CHUNK, descend_chunk, j));
+        cwi_floors floors = cwi_tower_floors(tower, s->floor, SLOTS_A_ROUND, 0, count);
+        cwi_floors slopes = cwi_tower_floors(tower, s->floor_slope, SLOTS_A_ROUND, 0, count);
+        CW_PASS(cwi_tower_gradient(ctx, tower, &floors, &slopes,
+                                   j->slope + j->first * s->table.heads + j->head, s->table.heads,
+                                   s->whole, s->work));
+        CW_PASS(cwi_columns_scatter(ctx, &slopes.z[0], s->roster->user_at + j->first,
+                                    s->roster->item_at + j->first, &to));
     }
-    status = CW_OK;
-done:
-    return status;
+    return CW_OK;
 }
 
 /* From dL/dA or dL/dB to its half of W_0 and to the vectors; the bias belongs to the users. */
 static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
 {
-    cw_status status;
     const cwi_tower *tower = &s->tower[head];
     int32_t d = tower->d, size = tower->size[0];
     int64_t half = is_user ? 0 : (int64_t)d * size;
@@ -403,45 +351,44 @@ static cw_status pass_first(cw_context *ctx, state *s, int head, bool is_user)
     cwi_matrix vectors = side_of(s, s->vectors, s->table.d, is_user);
     cwi_matrix rows = side_of(s, s->gradient, s->table.d, is_user);
     slopes = cwi_columns_of(&slopes, head * size, size);
-    CW_TRY(cwi_gemm_sum(ctx, slopes.rows, d, size, vectors.data + head * d, vectors.stride,
-                        slopes.data, slopes.stride, s->whole[tower->first_tensor] + half, s->work));
-    CW_TRY(cwi_gemm(ctx, slopes.rows, d, size, slopes.data, slopes.stride, true,
-                    tower->weight[0] + half, size, 1, rows.data + head * d, rows.stride));
-    if (is_user) CW_TRY(cwi_columns_sum(ctx, &slopes, NULL, s->whole[tower->first_tensor + 1]));
-done:
-    return status;
+    CW_PASS(cwi_gemm_sum(ctx, slopes.rows, d, size, vectors.data + head * d, vectors.stride,
+                         slopes.data, slopes.stride, s->whole[tower->first_tensor] + half,
+                         s->work));
+    CW_PASS(cwi_gemm(ctx, slopes.rows, d, size, slopes.data, slopes.stride, true,
+                     tower->weight[0] + half, size, 1, rows.data + head * d, rows.stride));
+    if (is_user) CW_PASS(cwi_columns_sum(ctx, &slopes, NULL, s->whole[tower->first_tensor + 1]));
+    return CW_OK;
 }
 
 static void forget_gradients(state *s)
 {
-    for (int t = 1; t < s->n_tensors; t++) memset(s->whole[t], 0, s->whole_bytes[t]);
+    for (int t = 1; t < s->params->count; t++)
+        memset(s->whole[t], 0, cwi_tensor_bytes(&s->params->tensor[t]));
 }
 
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     double penalty;
     slots j = {.s = s, .ops = cwi_ops_best(), .slope = slope};
 
-    CW_TRY(refit(ctx, s, batch, slope));
+    CW_PASS(refit(ctx, s, batch, slope));
     forget_gradients(s);
-    CW_TRY(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
+    CW_PASS(cwi_table_gradient(ctx, &s->plan, &s->table, s->gradient));
     for (j.head = 0; j.head < s->table.heads; j.head++) {
-        CW_TRY(pass_product(ctx, s, j.head));
-        CW_TRY(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));
-        CW_TRY(pass_first(ctx, s, j.head, true));
-        CW_TRY(pass_first(ctx, s, j.head, false));
+        CW_PASS(pass_product(ctx, s, j.head));
+        CW_PASS(s->floor ? pass_layers(ctx, &j, batch->n_slots) : pass_single(ctx, &j));
+        CW_PASS(pass_first(ctx, s, j.head, true));
+        CW_PASS(pass_first(ctx, s, j.head, false));
     }
-    CW_TRY(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
+    CW_PASS(cwi_table_penalise(ctx, &s->plan, &s->table, batch, extra, s->gradient, &penalty));
     *out = (cwi_gradient){.n_touched = s->plan.rows.n,
                           .touched = s->plan.rows.row,
                           .rows = s->gradient,
                           .penalty = penalty};
     memcpy(out->whole, s->whole, sizeof out->whole);
-done:
-    return status;
+    return CW_OK;
 }
 
 const cwi_backbone cwi_backbone_neumf = {

@@ -5,14 +5,14 @@
 #include "score/tower.h"
 
 /*
- * The first layer of some vectors, all of users or all of items:
- *   out = vectors W + bias, W the upper half of W_0 for users, the lower for items
- * head by head; the items have no bias.
+ * The first layer of some items ([0]) and users ([1]), head by head:
+ *   out = vectors W + bias, W the upper half of W_0 for users, the lower for items,
+ * which have no bias.  The vectors of the users are then multiplied by their part of h.
  *   vectors  [rows][d], the columns of a head side by side
  *   out      [rows][sum of the first sizes]
  */
-cw_status cwi_neumf_first(cw_context *ctx, const cwi_tower *tower, int32_t heads, bool is_user,
-                          const cwi_matrix *vectors, const cwi_matrix *out);
+cw_status cwi_neumf_enter(cw_context *ctx, const cwi_tower *tower, int32_t heads,
+                          const cwi_matrix vectors[2], const cwi_matrix out[2]);
 
 /* cwi_backbone.rank */
 cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,

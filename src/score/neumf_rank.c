@@ -30,22 +30,9 @@ typedef struct state {
     cwi_rooms *rooms;   /* floors of a block of items, with several layers */
 } state;
 
-static void close_state(void *opened)
+static void close_rooms(cwi_ranker *ranker)
 {
-    state *s = opened;
-    cwi_free(s->users);
-    cwi_free(s->items);
-    cwi_free(s->first_users);
-    cwi_free(s->first_items);
-    cwi_free(s->last);
-    cwi_free(s->constant);
-    cwi_rooms_free(s->rooms);
-    cwi_free(s);
-}
-
-static void close_ranker(cwi_ranker *ranker)
-{
-    close_state(ranker->state);
+    cwi_rooms_free(((state *)ranker->state)->rooms);
 }
 
 /* ---- scores ---------------------------------------------------------------------- */
@@ -59,7 +46,7 @@ static void add_block(const cwi_ranker *ranker, int32_t user, int32_t first, int
     const float *b = s->first_items + (int64_t)first * s->width;
     for (int h = 0; h < s->ranked; h++) {
         const cwi_tower *tower = &s->tower[h];
-        cwi_floors floors = cwi_tower_floors(tower, room, n);
+        cwi_floors floors = cwi_tower_floors(tower, room, n, 0, n);
         for (int64_t r = 0; r < n; r++) {
             float *z = cwi_row(&floors.z[0], r);
             for (int32_t m = 0; m < tower->size[0]; m++) {
@@ -134,51 +121,43 @@ static cw_status turn_items(void *arg, int64_t chunk, int64_t begin, int64_t end
 }
 
 /* What one layer needs, or several. */
-static cw_status create_rest(cw_context *ctx, int32_t n_items, state *s)
+static cw_status create_rest(cw_context *ctx, int32_t n_items, cwi_pile *pile, state *s)
 {
     const cwi_tower *tower = &s->tower[0];
     if (tower->n_layers > 1) {
         size_t bytes = ITEMS_A_BLOCK * (size_t)cwi_tower_width(tower) * sizeof(float);
         return cwi_rooms_create(ctx, bytes, &s->rooms);
     }
-    s->last = cwi_alloc(ctx, (size_t)s->width, sizeof *s->last);
-    s->constant = cwi_alloc(ctx, (size_t)n_items, sizeof *s->constant);
-    if (!s->last || !s->constant) return CW_NO_MEMORY;
-    for (int h = 0; h < s->ranked; h++)
+    s->last = cwi_pile_add(ctx, pile, (size_t)s->width, sizeof *s->last);
+    s->constant = cwi_pile_add(ctx, pile, (size_t)n_items, sizeof *s->constant);
+    for (int h = 0; h < s->ranked && s->constant; h++)
         memcpy(s->last + h * tower->size[0], s->tower[h].last,
                (size_t)tower->size[0] * sizeof *s->last);
     return CW_OK;
 }
 
-static cw_status create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_tensor *table,
-                               state *s)
+static void create_tables(cw_context *ctx, const cwi_shape *shape, const cwi_tensor *table,
+                          cwi_pile *pile, state *s)
 {
     int32_t d = (int32_t)table->columns;
     size_t bytes = (size_t)s->width * sizeof(float);
     const float *items = table->data + (int64_t)shape->n_users * d;
     s->users = cwi_table_columns(ctx, table->data, shape->n_users, d, s->d);
+    cwi_pile_own(ctx, pile, s->users);
     s->items = cwi_table_columns(ctx, items, shape->n_items, d, s->d);
-    s->first_users = cwi_alloc(ctx, (size_t)shape->n_users, bytes);
-    s->first_items = cwi_alloc(ctx, (size_t)shape->n_items, bytes);
-    return s->users && s->items && s->first_users && s->first_items ? CW_OK : CW_NO_MEMORY;
+    cwi_pile_own(ctx, pile, s->items);
+    s->first_users = cwi_pile_add(ctx, pile, (size_t)shape->n_users, bytes);
+    s->first_items = cwi_pile_add(ctx, pile, (size_t)shape->n_items, bytes);
 }
 
 static cw_status pass_first(cw_context *ctx, const cwi_shape *shape, state *s)
 {
-    cw_status status;
-    cwi_matrix users = {s->users, shape->n_users, s->d, s->d};
-    cwi_matrix items = {s->items, shape->n_items, s->d, s->d};
-    cwi_matrix first_users = {s->first_users, shape->n_users, s->width, s->width};
-    cwi_matrix first_items = {s->first_items, shape->n_items, s->width, s->width};
-    CW_TRY(cwi_neumf_first(ctx, s->tower, s->ranked, true, &users, &first_users));
-    CW_TRY(cwi_neumf_first(ctx, s->tower, s->ranked, false, &items, &first_items));
-    CW_TRY(cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s));
-    for (int h = 0; h < s->ranked; h++) {
-        cwi_matrix own = cwi_columns_of(&users, h * s->tower[h].d, s->tower[h].d);
-        CW_TRY(cwi_columns_scale(ctx, &own, s->tower[h].product));
-    }
-done:
-    return status;
+    const cwi_matrix vectors[] = {{s->items, shape->n_items, s->d, s->d},
+                                  {s->users, shape->n_users, s->d, s->d}};
+    const cwi_matrix first[] = {{s->first_items, shape->n_items, s->width, s->width},
+                                {s->first_users, shape->n_users, s->width, s->width}};
+    CW_PASS(cwi_neumf_enter(ctx, s->tower, s->ranked, vectors, first));
+    return cwi_pool_for(ctx, shape->n_items, ROWS_A_CHUNK, turn_items, s);
 }
 
 cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -187,25 +166,22 @@ cw_status cwi_neumf_rank(cw_context *ctx, const cwi_shape *shape, const cw_optio
     cw_status status;
     const cwi_tensor *table;
     (void)options;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
-    if (!s) return CW_NO_MEMORY;
-    CW_TRY(cwi_params_expect(ctx, params, "embeddings", (int64_t)shape->n_users + shape->n_items, 0,
-                             &table));
+    *out = (cwi_ranker){.n_users = shape->n_users, .n_items = shape->n_items, .score = score_users};
+    state *s = out->state = cwi_pile_add_zero(ctx, &out->pile, 1, sizeof *s);
+    CW_TRY(out->pile.status);
+    out->close = close_rooms;
+    CW_TRY(cwi_table_expect(ctx, shape, params, &table));
     CW_TRY(cwi_tower_find(ctx, params, shape->heads, (int32_t)table->columns, s->tower));
     s->ranked = shape->ranked;
     s->d = s->ranked * s->tower[0].d;
     s->width = s->ranked * s->tower[0].size[0];
-    CW_TRY(create_tables(ctx, shape, table, s));
-    CW_TRY(create_rest(ctx, shape->n_items, s));
+    create_tables(ctx, shape, table, &out->pile, s);
+    CW_TRY(create_rest(ctx, shape->n_items, &out->pile, s));
+    CW_TRY(out->pile.status);
     CW_TRY(pass_first(ctx, shape, s));
-    *out = (cwi_ranker){.n_users = shape->n_users,
-                        .n_items = shape->n_items,
-                        .score = score_users,
-                        .items = s->items,
-                        .width = s->d,
-                        .state = s,
-                        .close = close_ranker};
+    out->items = s->items;
+    out->width = s->d;
 done:
-    if (status != CW_OK) close_state(s);
+    if (status != CW_OK) cwi_ranker_close(out);
     return status;
 }

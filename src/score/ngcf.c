@@ -10,7 +10,6 @@
  */
 #include <string.h>
 
-#include "core/mem.h"
 #include "score/ngcf_net.h"
 #include "score/shared_rows.h"
 #include "score/table.h"
@@ -34,11 +33,11 @@ typedef struct state {
     cwi_table final;     /* the view of net.final */
     float final_decay;   /* L2 of the final vectors: its half times their squares */
     cwi_table_plan plan;
-    float *slope;   /* [touched][final width] dL/dE of the rows of the batch */
-    int32_t *place; /* [nodes] where the slope of a row lies; -1: none */
-    int32_t *all;   /* [nodes] 0, 1, 2, ...: every row has a gradient */
-    float *whole;   /* gradients of all tensors but the table */
-    float *whole_of[CWI_MAX_TENSORS];
+    float *slope;                  /* [touched][final width] dL/dE of the rows of the batch */
+    int32_t *place;                /* [nodes] where the slope of a row lies; -1: none */
+    int32_t *all;                  /* [nodes] 0, 1, 2, ...: every row has a gradient */
+    float *whole[CWI_MAX_TENSORS]; /* gradients of all tensors but the table */
+    cwi_pile pile;
 } state;
 
 /* ---- training ----------------------------------------------------------------------- */
@@ -47,96 +46,65 @@ static void close_state(void *opened)
 {
     state *s = opened;
     if (!s) return;
-    if (s->node_dropout > 0) {
-        cwi_free(s->net.used.weight);
-        cwi_free(s->net.used.turned);
-    }
-    cwi_free(s->next);
     cwi_ngcf_clear(&s->net);
     cwi_table_plan_clear(&s->plan);
-    cwi_free(s->slope);
-    cwi_free(s->place);
-    cwi_free(s->all);
-    cwi_free(s->whole);
+    cwi_pile_clear(&s->pile);
     cwi_free(s);
 }
 
 /* What the original leaves out: entries of the messages and of the graph. */
-static cw_status open_dropout(cw_context *ctx, state *s, const cw_options *options)
+static void open_dropout(cw_context *ctx, state *s, const cw_options *options)
 {
     cwi_ngcf *net = &s->net;
-    if (!net->is_original) return CW_OK;
+    if (!net->is_original) return;
     net->dropout.rate = cwi_options_real(options, "message-dropout");
     net->dropout.seed = (uint64_t)cwi_options_integer(options, "seed");
     s->node_dropout = cwi_options_real(options, "node-dropout");
-    if (s->node_dropout == 0) return CW_OK;
+    if (s->node_dropout == 0) return;
     size_t entries = (size_t)net->graph.start[net->n_nodes];
-    net->used.weight = cwi_alloc(ctx, entries, sizeof *net->used.weight);
-    net->used.turned = cwi_alloc(ctx, entries, sizeof *net->used.turned);
-    s->next = cwi_alloc(ctx, (size_t)net->n_nodes, sizeof *s->next);
-    return net->used.weight && net->used.turned && s->next ? CW_OK : CW_NO_MEMORY;
+    net->used.weight = cwi_pile_add(ctx, &s->pile, entries, sizeof *net->used.weight);
+    net->used.turned = cwi_pile_add(ctx, &s->pile, entries, sizeof *net->used.turned);
+    s->next = cwi_pile_add(ctx, &s->pile, (size_t)net->n_nodes, sizeof *s->next);
 }
 
-static cw_status open_gradients(cw_context *ctx, state *s, const cwi_params *params,
-                                int64_t max_slots)
+static cw_status open_gradients(cw_context *ctx, state *s, const cwi_params *params)
 {
-    size_t nodes = (size_t)s->net.n_nodes, entries = 0;
-    size_t most = 2 * (size_t)max_slots < nodes ? 2 * (size_t)max_slots : nodes;
-
-    for (int t = 1; t < params->count; t++)
-        entries += (size_t)(params->tensor[t].rows * params->tensor[t].columns);
-    s->slope = cwi_alloc(ctx, most, (size_t)s->final.d * sizeof *s->slope);
-    s->place = cwi_alloc(ctx, nodes, sizeof *s->place);
-    s->all = cwi_alloc(ctx, nodes, sizeof *s->all);
-    s->whole = cwi_alloc(ctx, entries, sizeof *s->whole);
-    if (!s->slope || !s->place || !s->all || !s->whole) return CW_NO_MEMORY;
-    for (size_t r = 0; r < nodes; r++) {
+    size_t nodes = (size_t)s->net.n_nodes;
+    s->slope = cwi_pile_add(ctx, &s->pile, s->plan.most, (size_t)s->final.d * sizeof *s->slope);
+    s->place = cwi_pile_add(ctx, &s->pile, nodes, sizeof *s->place);
+    s->all = cwi_pile_add(ctx, &s->pile, nodes, sizeof *s->all);
+    cwi_params_gradients(ctx, params, &s->pile, s->whole);
+    for (size_t r = 0; r < nodes && s->pile.status == CW_OK; r++) {
         s->place[r] = -1;
         s->all[r] = (int32_t)r;
     }
-    float *next = s->whole;
-    for (int t = 1; t < params->count; t++) {
-        s->whole_of[t] = next;
-        next += params->tensor[t].rows * params->tensor[t].columns;
-    }
-    return CW_OK;
+    return s->pile.status;
 }
 
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
-    *out = NULL;
-    state *s = cwi_alloc_zero(ctx, 1, sizeof *s);
+    state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_TRY(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
+    CW_PASS(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
     s->final =
         (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1), shape->heads};
     if (cwi_options_choice(options, "reg-target") == 1) s->final_decay = params->tensor[0].decay;
-    CW_TRY(open_dropout(ctx, s, options));
-    CW_TRY(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
-    CW_TRY(open_gradients(ctx, s, params, max_slots));
-done:
-    if (status == CW_OK)
-        *out = s;
-    else
-        close_state(s);
-    return status;
+    open_dropout(ctx, s, options);
+    CW_PASS(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
+    return open_gradients(ctx, s, params);
 }
 
 static cw_status score(cw_context *ctx, void *opened, const cwi_batch *batch, float *out)
 {
-    cw_status status = CW_OK;
     state *s = opened;
     cwi_ngcf *net = &s->net;
     net->dropout.step = batch->step;
     if (s->node_dropout > 0)
-        CW_TRY(cwi_graph_thin(ctx, &net->graph, s->node_dropout, net->dropout.seed, batch->step,
-                              s->next, &net->used));
-    CW_TRY(cwi_ngcf_forward(ctx, net));
-    CW_TRY(cwi_table_score(ctx, &s->final, batch, out));
-done:
-    return status;
+        CW_PASS(cwi_graph_thin(ctx, &net->graph, s->node_dropout, net->dropout.seed, batch->step,
+                               s->next, &net->used));
+    CW_PASS(cwi_ngcf_forward(ctx, net));
+    return cwi_table_score(ctx, &s->final, batch, out);
 }
 
 /* The L2 term of the final vectors beyond that of the table, which is the table's own decay: rows
@@ -154,19 +122,17 @@ static double constant_penalty(const state *s)
 static cw_status gradient(cw_context *ctx, void *opened, const cwi_batch *batch, const float *slope,
                           const cwi_extra *extra, cwi_gradient *out)
 {
-    cw_status status;
     state *s = opened;
     const cwi_table_plan *plan = &s->plan;
 
     *out = (cwi_gradient){.n_touched = s->net.n_nodes, .touched = s->all};
-    memcpy(out->whole, s->whole_of, sizeof out->whole);
-    CW_TRY(
+    memcpy(out->whole, s->whole, sizeof out->whole);
+    CW_PASS(
         cwi_table_backward(ctx, &s->plan, &s->final, batch, slope, extra, s->slope, &out->penalty));
     out->penalty += constant_penalty(s);
     for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = (int32_t)t;
-    status = cwi_ngcf_backward(ctx, &s->net, s->place, s->slope, s->whole_of, &out->rows);
+    cw_status status = cwi_ngcf_backward(ctx, &s->net, s->place, s->slope, s->whole, &out->rows);
     for (int64_t t = 0; t < plan->rows.n; t++) s->place[plan->rows.row[t]] = -1;
-done:
     return status;
 }
 
@@ -175,19 +141,9 @@ done:
 /* What a vector for somebody new needs beyond the final vectors of the items. */
 typedef struct folding {
     cwi_ngcf net;    /* its tensors and factors; the rest is freed */
-    float *vectors;  /* what the ranker ranks by */
     int64_t *degree; /* [items] in train, at least 1 */
     int32_t n_users;
 } folding;
-
-static void close_folding(cwi_ranker *ranker)
-{
-    folding *f = ranker->state;
-    cwi_ngcf_clear(&f->net);
-    cwi_free(f->vectors);
-    cwi_free(f->degree);
-    cwi_free(f);
-}
 
 /* Room for one node: vectors of one head but for the last two. */
 typedef struct newcomer {
@@ -258,42 +214,30 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
-/* Take over from the ranker what it ranks by, and from the net what fold_in needs. */
-static void take_folding(const cwi_shape *shape, cwi_ngcf *net, folding *f, cwi_ranker *ranker)
+/* Take over from the net what fold_in needs. */
+static folding *keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net, cwi_pile *pile)
 {
     const int64_t *start = net->graph.start + shape->n_users;
-    for (int32_t i = 0; i < shape->n_items; i++) {
-        f->degree[i] = start[i + 1] - start[i] - net->is_original;
-        if (f->degree[i] == 0) f->degree[i] = 1;
+    folding *f = cwi_pile_add_zero(ctx, pile, 1, sizeof *f);
+    int64_t *degree = cwi_pile_add(ctx, pile, (size_t)shape->n_items, sizeof *degree);
+    cwi_pile_own(ctx, pile, net->factor);
+    if (pile->status == CW_OK) {
+        *f = (folding){.degree = degree, .n_users = shape->n_users};
+        f->net = (cwi_ngcf){.is_original = net->is_original,
+                            .layers = net->layers,
+                            .heads = net->heads,
+                            .d = net->d,
+                            .width = net->width,
+                            .n_nodes = net->n_nodes,
+                            .factor = net->factor};
+        memcpy(f->net.tensor, net->tensor, sizeof f->net.tensor);
+        for (int32_t i = 0; i < shape->n_items; i++) {
+            degree[i] = start[i + 1] - start[i] - net->is_original;
+            if (degree[i] == 0) degree[i] = 1;
+        }
     }
-    f->net = (cwi_ngcf){.is_original = net->is_original,
-                        .layers = net->layers,
-                        .heads = net->heads,
-                        .d = net->d,
-                        .width = net->width,
-                        .n_nodes = net->n_nodes,
-                        .factor = net->factor};
-    memcpy(f->net.tensor, net->tensor, sizeof f->net.tensor);
     net->factor = NULL;
-    f->vectors = ranker->state;
-    f->n_users = shape->n_users;
-    ranker->state = f;
-    ranker->close = close_folding;
-    ranker->fold_in = fold_in;
-}
-
-static cw_status keep_folding(cw_context *ctx, const cwi_shape *shape, cwi_ngcf *net,
-                              cwi_ranker *ranker)
-{
-    folding *f = cwi_alloc_zero(ctx, 1, sizeof *f);
-    if (!f) return CW_NO_MEMORY;
-    f->degree = cwi_alloc(ctx, (size_t)shape->n_items, sizeof *f->degree);
-    if (!f->degree) {
-        cwi_free(f);
-        return CW_NO_MEMORY;
-    }
-    take_folding(shape, net, f, ranker);
-    return CW_OK;
+    return f;
 }
 
 /* Propagate once. */
@@ -302,14 +246,15 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     cw_status status;
     cwi_ngcf net;
+    cwi_pile kept = {0};
     CW_TRY(cwi_ngcf_create(ctx, shape, options, params, false, &net));
     CW_TRY(cwi_ngcf_forward(ctx, &net));
-    status = cwi_table_rank(ctx, shape, net.final, net.d * (net.layers + 1), true, out);
+    folding *f = net.layers > 0 ? keep_folding(ctx, shape, &net, &kept) : NULL;
+    status = cwi_table_rank(ctx, shape, net.final, net.d * (net.layers + 1), true, kept, out);
     net.final = NULL;
-    if (status == CW_OK && net.layers > 0) {
-        status = keep_folding(ctx, shape, &net, out);
-        if (status != CW_OK) cwi_ranker_close(out);
-    }
+    if (status != CW_OK || !f) goto done;
+    out->state = f;
+    out->fold_in = fold_in;
 done:
     cwi_ngcf_clear(&net);
     return status;

@@ -6,7 +6,6 @@
 
 #include "backend/backend.h"
 #include "backend/gemm.h"
-#include "core/mem.h"
 #include "core/pool.h"
 #include "core/rng.h"
 #include "score/table.h"
@@ -25,77 +24,47 @@ int32_t cwi_ngcf_column(const cwi_ngcf *net, int32_t head, int32_t block)
     return (head * (net->layers + 1) + block) * net->width;
 }
 
-/* Layers and heads are counted from 1 in names; a single head is not named. */
-static void name_tensor(int32_t heads, int32_t head, int32_t layer, cwi_ngcf_part part,
-                        char out[CWI_TENSOR_NAME_BYTES])
+/* The name of tensor t and whether it is a bias; cwi_ngcf_index the other way round.  Layers and
+ * heads are counted from 1 in names; a single head is not named. */
+static bool name_tensor(int32_t heads, int32_t layers, int t, char out[CWI_TENSOR_NAME_BYTES])
 {
     static const char *const names[N_PARTS] = {"w1", "b1", "w2", "b2"};
     char of_head[16] = "";
-    if (heads > 1) snprintf(of_head, sizeof of_head, "head%d.", (int)head + 1);
-    snprintf(out, CWI_TENSOR_NAME_BYTES, "%slayer%d.%s", of_head, (int)layer + 1, names[part]);
-}
-
-static bool is_bias(cwi_ngcf_part part)
-{
+    int part = (t - 1) % N_PARTS, layer = (t - 1) / N_PARTS % layers;
+    if (heads > 1) snprintf(of_head, sizeof of_head, "head%d.", (t - 1) / N_PARTS / layers + 1);
+    snprintf(out, CWI_TENSOR_NAME_BYTES, "%slayer%d.%s", of_head, layer + 1, names[part]);
     return part == CWI_NGCF_B1 || part == CWI_NGCF_B2;
 }
 
-/* Go through the tensors of all heads and layers in their order. */
-typedef cw_status (*visit_fn)(cw_context *ctx, void *arg, const char *name, int64_t rows,
-                              int64_t columns, int index);
-
-static cw_status visit(cw_context *ctx, int32_t heads, int32_t layers, int64_t width, visit_fn fn,
-                       void *arg)
+static int count_tensors(int32_t heads, int32_t layers)
 {
-    cw_status status = CW_OK;
-    int n = heads * layers * N_PARTS;
-    for (int k = 0; k < n && status == CW_OK; k++) {
-        char name[CWI_TENSOR_NAME_BYTES];
-        cwi_ngcf_part part = (cwi_ngcf_part)(k % N_PARTS);
-        int32_t layer = k / N_PARTS % layers, head = k / N_PARTS / layers;
-        name_tensor(heads, head, layer, part, name);
-        status = fn(ctx, arg, name, is_bias(part) ? 1 : width, width,
-                    cwi_ngcf_index(layers, head, layer, part));
-    }
-    return status;
-}
-
-typedef struct declaring {
-    cwi_params *params;
-    float decay;
-} declaring;
-
-static cw_status declare_one(cw_context *ctx, void *arg, const char *name, int64_t rows,
-                             int64_t columns, int index)
-{
-    const declaring *d = arg;
-    cwi_tensor *tensor;
-    (void)index;
-    cw_status status = cwi_params_add(ctx, d->params, name, rows, columns, &tensor);
-    if (status == CW_OK) tensor->decay = d->decay;
-    return status;
+    return 1 + heads * layers * N_PARTS;
 }
 
 cw_status cwi_ngcf_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                            cwi_params *params)
 {
-    declaring d = {params, (float)cwi_options_real(options, "weight-reg")};
-    cw_status status = cwi_table_declare(ctx, shape, options, params);
-    if (status != CW_OK) return status;
-    return visit(ctx, shape->heads, (int32_t)cwi_options_integer(options, "layers"),
-                 params->tensor[0].columns / shape->heads, declare_one, &d);
+    char name[CWI_TENSOR_NAME_BYTES];
+    cwi_tensor *tensor;
+    int32_t layers = (int32_t)cwi_options_integer(options, "layers");
+    CW_PASS(cwi_table_declare(ctx, shape, options, params));
+    int64_t width = params->tensor[0].columns / shape->heads;
+    for (int t = 1; t < count_tensors(shape->heads, layers); t++) {
+        int64_t rows = name_tensor(shape->heads, layers, t, name) ? 1 : width;
+        CW_PASS(cwi_params_add(ctx, params, name, rows, width, &tensor));
+        tensor->decay = (float)cwi_options_real(options, "weight-reg");
+    }
+    return CW_OK;
 }
 
-typedef struct finding {
-    const cwi_params *params;
-    cwi_ngcf *net;
-} finding;
-
-static cw_status find_one(cw_context *ctx, void *arg, const char *name, int64_t rows,
-                          int64_t columns, int index)
+static cw_status find_tensors(cw_context *ctx, const cwi_params *params, cwi_ngcf *net)
 {
-    const finding *f = arg;
-    return cwi_params_expect(ctx, f->params, name, rows, columns, &f->net->tensor[index]);
+    char name[CWI_TENSOR_NAME_BYTES];
+    for (int t = 1; t < count_tensors(net->heads, net->layers); t++) {
+        int64_t rows = name_tensor(net->heads, net->layers, t, name) ? 1 : net->width;
+        CW_PASS(cwi_params_expect(ctx, params, name, rows, net->width, &net->tensor[t]));
+    }
+    return CW_OK;
 }
 
 /* ---- make and free ------------------------------------------------------------------ */
@@ -105,11 +74,7 @@ void cwi_ngcf_clear(cwi_ngcf *net)
     cwi_graph_clear(&net->graph);
     cwi_free(net->final);
     cwi_free(net->factor);
-    cwi_free(net->kept_e);
-    cwi_free(net->kept_p);
-    cwi_free(net->kept_sign);
-    for (int w = 0; w < 4; w++) cwi_free(net->work[w]);
-    cwi_free(net->room);
+    cwi_pile_clear(&net->pile);
     *net = (cwi_ngcf){0};
 }
 
@@ -122,67 +87,57 @@ static size_t room_of(const cwi_ngcf *net)
 }
 
 /* Scratch; the last block and the room are only needed on the way back. */
-static bool allocate_work(cw_context *ctx, cwi_ngcf *net, bool trains)
-{
-    bool complete = true;
-    for (int w = 0; w < (trains ? 4 : 3); w++) {
-        net->work[w] = cwi_alloc(ctx, (size_t)net->n_nodes, (size_t)net->d * sizeof(float));
-        complete &= net->work[w] != NULL;
-    }
-    if (!trains) return complete;
-    net->room = cwi_alloc(ctx, room_of(net), sizeof *net->room);
-    return complete && net->room;
-}
-
-/* To rank, one P and one set of signs serve all layers. */
 static cw_status allocate(cw_context *ctx, cwi_ngcf *net, bool trains)
 {
     size_t nodes = (size_t)net->n_nodes, layers = (size_t)net->layers;
     size_t bytes = (size_t)net->d * sizeof(float);
-    size_t kept = trains || layers == 0 ? layers : 1;
-
     net->final = cwi_alloc(ctx, nodes, bytes * (layers + 1));
     net->factor = cwi_alloc(ctx, layers * nodes, (size_t)net->heads * sizeof *net->factor);
-    net->kept_e = cwi_alloc(ctx, (trains && kept > 0 ? kept - 1 : kept) * nodes, bytes);
-    net->kept_p = cwi_alloc(ctx, kept * nodes, bytes);
-    net->kept_sign = cwi_alloc_zero(ctx, kept * nodes, (size_t)net->d * sizeof *net->kept_sign);
-    if (!net->final || !net->factor || !net->kept_e || !net->kept_p || !net->kept_sign)
-        return CW_NO_MEMORY;
-    return allocate_work(ctx, net, trains) ? CW_OK : CW_NO_MEMORY;
+    for (int w = 0; w < (trains ? 4 : 3); w++)
+        net->work[w] = cwi_pile_add(ctx, &net->pile, nodes, bytes);
+    if (trains) net->room = cwi_pile_add(ctx, &net->pile, room_of(net), sizeof *net->room);
+    return net->final && net->factor ? net->pile.status : CW_NO_MEMORY;
 }
 
-/* E of the last layer is only passed through; without training the others take turns with it. */
-static void lay_out(cwi_ngcf *net, bool trains)
+/* What is kept of the layers.  E of the last one is only passed through; to rank, the others take
+ * turns with it, and one P and one set of signs serve all. */
+static cw_status lay_out(cw_context *ctx, cwi_ngcf *net, bool trains)
 {
-    int64_t entries = (int64_t)net->n_nodes * net->d;
+    size_t nodes = (size_t)net->n_nodes, layers = (size_t)net->layers, d = (size_t)net->d;
+    size_t kept = trains || layers == 0 ? layers : 1;
+    int64_t step = trains ? (int64_t)net->n_nodes * net->d : 0;
+    float *e = cwi_pile_add(ctx, &net->pile, (trains && kept > 0 ? kept - 1 : kept) * nodes,
+                            d * sizeof *e);
+    float *p = cwi_pile_add(ctx, &net->pile, kept * nodes, d * sizeof *p);
+    uint8_t *sign = cwi_pile_add_zero(ctx, &net->pile, kept * nodes, d * sizeof *sign);
+    if (net->pile.status != CW_OK) return net->pile.status;
     net->e[0] = net->tensor[0]->data;
     for (int32_t l = 0; l < net->layers; l++) {
-        net->p[l] = net->kept_p + (trains ? l * entries : 0);
-        net->sign[l] = net->kept_sign + (trains ? l * entries : 0);
+        net->p[l] = p + l * step;
+        net->sign[l] = sign + l * step;
         bool passes = trains ? l + 1 == net->layers : (net->layers - l - 1) % 2 == 0;
-        net->e[l + 1] = passes ? net->work[0] : net->kept_e + (trains ? l * entries : 0);
+        net->e[l + 1] = passes ? net->work[0] : e + l * step;
     }
+    return CW_OK;
 }
 
 cw_status cwi_ngcf_create(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                           const cwi_params *params, bool trains, cwi_ngcf *out)
 {
     cw_status status;
-    int64_t rows = (int64_t)shape->n_users + shape->n_items;
-
     *out = (cwi_ngcf){.layers = (int32_t)cwi_options_integer(options, "layers"),
                       .heads = shape->heads,
                       .is_original = cwi_options_choice(options, "ngcf") == 1};
-    CW_TRY(cwi_params_expect(ctx, params, "embeddings", rows, 0, &out->tensor[0]));
+    CW_TRY(cwi_table_expect(ctx, shape, params, &out->tensor[0]));
     out->d = (int32_t)out->tensor[0]->columns;
     out->width = out->d / out->heads;
-    CW_TRY(visit(ctx, out->heads, out->layers, out->width, find_one, &(finding){params, out}));
+    CW_TRY(find_tensors(ctx, params, out));
     CW_TRY((out->is_original ? cwi_graph_create_mean : cwi_graph_create)(
         ctx, shape->train, shape->n_users, shape->n_items, &out->graph));
     out->n_nodes = out->graph.n_nodes;
     out->used = out->graph;
     CW_TRY(allocate(ctx, out, trains));
-    lay_out(out, trains);
+    CW_TRY(lay_out(ctx, out, trains));
 done:
     if (status != CW_OK) cwi_ngcf_clear(out);
     return status;
@@ -290,20 +245,18 @@ static cw_status times_weights(cw_context *ctx, const cwi_ngcf *net, int32_t lay
 
 cw_status cwi_ngcf_forward(cw_context *ctx, cwi_ngcf *net)
 {
-    cw_status status;
     passage x = {.ops = cwi_ops_best(), .net = net};
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, copy_table, &x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, copy_table, &x));
     for (int32_t l = 0; l < net->layers; l++) {
         x.layer = l;
         const cwi_product p = {.from = net->e[l], .d = net->d, .scale = 1, .to = net->p[l]};
-        CW_TRY(cwi_graph_multiply(ctx, &net->used, &p));
-        CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, &x));
-        CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, false, net->p[l], net->e[l + 1]));
-        CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W2, false, net->work[1], net->work[2]));
-        CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_rows, &x));
+        CW_PASS(cwi_graph_multiply(ctx, &net->used, &p));
+        CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, &x));
+        CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W1, false, net->p[l], net->e[l + 1]));
+        CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W2, false, net->work[1], net->work[2]));
+        CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_rows, &x));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- back --------------------------------------------------------------------------- */
@@ -388,22 +341,19 @@ static cw_status multiply_back(void *arg, int64_t chunk, int64_t begin, int64_t 
 static cw_status layer_back(cw_context *ctx, passage *x, const cwi_graph *transposed,
                             float *const *whole)
 {
-    cw_status status;
     const cwi_ngcf *net = x->net;
     int32_t l = x->layer;
     float *const *work = net->work;
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_back, x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, activate_back, x));
     sum_biases(x, whole);
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, x));
-    CW_TRY(weights_back(ctx, net, l, CWI_NGCF_W1, net->p[l], work[0], whole));
-    CW_TRY(weights_back(ctx, net, l, CWI_NGCF_W2, work[1], work[2], whole));
-    CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W1, true, work[0], work[3]));
-    CW_TRY(times_weights(ctx, net, l, CWI_NGCF_W2, true, work[2], work[1]));
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_back, x));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_rows, x));
+    CW_PASS(weights_back(ctx, net, l, CWI_NGCF_W1, net->p[l], work[0], whole));
+    CW_PASS(weights_back(ctx, net, l, CWI_NGCF_W2, work[1], work[2], whole));
+    CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W1, true, work[0], work[3]));
+    CW_PASS(times_weights(ctx, net, l, CWI_NGCF_W2, true, work[2], work[1]));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, multiply_back, x));
     const cwi_product p = {.from = work[3], .d = net->d, .add = work[1], .scale = 1, .to = work[0]};
-    CW_TRY(cwi_graph_multiply(ctx, transposed, &p));
-done:
-    return status;
+    return cwi_graph_multiply(ctx, transposed, &p);
 }
 
 static cw_status table_back(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -422,15 +372,13 @@ static cw_status table_back(void *arg, int64_t chunk, int64_t begin, int64_t end
 cw_status cwi_ngcf_backward(cw_context *ctx, cwi_ngcf *net, const int32_t *place,
                             const float *slope, float *const *whole, float **table)
 {
-    cw_status status = CW_OK;
     passage x = {.ops = cwi_ops_best(), .net = net, .place = place, .slope = slope};
     cwi_graph transposed = cwi_graph_transpose(&net->used);
 
     memset(net->work[0], 0, (size_t)net->n_nodes * (size_t)net->d * sizeof(float));
     for (x.layer = net->layers - 1; x.layer >= 0; x.layer--)
-        CW_TRY(layer_back(ctx, &x, &transposed, whole));
-    CW_TRY(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, table_back, &x));
+        CW_PASS(layer_back(ctx, &x, &transposed, whole));
+    CW_PASS(cwi_pool_for(ctx, net->n_nodes, ROWS_A_CHUNK, table_back, &x));
     *table = net->work[0];
-done:
-    return status;
+    return CW_OK;
 }

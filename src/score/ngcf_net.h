@@ -34,10 +34,9 @@ typedef struct cwi_ngcf {
     float *e[CWI_NGCF_MAX_LAYERS + 1];  /* [n_nodes][d] each; [0] is the table */
     float *p[CWI_NGCF_MAX_LAYERS];      /* [n_nodes][d] each */
     uint8_t *sign[CWI_NGCF_MAX_LAYERS]; /* [n_nodes][d] each: signs of S and B, entries left out */
-    float *kept_e, *kept_p;             /* what e and p point into */
-    uint8_t *kept_sign;
-    float *work[4]; /* [n_nodes][d] each; [3] only to train */
-    float *room;    /* scratch of sums over nodes; only to train */
+    float *work[4];                     /* [n_nodes][d] each; [3] only to train */
+    float *room;                        /* scratch of sums over nodes; only to train */
+    cwi_pile pile;                      /* of all arrays but final and factor */
 } cwi_ngcf;
 
 /* Add the table and the tensors of all layers. */

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/mem.h"
-
-static size_t bytes_of(const cwi_tensor *tensor)
+size_t cwi_tensor_bytes(const cwi_tensor *tensor)
 {
     return (size_t)tensor->rows * (size_t)tensor->columns * sizeof *tensor->data;
 }
@@ -67,12 +65,19 @@ cw_status cwi_params_copy(cw_context *ctx, const cwi_params *from, cwi_params *o
     return status;
 }
 
+void cwi_params_gradients(cw_context *ctx, const cwi_params *params, cwi_pile *pile,
+                          float *whole[CWI_MAX_TENSORS])
+{
+    for (int t = 1; t < params->count; t++)
+        whole[t] = cwi_pile_add(ctx, pile, cwi_tensor_bytes(&params->tensor[t]), 1);
+}
+
 void cwi_params_assign(cwi_params *to, const cwi_params *from)
 {
     assert(to->count == from->count);
     for (int t = 0; t < from->count; t++) {
-        assert(bytes_of(&to->tensor[t]) == bytes_of(&from->tensor[t]));
-        memcpy(to->tensor[t].data, from->tensor[t].data, bytes_of(&from->tensor[t]));
+        assert(cwi_tensor_bytes(&to->tensor[t]) == cwi_tensor_bytes(&from->tensor[t]));
+        memcpy(to->tensor[t].data, from->tensor[t].data, cwi_tensor_bytes(&from->tensor[t]));
     }
 }
 

@@ -2,7 +2,7 @@
 #ifndef CWI_SCORE_PARAMS_H
 #define CWI_SCORE_PARAMS_H
 
-#include "core/context.h"
+#include "core/mem.h"
 
 enum { CWI_MAX_TENSORS = 132, CWI_TENSOR_NAME_BYTES = 32 };
 
@@ -27,6 +27,8 @@ typedef struct cwi_params {
     cwi_tensor tensor[CWI_MAX_TENSORS];
 } cwi_params;
 
+size_t cwi_tensor_bytes(const cwi_tensor *tensor); /* of its values */
+
 /* Append a zeroed tensor; borrowed pointer in *out (may be NULL). */
 cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
                          int64_t columns, cwi_tensor **out);
@@ -41,6 +43,10 @@ cw_status cwi_params_expect(cw_context *ctx, const cwi_params *params, const cha
 
 /* New tensors of the same names, shapes and values. */
 cw_status cwi_params_copy(cw_context *ctx, const cwi_params *from, cwi_params *out);
+
+/* Room for the gradients of all tensors but the first, in the pile. */
+void cwi_params_gradients(cw_context *ctx, const cwi_params *params, cwi_pile *pile,
+                          float *whole[CWI_MAX_TENSORS]);
 
 /* Overwrite values; shapes must be equal. */
 void cwi_params_assign(cwi_params *to, const cwi_params *from);

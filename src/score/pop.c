@@ -39,8 +39,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     const cwi_tensor *popularity;
     (void)options;
-    cw_status status = cwi_params_expect(ctx, params, "popularity", shape->n_items, 1, &popularity);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_params_expect(ctx, params, "popularity", shape->n_items, 1, &popularity));
     *out = (cwi_ranker){.n_users = shape->n_users,
                         .n_items = shape->n_items,
                         .score = score_all,

@@ -48,5 +48,6 @@ void cwi_ranker_close(cwi_ranker *ranker)
     if (ranker->gram) cwi_free(atomic_load(ranker->gram));
     cwi_free(ranker->gram);
     if (ranker->close) ranker->close(ranker);
+    cwi_pile_clear(&ranker->pile);
     *ranker = (cwi_ranker){0};
 }

@@ -12,7 +12,7 @@
  *   fold_in  optional (NULL: not possible): scores of all items for a new user who liked these
  *            n items; may need memory, hence the context
  *   items    optional (NULL): one vector of `width` floats per item, for similar items
- *   close    optional: releases state
+ *   close    optional: releases what of the state does not lie in the pile
  */
 typedef struct cwi_ranker cwi_ranker;
 struct cwi_ranker {
@@ -25,6 +25,7 @@ struct cwi_ranker {
     int32_t width;
     _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
+    cwi_pile pile; /* what is freed with it */
     void (*close)(cwi_ranker *ranker);
 };
 

@@ -3,30 +3,24 @@
 
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 
 cw_status cwi_roster_create(cw_context *ctx, int64_t n_rows, int64_t most, int64_t max_slots,
                             cwi_roster *out)
 {
     *out = (cwi_roster){0};
-    cw_status status = cwi_idset_create(ctx, n_rows, &out->ids);
-    out->place = cwi_alloc(ctx, (size_t)n_rows, sizeof *out->place);
-    out->row = cwi_alloc(ctx, (size_t)most, sizeof *out->row);
-    out->user_at = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->user_at);
-    out->item_at = cwi_alloc(ctx, (size_t)max_slots, sizeof *out->item_at);
-    if (status == CW_OK && out->place && out->row && out->user_at && out->item_at) return CW_OK;
-    cwi_roster_clear(out);
-    return CW_NO_MEMORY;
+    CW_PASS(cwi_idset_create(ctx, n_rows, &out->ids));
+    out->place = cwi_pile_add(ctx, &out->pile, (size_t)n_rows, sizeof *out->place);
+    out->row = cwi_pile_add(ctx, &out->pile, (size_t)most, sizeof *out->row);
+    out->user_at = cwi_pile_add(ctx, &out->pile, (size_t)max_slots, sizeof *out->user_at);
+    out->item_at = cwi_pile_add(ctx, &out->pile, (size_t)max_slots, sizeof *out->item_at);
+    return out->pile.status;
 }
 
 void cwi_roster_clear(cwi_roster *roster)
 {
     cwi_idset_clear(&roster->ids);
-    cwi_free(roster->place);
-    cwi_free(roster->row);
-    cwi_free(roster->user_at);
-    cwi_free(roster->item_at);
+    cwi_pile_clear(&roster->pile);
     *roster = (cwi_roster){0};
 }
 

@@ -28,7 +28,7 @@ typedef struct cwi_gradient {
 
 /*
  * A term of a method that looks at the final vectors of the batch, not at scores.
- *   open   required: for batches of at most max_slots slots
+ *   open   required: for batches of at most max_slots slots; close it also after a failure
  *   add    required: the rows of `table`, of `width` floats, that the batch touches are listed;
  *          the gradient of the term is added to rows[t * width ..], its value is *value
  *   close  required: accepts NULL
@@ -60,7 +60,8 @@ extern const cwi_penalty cwi_penalty_batch_l2;
 /*
  * A backbone.
  *   declare   required: add its tensors to params (values are set by the trainer's initialiser)
- *   open      required: training state for batches of at most max_slots slots
+ *   open      required: training state for batches of at most max_slots slots; close it also after
+ *             a failure
  *   score     required: scores of every slot of the batch from the current parameters, the heads
  *             of a slot side by side; those of a pair may both be off by the same number
  *   gradient  required: dL/dparams from dL/dscore, the batch being the last one given; filled

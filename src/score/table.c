@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/pool.h"
 
 enum { SLOTS_A_CHUNK = 512, ROWS_A_CHUNK = 128, SLOTS_AHEAD = 8 };
@@ -18,12 +17,18 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--dim is '%lld'; the method cuts the vectors into %d equal parts",
                         (long long)d, shape->heads);
-    cw_status status = cwi_params_add(ctx, params, "embeddings", rows, d, &table);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_params_add(ctx, params, "embeddings", rows, d, &table));
     table->init = CWI_INIT_TABLE;
     if (cwi_options_choice(options, "reg-kind") == 0)
         table->decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
     return CW_OK;
+}
+
+cw_status cwi_table_expect(cw_context *ctx, const cwi_shape *shape, const cwi_params *params,
+                           const cwi_tensor **out)
+{
+    int64_t rows = (int64_t)shape->n_users + shape->n_items;
+    return cwi_params_expect(ctx, params, "embeddings", rows, 0, out);
 }
 
 typedef struct scoring {
@@ -90,22 +95,18 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
                                 cwi_table_plan *out)
 {
     int64_t ends = 2 * max_slots, most = ends < n_rows ? ends : n_rows;
-    *out = (cwi_table_plan){.heads = heads, .max_slots = max_slots};
-    cw_status status = cwi_roster_create(ctx, n_rows, most, max_slots, &out->rows);
-    out->start = cwi_alloc(ctx, (size_t)most + 2, sizeof *out->start);
-    out->other = cwi_alloc(ctx, (size_t)ends, sizeof *out->other);
-    out->weight = cwi_alloc(ctx, (size_t)ends, (size_t)heads * sizeof *out->weight);
-    if (status == CW_OK && out->start && out->other && out->weight) return CW_OK;
-    cwi_table_plan_clear(out);
-    return CW_NO_MEMORY;
+    *out = (cwi_table_plan){.heads = heads, .max_slots = max_slots, .most = (size_t)most};
+    CW_PASS(cwi_roster_create(ctx, n_rows, most, max_slots, &out->rows));
+    out->start = cwi_pile_add(ctx, &out->pile, out->most + 2, sizeof *out->start);
+    out->other = cwi_pile_add(ctx, &out->pile, (size_t)ends, sizeof *out->other);
+    out->weight = cwi_pile_add(ctx, &out->pile, (size_t)ends, (size_t)heads * sizeof *out->weight);
+    return out->pile.status;
 }
 
 void cwi_table_plan_clear(cwi_table_plan *plan)
 {
     cwi_roster_clear(&plan->rows);
-    cwi_free(plan->start);
-    cwi_free(plan->other);
-    cwi_free(plan->weight);
+    cwi_pile_clear(&plan->pile);
     *plan = (cwi_table_plan){0};
 }
 
@@ -197,8 +198,7 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
 {
     *penalty = 0;
     cwi_table_plan_fill(plan, batch, table->n_users, slope, NULL);
-    cw_status status = cwi_table_gradient(ctx, plan, table, rows);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_table_gradient(ctx, plan, table, rows));
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
 }
 
@@ -220,11 +220,6 @@ cw_status cwi_table_penalise(cw_context *ctx, const cwi_table_plan *plan, const 
 
 /* ---- ranking --------------------------------------------------------------------- */
 
-static void free_vectors(cwi_ranker *ranker)
-{
-    cwi_free(ranker->state);
-}
-
 float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
                          int32_t columns)
 {
@@ -235,20 +230,19 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
 }
 
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
-                         bool owned, cwi_ranker *out)
+                         bool owned, cwi_pile pile, cwi_ranker *out)
 {
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
     int32_t columns = d / shape->heads * shape->ranked;
-    float *mine = owned ? data : NULL;
-    if (columns < d) {
-        mine = cwi_table_columns(ctx, data, rows, d, columns);
-        if (owned) cwi_free(data);
-        if (!mine) return CW_NO_MEMORY;
-        data = mine;
+    float *vectors = columns < d ? cwi_table_columns(ctx, data, rows, d, columns) : data;
+    if (owned && vectors != data) cwi_free(data);
+    if (owned || vectors != data) cwi_pile_own(ctx, &pile, vectors);
+    if (pile.status != CW_OK) {
+        cwi_pile_clear(&pile);
+        return CW_NO_MEMORY;
     }
-    cwi_ranker_dot(data, data + (int64_t)shape->n_users * columns, shape->n_users, shape->n_items,
-                   columns, out);
-    out->state = mine;
-    out->close = free_vectors;
+    cwi_ranker_dot(vectors, vectors + (int64_t)shape->n_users * columns, shape->n_users,
+                   shape->n_items, columns, out);
+    out->pile = pile;
     return CW_OK;
 }

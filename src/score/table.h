@@ -16,6 +16,10 @@ typedef struct cwi_table {
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             cwi_params *params);
 
+/* The table of parameters that may come from a file. */
+cw_status cwi_table_expect(cw_context *ctx, const cwi_shape *shape, const cwi_params *params,
+                           const cwi_tensor **out);
+
 /* Inner products of the rows of every slot, one per head; parallel. */
 cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
                           float *score);
@@ -25,25 +29,27 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
                          int32_t columns);
 
 /* A ranker by inner products of the columns of the heads that rank.  The vectors are borrowed, or
- * freed with the ranker when `owned`, also if this fails. */
+ * freed with the ranker when `owned`, and so is what the pile holds, also if this fails. */
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
-                         bool owned, cwi_ranker *out);
+                         bool owned, cwi_pile pile, cwi_ranker *out);
 
 /* For every row that a batch touches its contributions are listed in slot order, so that sums do
  * not depend on threads. */
 typedef struct cwi_table_plan {
     int32_t heads;
     int64_t max_slots;
+    size_t most; /* rows that a batch touches */
     cwi_roster rows;
     int64_t *start; /* [rows + 2] contributions of a row */
     int32_t *other; /* [2 * max_slots] the item or user on the other side of the slot, or where its
                        values are */
     float *weight;  /* [heads][2 * max_slots] the slope of the slot */
+    cwi_pile pile;
 } cwi_table_plan;
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
                                 cwi_table_plan *out);
-void cwi_table_plan_clear(cwi_table_plan *plan);
+void cwi_table_plan_clear(cwi_table_plan *plan); /* also after a failure */
 
 /* List contributions of a batch.  Where the values of items are not in a table of all, item_at says
  * where, and those of users are in the order of the rows of the plan; NULL else. */

@@ -62,20 +62,17 @@ static cw_status add_tensor(cw_context *ctx, cwi_params *params, const char *nam
 static cw_status declare_head(cw_context *ctx, const cwi_tower *tower, int32_t heads, int head,
                               double decay, cwi_params *params)
 {
-    cw_status status;
     char name[CWI_TENSOR_NAME_BYTES];
     int64_t below = 2 * (int64_t)tower->d;
     for (int l = 0; l < tower->n_layers; l++) {
         name_tensor(name, heads, head, "W", l);
-        CW_TRY(add_tensor(ctx, params, name, below, tower->size[l], decay));
+        CW_PASS(add_tensor(ctx, params, name, below, tower->size[l], decay));
         name_tensor(name, heads, head, "b", l);
-        CW_TRY(add_tensor(ctx, params, name, 1, tower->size[l], decay));
+        CW_PASS(add_tensor(ctx, params, name, 1, tower->size[l], decay));
         below = tower->size[l];
     }
     name_tensor(name, heads, head, "h", -1);
-    CW_TRY(add_tensor(ctx, params, name, tower->d + below, 1, decay));
-done:
-    return status;
+    return add_tensor(ctx, params, name, tower->d + below, 1, decay);
 }
 
 cw_status cwi_tower_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -92,44 +89,40 @@ cw_status cwi_tower_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
 static cw_status find_layer(cw_context *ctx, const cwi_params *params, int32_t heads, int head,
                             int64_t below, cwi_tower *out)
 {
-    cw_status status;
     int l = out->n_layers;
     char name[CWI_TENSOR_NAME_BYTES];
     const cwi_tensor *weight, *bias;
     name_tensor(name, heads, head, "W", l);
-    CW_TRY(cwi_params_expect(ctx, params, name, below, 0, &weight));
+    CW_PASS(cwi_params_expect(ctx, params, name, below, 0, &weight));
     if (weight->columns > MAX_SIZE)
-        CW_TRY(cwi_fail(ctx, CW_BAD_DATA, "tensor %s of the model has %lld columns, more than %d",
-                        name, (long long)weight->columns, MAX_SIZE));
+        CW_PASS(cwi_fail(ctx, CW_BAD_DATA, "tensor %s of the model has %lld columns, more than %d",
+                         name, (long long)weight->columns, MAX_SIZE));
     name_tensor(name, heads, head, "b", l);
-    CW_TRY(cwi_params_expect(ctx, params, name, 1, weight->columns, &bias));
+    CW_PASS(cwi_params_expect(ctx, params, name, 1, weight->columns, &bias));
     if (l == 0) out->first_tensor = (int)(weight - params->tensor);
     out->size[l] = (int32_t)weight->columns;
     out->weight[l] = weight->data;
     out->bias[l] = bias->data;
     out->n_layers++;
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status find_head(cw_context *ctx, const cwi_params *params, int32_t heads, int head,
                            cwi_tower *out)
 {
-    cw_status status;
     char name[CWI_TENSOR_NAME_BYTES];
     const cwi_tensor *h;
     int64_t below = 2 * (int64_t)out->d;
     do {
-        CW_TRY(find_layer(ctx, params, heads, head, below, out));
+        CW_PASS(find_layer(ctx, params, heads, head, below, out));
         below = out->size[out->n_layers - 1];
         name_tensor(name, heads, head, "W", out->n_layers);
     } while (out->n_layers < CWI_MAX_LAYERS && cwi_params_find(params, name));
     name_tensor(name, heads, head, "h", -1);
-    CW_TRY(cwi_params_expect(ctx, params, name, out->d + below, 1, &h));
+    CW_PASS(cwi_params_expect(ctx, params, name, out->d + below, 1, &h));
     out->product = h->data;
     out->last = h->data + out->d;
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_tower_find(cw_context *ctx, const cwi_params *params, int32_t heads, int32_t d,
@@ -154,21 +147,15 @@ int64_t cwi_tower_width(const cwi_tower *tower)
     return width;
 }
 
-cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t rows)
+cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t all, int64_t first,
+                            int64_t rows)
 {
     cwi_floors out = {0};
     for (int l = 0; l < tower->n_layers; l++) {
-        out.z[l] = (cwi_matrix){block, rows, tower->size[l], tower->size[l]};
-        block += rows * tower->size[l];
+        int32_t size = tower->size[l];
+        out.z[l] = (cwi_matrix){block + first * size, rows, size, size};
+        block += all * size;
     }
-    return out;
-}
-
-cwi_floors cwi_floors_rows(const cwi_tower *tower, const cwi_floors *floors, int64_t first,
-                           int64_t rows)
-{
-    cwi_floors out = {0};
-    for (int l = 0; l < tower->n_layers; l++) out.z[l] = cwi_rows_of(&floors->z[l], first, rows);
     return out;
 }
 
@@ -244,16 +231,13 @@ cw_status cwi_tower_gradient(cw_context *ctx, const cwi_tower *tower, const cwi_
                              const cwi_floors *slopes, const float *slope, int32_t step,
                              float *const *whole, float *work)
 {
-    cw_status status;
     int top = tower->n_layers - 1;
     float *const *mine = whole + tower->first_tensor;
     for (int l = 1; l <= top; l++) {
         const cwi_matrix *d = &slopes->z[l];
-        CW_TRY(
+        CW_PASS(
             add_product(ctx, &floors->z[l - 1], d->data, d->columns, d->stride, mine[2 * l], work));
-        CW_TRY(cwi_columns_sum(ctx, d, NULL, mine[2 * l + 1]));
+        CW_PASS(cwi_columns_sum(ctx, d, NULL, mine[2 * l + 1]));
     }
-    CW_TRY(add_product(ctx, &floors->z[top], slope, 1, step, mine[2 * top + 2] + tower->d, work));
-done:
-    return status;
+    return add_product(ctx, &floors->z[top], slope, 1, step, mine[2 * top + 2] + tower->d, work);
 }

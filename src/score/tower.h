@@ -45,10 +45,9 @@ typedef struct cwi_floors {
 /* Numbers of one pair on all floors. */
 int64_t cwi_tower_width(const cwi_tower *tower);
 
-/* Floors for `rows` pairs in a block of rows x width floats, and some of their rows. */
-cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t rows);
-cwi_floors cwi_floors_rows(const cwi_tower *tower, const cwi_floors *floors, int64_t first,
-                           int64_t rows);
+/* The floors of `rows` pairs from the first on in a block of all x width floats. */
+cwi_floors cwi_tower_floors(const cwi_tower *tower, float *block, int64_t all, int64_t first,
+                            int64_t rows);
 
 /* z_1, z_2, ... from z_0, and out[r * step] += h . z_last unless out is NULL; one thread. */
 void cwi_tower_climb(const cwi_tower *tower, const cwi_ops *ops, const cwi_floors *floors,

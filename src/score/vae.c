@@ -92,7 +92,6 @@ static int count_sizes(const cwi_params *params)
 cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_items,
                            cwi_vae_net *out)
 {
-    cw_status status = CW_OK;
     int half = count_sizes(params);
     int32_t width = n_items;
     char name[NAME_BYTES];
@@ -101,8 +100,8 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
     if (half == 0) return cwi_fail(ctx, CW_BAD_DATA, "the model lacks the tensor encoder1.weight");
     for (int l = 0; l < 2 * half; l++) {
         name_layer(l, 2 * half, name);
-        CW_TRY(cwi_layer_find(ctx, params, name, width, l == 2 * half - 1 ? n_items : 0,
-                              &out->layer[l]));
+        CW_PASS(cwi_layer_find(ctx, params, name, width, l == 2 * half - 1 ? n_items : 0,
+                               &out->layer[l]));
         width = out->layer[l].out;
         out->layer[l].is_tanh = l != half - 1 && l != 2 * half - 1;
         if (l != half - 1) continue;
@@ -113,30 +112,19 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
                             name, width);
         out->latent = width /= 2;
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_vae_block_create(cw_context *ctx, const cwi_vae_net *net, int32_t rows,
                                bool with_logits, cwi_vae_block *out)
 {
     *out = (cwi_vae_block){0};
-    for (int l = 0; l < net->n_layers - !with_logits; l++) {
-        out->out[l] = cwi_alloc(ctx, (size_t)rows, (size_t)net->layer[l].out * sizeof(float));
-        if (!out->out[l]) goto failed;
-    }
-    out->latent = cwi_alloc(ctx, (size_t)rows, (size_t)net->latent * sizeof *out->latent);
-    if (out->latent) return CW_OK;
-failed:
-    cwi_vae_block_clear(out);
-    return CW_NO_MEMORY;
-}
-
-void cwi_vae_block_clear(cwi_vae_block *block)
-{
-    for (int l = 0; l < CWI_VAE_MAX_LAYERS; l++) cwi_free(block->out[l]);
-    cwi_free(block->latent);
-    *block = (cwi_vae_block){0};
+    for (int l = 0; l < net->n_layers - !with_logits; l++)
+        out->out[l] =
+            cwi_pile_add(ctx, &out->pile, (size_t)rows, (size_t)net->layer[l].out * sizeof(float));
+    out->latent =
+        cwi_pile_add(ctx, &out->pile, (size_t)rows, (size_t)net->latent * sizeof *out->latent);
+    return out->pile.status;
 }
 
 typedef struct sampling {
@@ -161,38 +149,22 @@ static cw_status sample_rows(void *arg, int64_t chunk, int64_t begin, int64_t en
 }
 
 cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                          const cwi_weighted_rows *x, int32_t rows, const float *noise)
+                          const cwi_sparse *x, int32_t rows, const float *noise)
 {
-    cw_status status;
     int half = net->n_layers / 2;
     sampling s = {block->out[half - 1], noise, net->latent, block->latent};
 
-    CW_TRY(cwi_layer_forward_sparse(ctx, &net->layer[0], x, rows, block->out[0]));
+    CW_PASS(cwi_layer_forward_sparse(ctx, &net->layer[0], x, rows, block->out[0]));
     for (int l = 1; l < half; l++)
-        CW_TRY(cwi_layer_forward(ctx, &net->layer[l], block->out[l - 1], rows, block->out[l]));
-    CW_TRY(cwi_pool_for(ctx, rows, ROWS_A_CHUNK, sample_rows, &s));
+        CW_PASS(cwi_layer_forward(ctx, &net->layer[l], block->out[l - 1], rows, block->out[l]));
+    CW_PASS(cwi_pool_for(ctx, rows, ROWS_A_CHUNK, sample_rows, &s));
     for (int l = half; l < net->n_layers - 1; l++)
-        CW_TRY(cwi_layer_forward(ctx, &net->layer[l], cwi_vae_input(net, block, l), rows,
-                                 block->out[l]));
-done:
-    return status;
+        CW_PASS(cwi_layer_forward(ctx, &net->layer[l], cwi_vae_input(net, block, l), rows,
+                                  block->out[l]));
+    return CW_OK;
 }
 
 /* ---- ranking ---------------------------------------------------------------------- */
-
-typedef struct vectors {
-    cwi_vae_net net; /* for people who were not there at training */
-    float *users;    /* [n_users][width] */
-    float *items;    /* [n_items][width] */
-} vectors;
-
-static void close_vectors(cwi_ranker *ranker)
-{
-    vectors *v = ranker->state;
-    cwi_free(v->users);
-    cwi_free(v->items);
-    cwi_free(v);
-}
 
 /* Weights of all entries of the rows: 1 / sqrt(length of the row). */
 static float *normalise(cw_context *ctx, const int64_t *start, int32_t rows)
@@ -206,7 +178,7 @@ static float *normalise(cw_context *ctx, const int64_t *start, int32_t rows)
 
 /* Vectors of so many rows: the last hidden layer and a 1. */
 static cw_status encode(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                        const cwi_weighted_rows *x, int32_t rows, float *out)
+                        const cwi_sparse *x, int32_t rows, float *out)
 {
     int last = net->n_layers - 1;
     int64_t h = net->layer[last].in;
@@ -219,24 +191,26 @@ static cw_status encode(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *
     return status;
 }
 
-static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const cwi_csr *train,
-                              int32_t n_users, float *out)
+/* The same of many users and the items that they have, a block at a time. */
+static cw_status encode_users(cw_context *ctx, const cwi_vae_net *net, const int64_t *start,
+                              const int32_t *items, int32_t n_users, float *out)
 {
     cw_status status;
     int64_t width = net->layer[net->n_layers - 1].in + 1;
+    int32_t block_rows = n_users < CWI_VAE_BLOCK ? n_users : CWI_VAE_BLOCK;
     cwi_vae_block block = {0};
-    float *weight = normalise(ctx, train->start, n_users);
+    float *weight = normalise(ctx, start, n_users);
 
-    status = weight ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK) CW_TRY(cwi_vae_block_create(ctx, net, CWI_VAE_BLOCK, false, &block));
-    for (int64_t first = 0; first < n_users && status == CW_OK; first += CWI_VAE_BLOCK) {
+    CW_TRY(weight ? CW_OK : CW_NO_MEMORY);
+    CW_TRY(cwi_vae_block_create(ctx, net, block_rows, false, &block));
+    for (int64_t first = 0; first < n_users; first += block_rows) {
         int64_t left = n_users - first;
-        int32_t rows = left < CWI_VAE_BLOCK ? (int32_t)left : CWI_VAE_BLOCK;
-        cwi_weighted_rows x = {train->start + first, train->value, weight};
+        int32_t rows = left < block_rows ? (int32_t)left : block_rows;
+        cwi_sparse x = {start + first, items, weight, 0};
         CW_TRY(encode(ctx, net, &block, &x, rows, out + first * width));
     }
 done:
-    cwi_vae_block_clear(&block);
+    cwi_pile_clear(&block.pile);
     cwi_free(weight);
     return status;
 }
@@ -255,53 +229,40 @@ static void list_items(const cwi_layer *last, float *out)
 static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out)
 {
-    cw_status status;
-    const vectors *v = ranker->state;
     const int64_t start[2] = {0, n};
-    cwi_vae_block block = {0};
     float *vector = cwi_alloc(ctx, (size_t)ranker->width, sizeof *vector);
-    float *weight = normalise(ctx, start, 1);
-    cwi_weighted_rows x = {start, items, weight};
-
-    status = vector && weight ? CW_OK : CW_NO_MEMORY;
-    if (status != CW_OK) goto done;
-    CW_TRY(cwi_vae_block_create(ctx, &v->net, 1, false, &block));
-    CW_TRY(encode(ctx, &v->net, &block, &x, 1, vector));
+    if (!vector) return CW_NO_MEMORY;
     const float *const one[1] = {vector};
-    cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
-done:
-    cwi_vae_block_clear(&block);
-    cwi_free(weight);
+    cw_status status = encode_users(ctx, ranker->state, start, items, 1, vector);
+    if (status == CW_OK)
+        cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
     cwi_free(vector);
     return status;
 }
 
+/* The ranker keeps the network for people who were not there at training. */
 static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out)
 {
     cw_status status;
-    cwi_vae_net net;
+    cwi_pile pile = {0};
     (void)options; /* the shapes of the parameters say it all */
-    *out = (cwi_ranker){0};
-    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, &net));
-    const cwi_layer *last = &net.layer[net.n_layers - 1];
-    int32_t width = last->in + 1;
-    vectors *v = cwi_alloc_zero(ctx, 1, sizeof *v);
-    if (!v) return CW_NO_MEMORY;
-    v->net = net;
-    v->users = cwi_alloc(ctx, (size_t)shape->n_users, (size_t)width * sizeof *v->users);
-    v->items = cwi_alloc(ctx, (size_t)shape->n_items, (size_t)width * sizeof *v->items);
-    cwi_ranker_dot(v->users, v->items, shape->n_users, shape->n_items, width, out);
+    cwi_vae_net *net = cwi_pile_add(ctx, &pile, 1, sizeof *net);
+    CW_TRY(pile.status);
+    CW_TRY(cwi_vae_net_find(ctx, params, shape->n_items, net));
+    const cwi_layer *last = &net->layer[net->n_layers - 1];
+    size_t width = (size_t)last->in + 1, bytes = width * sizeof(float);
+    float *users = cwi_pile_add(ctx, &pile, (size_t)shape->n_users, bytes);
+    float *items = cwi_pile_add(ctx, &pile, (size_t)shape->n_items, bytes);
+    CW_TRY(pile.status);
+    list_items(last, items);
+    CW_TRY(encode_users(ctx, net, shape->train->start, shape->train->value, shape->n_users, users));
+    cwi_ranker_dot(users, items, shape->n_users, shape->n_items, (int32_t)width, out);
     out->fold_in = fold_in;
-    out->state = v;
-    out->close = close_vectors;
-    status = v->users && v->items ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK) {
-        list_items(last, v->items);
-        status = encode_users(ctx, &net, shape->train, shape->n_users, v->users);
-    }
-    if (status != CW_OK) cwi_ranker_close(out);
+    out->state = net;
+    out->pile = pile;
 done:
+    if (status != CW_OK) cwi_pile_clear(&pile);
     return status;
 }
 

@@ -34,16 +34,16 @@ cw_status cwi_vae_net_find(cw_context *ctx, const cwi_params *params, int32_t n_
 typedef struct cwi_vae_block {
     float *out[CWI_VAE_MAX_LAYERS]; /* [block][out of the layer]; of the last: the logits */
     float *latent;                  /* [block][z] */
+    cwi_pile pile;
 } cwi_vae_block;
 
-/* Room for `rows` users; for the logits only when told. */
+/* Room for `rows` users; for the logits only when told.  Clear its pile, also after a failure. */
 cw_status cwi_vae_block_create(cw_context *ctx, const cwi_vae_net *net, int32_t rows,
                                bool with_logits, cwi_vae_block *out);
-void cwi_vae_block_clear(cwi_vae_block *block); /* a zeroed one is fine */
 
 /* All layers but the last, which is the one over all items; noise [rows][z] or NULL for none. */
 cw_status cwi_vae_forward(cw_context *ctx, const cwi_vae_net *net, cwi_vae_block *block,
-                          const cwi_weighted_rows *x, int32_t rows, const float *noise);
+                          const cwi_sparse *x, int32_t rows, const float *noise);
 
 /* What goes into layer l, from the second on. */
 static inline const float *cwi_vae_input(const cwi_vae_net *net, const cwi_vae_block *block, int l)
@@ -82,6 +82,7 @@ typedef struct cwi_vae {
     size_t by_row_capacity, by_weight_capacity;
     float *touched_rows;           /* [n_items][out of layer 0] */
     float *whole[CWI_MAX_TENSORS]; /* gradients of tensors 1, 2, ... */
+    cwi_pile pile;                 /* of all arrays that do not grow */
 } cwi_vae;
 
 cw_status cwi_vae_open(cw_context *ctx, const cwi_shape *shape, const cw_options *options,

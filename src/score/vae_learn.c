@@ -26,59 +26,46 @@ void cwi_vae_close(void *opened)
 {
     cwi_vae *v = opened;
     if (!v) return;
-    cwi_vae_block_clear(&v->block);
-    void *const rest[] = {v->batch.user,   v->batch.start, v->batch.item, v->batch.weight,
-                          v->batch.noise,  v->nll,         v->kl,         v->end,
-                          v->latent_slope, v->touched,     v->by_row,     v->by_weight,
-                          v->touched_rows};
-    for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++) cwi_free(rest[k]);
-    for (int l = 0; l < CWI_VAE_MAX_LAYERS; l++) cwi_free(v->slope[l]);
-    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(v->whole[t]);
+    cwi_pile_clear(&v->block.pile);
+    cwi_pile_clear(&v->pile);
+    cwi_free(v->batch.item);
+    cwi_free(v->batch.weight);
+    cwi_free(v->by_row);
+    cwi_free(v->by_weight);
     cwi_free(v);
 }
 
-static float *alloc_matrix(cw_context *ctx, int64_t rows, int64_t columns)
+static float *add_matrix(cw_context *ctx, cwi_vae *v, int64_t rows, int64_t columns)
 {
-    return cwi_alloc(ctx, (size_t)rows, (size_t)columns * sizeof(float));
+    return cwi_pile_add(ctx, &v->pile, (size_t)rows, (size_t)columns * sizeof(float));
 }
 
-static cw_status create_slopes(cw_context *ctx, cwi_vae *v, const cwi_params *params)
+static void create_slopes(cw_context *ctx, cwi_vae *v, const cwi_params *params)
 {
-    for (int l = 0; l < v->net.n_layers - 1; l++) {
-        v->slope[l] = alloc_matrix(ctx, l ? v->block_rows : v->batch.rows, v->net.layer[l].out);
-        if (!v->slope[l]) return CW_NO_MEMORY;
-    }
-    v->latent_slope = alloc_matrix(ctx, v->block_rows, v->net.latent);
-    v->touched_rows = alloc_matrix(ctx, v->n_items, v->net.layer[0].out);
-    for (int t = 1; t < params->count; t++) {
-        v->whole[t] = alloc_matrix(ctx, params->tensor[t].rows, params->tensor[t].columns);
-        if (!v->whole[t]) return CW_NO_MEMORY;
-    }
-    return v->latent_slope && v->touched_rows ? CW_OK : CW_NO_MEMORY;
+    for (int l = 0; l < v->net.n_layers - 1; l++)
+        v->slope[l] = add_matrix(ctx, v, l ? v->block_rows : v->batch.rows, v->net.layer[l].out);
+    v->latent_slope = add_matrix(ctx, v, v->block_rows, v->net.latent);
+    v->touched_rows = add_matrix(ctx, v, v->n_items, v->net.layer[0].out);
+    cwi_params_gradients(ctx, params, &v->pile, v->whole);
 }
 
-static cw_status create_lists(cw_context *ctx, cwi_vae *v)
+static void create_lists(cw_context *ctx, cwi_vae *v)
 {
     size_t rows = (size_t)v->batch.rows, n_items = (size_t)v->n_items;
-    v->batch.user = cwi_alloc(ctx, rows, sizeof *v->batch.user);
-    v->batch.start = cwi_alloc(ctx, rows + 1, sizeof *v->batch.start);
-    v->batch.noise = alloc_matrix(ctx, v->batch.rows, v->net.latent);
-    v->nll = cwi_alloc(ctx, rows, sizeof *v->nll);
-    v->kl = cwi_alloc(ctx, rows, sizeof *v->kl);
-    v->end = cwi_alloc(ctx, n_items, sizeof *v->end);
-    v->touched = cwi_alloc(ctx, n_items, sizeof *v->touched);
-    bool good = v->batch.user && v->batch.start && v->batch.noise && v->nll && v->kl && v->end &&
-                v->touched;
-    return good ? CW_OK : CW_NO_MEMORY;
+    v->batch.user = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->batch.user);
+    v->batch.start = cwi_pile_add(ctx, &v->pile, rows + 1, sizeof *v->batch.start);
+    v->batch.noise = add_matrix(ctx, v, v->batch.rows, v->net.latent);
+    v->nll = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->nll);
+    v->kl = cwi_pile_add(ctx, &v->pile, rows, sizeof *v->kl);
+    v->end = cwi_pile_add(ctx, &v->pile, n_items, sizeof *v->end);
+    v->touched = cwi_pile_add(ctx, &v->pile, n_items, sizeof *v->touched);
 }
 
 cw_status cwi_vae_open(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                        const cwi_params *params, int64_t max_slots, void **out)
 {
-    cw_status status;
     (void)max_slots;
-    *out = NULL;
-    cwi_vae *v = cwi_alloc_zero(ctx, 1, sizeof *v);
+    cwi_vae *v = *out = cwi_alloc_zero(ctx, 1, sizeof *v);
     if (!v) return CW_NO_MEMORY;
     v->train = shape->train;
     v->n_items = shape->n_items;
@@ -88,14 +75,11 @@ cw_status cwi_vae_open(cw_context *ctx, const cwi_shape *shape, const cw_options
     v->kl_steps = (double)cwi_options_integer(options, "kl-steps");
     v->batch.rows = (int32_t)cwi_options_integer(options, "batch");
     v->block_rows = v->batch.rows < CWI_VAE_BLOCK ? v->batch.rows : CWI_VAE_BLOCK;
-    CW_TRY(cwi_vae_net_find(ctx, params, v->n_items, &v->net));
-    CW_TRY(cwi_vae_block_create(ctx, &v->net, v->block_rows, true, &v->block));
-    CW_TRY(create_slopes(ctx, v, params));
-    CW_TRY(create_lists(ctx, v));
-    *out = v;
-done:
-    if (status != CW_OK) cwi_vae_close(v);
-    return status;
+    CW_PASS(cwi_vae_net_find(ctx, params, v->n_items, &v->net));
+    CW_PASS(cwi_vae_block_create(ctx, &v->net, v->block_rows, true, &v->block));
+    create_slopes(ctx, v, params);
+    create_lists(ctx, v);
+    return v->pile.status;
 }
 
 /* ---- who takes part --------------------------------------------------------------- */
@@ -103,14 +87,11 @@ done:
 /* Let the arrays hold the entries of all users drawn. */
 static cw_status grow_entries(cw_context *ctx, cwi_vae *v, size_t n)
 {
-    cw_status status;
     cwi_vae_batch *b = &v->batch;
-    CW_TRY(cwi_grow(ctx, &b->item, &b->item_capacity, n, sizeof *b->item));
-    CW_TRY(cwi_grow(ctx, &b->weight, &b->weight_capacity, n, sizeof *b->weight));
-    CW_TRY(cwi_grow(ctx, &v->by_row, &v->by_row_capacity, n, sizeof *v->by_row));
-    CW_TRY(cwi_grow(ctx, &v->by_weight, &v->by_weight_capacity, n, sizeof *v->by_weight));
-done:
-    return status;
+    CW_PASS(cwi_grow(ctx, &b->item, &b->item_capacity, n, sizeof *b->item));
+    CW_PASS(cwi_grow(ctx, &b->weight, &b->weight_capacity, n, sizeof *b->weight));
+    CW_PASS(cwi_grow(ctx, &v->by_row, &v->by_row_capacity, n, sizeof *v->by_row));
+    return cwi_grow(ctx, &v->by_weight, &v->by_weight_capacity, n, sizeof *v->by_weight);
 }
 
 /* The stream of a row gives its user first and then says which of that user's items stay. */
@@ -165,8 +146,7 @@ cw_status cwi_vae_draw(cw_context *ctx, cwi_vae *v, uint64_t step)
         b->user[row] = draw_user(v, step, row, &rng);
         entries += v->train->start[b->user[row] + 1] - v->train->start[b->user[row]];
     }
-    cw_status status = grow_entries(ctx, v, (size_t)entries);
-    if (status != CW_OK) return status;
+    CW_PASS(grow_entries(ctx, v, (size_t)entries));
     b->start[0] = 0;
     for (int32_t row = 0; row < b->rows; row++) {
         draw_user(v, step, row, &rng);
@@ -246,19 +226,16 @@ static cw_status code_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 
 static cw_status go_forth(cw_context *ctx, passage *p)
 {
-    cw_status status;
     cwi_vae *v = p->v;
     const cwi_vae_batch *b = &v->batch;
     int last = v->net.n_layers - 1;
-    cwi_weighted_rows x = {b->start + p->first, b->item, b->weight};
+    cwi_sparse x = {b->start + p->first, b->item, b->weight, 0};
 
-    CW_TRY(cwi_vae_forward(ctx, &v->net, &v->block, &x, p->rows,
-                           b->noise + (int64_t)p->first * v->net.latent));
-    CW_TRY(cwi_layer_forward(ctx, &v->net.layer[last], cwi_vae_input(&v->net, &v->block, last),
-                             p->rows, v->block.out[last]));
-    CW_TRY(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, loss_rows, p));
-done:
-    return status;
+    CW_PASS(cwi_vae_forward(ctx, &v->net, &v->block, &x, p->rows,
+                            b->noise + (int64_t)p->first * v->net.latent));
+    CW_PASS(cwi_layer_forward(ctx, &v->net.layer[last], cwi_vae_input(&v->net, &v->block, last),
+                              p->rows, v->block.out[last]));
+    return cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, loss_rows, p);
 }
 
 /* Where the slopes of layer l are; those of the first are kept for the whole batch. */
@@ -271,7 +248,6 @@ static float *slope_of(const passage *p, int l)
 
 static cw_status go_back(cw_context *ctx, passage *p)
 {
-    cw_status status = CW_OK;
     cwi_vae *v = p->v;
     int half = v->net.n_layers / 2;
     float carry = p->first > 0;
@@ -280,15 +256,14 @@ static cw_status go_back(cw_context *ctx, passage *p)
         const cwi_layer *layer = &v->net.layer[l];
         const float *x = l > 0 ? cwi_vae_input(&v->net, &v->block, l) : NULL;
         const float *slope = slope_of(p, l);
-        CW_TRY(cwi_layer_gradient(ctx, layer, x, slope, p->rows, carry, v->whole[2 * l],
-                                  v->whole[2 * l + 1]));
+        CW_PASS(cwi_layer_gradient(ctx, layer, x, slope, p->rows, carry, v->whole[2 * l],
+                                   v->whole[2 * l + 1]));
         if (l == 0) break;
-        CW_TRY(cwi_layer_back(ctx, layer, x, l != half, slope, p->rows,
-                              l == half ? v->latent_slope : slope_of(p, l - 1)));
-        if (l == half) CW_TRY(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, code_rows, p));
+        CW_PASS(cwi_layer_back(ctx, layer, x, l != half, slope, p->rows,
+                               l == half ? v->latent_slope : slope_of(p, l - 1)));
+        if (l == half) CW_PASS(cwi_pool_for(ctx, p->rows, ROWS_A_CHUNK, code_rows, p));
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- the first layer --------------------------------------------------------------- */
@@ -336,19 +311,18 @@ static cw_status sum_touched(void *arg, int64_t chunk, int64_t begin, int64_t en
 cw_status cwi_vae_gradient(cw_context *ctx, cwi_vae *v, double beta, double *loss,
                            cwi_gradient *out)
 {
-    cw_status status = CW_OK;
     double nll = 0, kl = 0;
     int32_t rows = v->batch.rows;
 
     for (int32_t first = 0; first < rows; first += v->block_rows) {
         int32_t left = rows - first;
         passage p = {v, first, left < v->block_rows ? left : v->block_rows, beta};
-        CW_TRY(go_forth(ctx, &p));
-        CW_TRY(go_back(ctx, &p));
+        CW_PASS(go_forth(ctx, &p));
+        CW_PASS(go_back(ctx, &p));
     }
     *out = (cwi_gradient){
         .n_touched = list_touched(v), .touched = v->touched, .rows = v->touched_rows};
-    CW_TRY(cwi_pool_for(ctx, out->n_touched, ITEMS_A_CHUNK, sum_touched, v));
+    CW_PASS(cwi_pool_for(ctx, out->n_touched, ITEMS_A_CHUNK, sum_touched, v));
     memcpy(out->whole, v->whole, sizeof out->whole);
     for (int32_t r = 0; r < rows; r++) {
         nll += v->nll[r];
@@ -356,8 +330,7 @@ cw_status cwi_vae_gradient(cw_context *ctx, cwi_vae *v, double beta, double *los
     }
     *loss = nll / rows;
     out->penalty = beta * kl / rows;
-done:
-    return status;
+    return CW_OK;
 }
 
 double cwi_vae_beta(const cwi_vae *v, uint64_t step)
@@ -371,7 +344,6 @@ cw_status cwi_vae_learn(cw_context *ctx, void *opened, const cwi_moment *now, do
                         cwi_gradient *out)
 {
     cwi_vae *v = opened;
-    cw_status status = cwi_vae_draw(ctx, v, now->step);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_vae_draw(ctx, v, now->step));
     return cwi_vae_gradient(ctx, v, cwi_vae_beta(v, now->step), loss, out);
 }
