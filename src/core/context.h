@@ -72,11 +72,4 @@ cw_status cwi_progress(cw_context *ctx, const char *stage, int64_t done, int64_t
         if (status != CW_OK) goto done;                                                            \
     } while (0)
 
-/* Return when a call fails: only where nothing is held that would have to be released. */
-#define CW_PASS(call)                                                                              \
-    do {                                                                                           \
-        cw_status passed = (call);                                                                 \
-        if (passed != CW_OK) return passed;                                                        \
-    } while (0)
-
 #endif
