@@ -6,7 +6,7 @@
 static cw_status recommend(cw_context *ctx, cw_model *model)
 {
     const int32_t user = 0;
-    int32_t items[5], count;
+    int32_t items[5], count = 0;
     const cw_lists lists = {.k = 5, .items = items, .counts = &count};
     cw_recommender *recommender = NULL;
 

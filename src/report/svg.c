@@ -72,7 +72,7 @@ typedef struct printed {
 
 static printed at(double value)
 {
-    printed out;
+    printed out = {""};
     cwi_cell_fixed(value, 1, out.text);
     return out;
 }
@@ -291,7 +291,7 @@ static void draw_points(const figure *f, size_t s, look how)
 /* Drawings that share a page share these names, so a name says all of how it looks. */
 static printed hatch_name(look how)
 {
-    printed out;
+    printed out = {""};
     snprintf(out.text, sizeof out.text, "hatch%s%d%d", how.is_reference ? "r" : "", (int)how.hue,
              (int)how.pattern);
     return out;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "engine/ref/nets.h"
 #include "sample/select.h"
@@ -309,18 +310,18 @@ static void seed_users(ref *e, cwi_net *net)
         const int64_t *start = v->train->start + v->batch.user[r];
         double most = x[0], sum = 0;
         for (int64_t i = 0; i < items; i++) most = fmax(most, x[i]);
-        for (int64_t i = 0; i < items; i++) sum += exp(x[i] - most);
+        for (int64_t i = 0; i < items; i++) sum += cwi_exp(x[i] - most);
         for (int64_t i = 0; i < items; i++)
-            slope[i] = (double)(start[1] - start[0]) * exp(x[i] - most) / sum / b;
+            slope[i] = (double)(start[1] - start[0]) * cwi_exp(x[i] - most) / sum / b;
         for (int64_t k = start[0]; k < start[1]; k++) {
             slope[v->train->value[k]] -= 1 / b;
-            e->loss -= (x[v->train->value[k]] - most - log(sum)) / b;
+            e->loss -= (x[v->train->value[k]] - most - cwi_ln(sum)) / b;
         }
         for (int64_t j = 0; j < z; j++) {
             double mu = code[j], variance = code[z + j];
             back[j] += beta * mu / b;
-            back[z + j] += beta * (exp(variance) - 1) / 2 / b;
-            e->penalty += beta * (exp(variance) + mu * mu - variance - 1) / 2 / b;
+            back[z + j] += beta * (cwi_exp(variance) - 1) / 2 / b;
+            e->penalty += beta * (cwi_exp(variance) + mu * mu - variance - 1) / 2 / b;
         }
     }
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/elementary.h"
 #include "core/mem.h"
 
 /* Every number k of a node n; r is its row, c its column. */
@@ -190,8 +191,8 @@ cwi_node *cwi_tape_times(cwi_tape *tape, cwi_node *a, cwi_node *b)
 
 /* clang-format off */
 FUNCTION(leaky, x > 0 ? x : f * x, x > 0 ? 1 : f)
-FUNCTION(hyperbolic, tanh(x), 1 - y * y)
-FUNCTION(power, exp(f * x), f * y)
+FUNCTION(hyperbolic, 1 - 2 / (1 + cwi_exp(2 * x)), 1 - y * y) /* tanh */
+FUNCTION(power, cwi_exp(f * x), f * y)
 FUNCTION(drop, gone && gone[k] ? 0 : f * x, n->gone && n->gone[k] ? 0 : f)
 /* clang-format on */
 
