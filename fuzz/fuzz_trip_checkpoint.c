@@ -1,6 +1,7 @@
 /* fuzz_trip_checkpoint.c - any state of training, kept and taken up again, is the same; a
  * checkpoint with any byte changed is refused.  The first byte chooses the optimiser. */
 #include "fuzzing.h"
+#include "model/tensorfile.h"
 #include "train/train.h"
 
 enum { N_KINDS = 3 };
@@ -51,7 +52,6 @@ static void make_state(tape *t, cwi_trainer *trainer)
 
 static void compare_state(const cwi_trainer *a, const cwi_trainer *b)
 {
-    static const size_t width[] = {4, 8, 4, 8, 1, 8, 2};
     static cwi_state x, y;
     must_work(a->ctx, a->engine->verbs->read(a->engine, &x));
     must_work(b->ctx, b->engine->verbs->read(b->engine, &y));
@@ -61,7 +61,7 @@ static void compare_state(const cwi_trainer *a, const cwi_trainer *b)
         size_t n = (size_t)(left->rows * (left->columns ? left->columns : 1));
         must(strcmp(left->name, right->name) == 0 && left->dtype == right->dtype);
         must(left->rows == right->rows && left->columns == right->columns);
-        must(n == 0 || memcmp(left->data, right->data, n * width[left->dtype]) == 0);
+        must(n == 0 || memcmp(left->data, right->data, n * cwi_dtype_bytes[left->dtype]) == 0);
     }
 }
 

@@ -26,9 +26,7 @@ cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_
         cwi_options_is(task->options, "adam-eps", "torch") ||
         cwi_options_real(task->options, "reg") > most_reg)
         return CW_OK;
-    cw_status status =
-        cwi_sampler_open(ctx, sampler, task->training, task->options, &slots, &state);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_sampler_open(ctx, sampler, task->training, task->options, &slots, &state));
     cwi_sampler_close(sampler, state);
     if (rows / ROWS_A_SLOT >= slots) *out = &cwi_optimizer_adam_deferred;
     return CW_OK;
@@ -36,16 +34,13 @@ cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_
 
 cw_status cwi_engine_step(cwi_engine *engine)
 {
-    cw_status status;
     const cwi_engine_verbs *v = engine->verbs;
-    CW_TRY(v->draw(engine));
-    CW_TRY(v->score(engine));
-    CW_TRY(v->select(engine));
-    CW_TRY(v->loss(engine));
-    CW_TRY(v->back(engine));
-    CW_TRY(v->apply(engine));
-done:
-    return status;
+    CW_PASS(v->draw(engine));
+    CW_PASS(v->score(engine));
+    CW_PASS(v->select(engine));
+    CW_PASS(v->loss(engine));
+    CW_PASS(v->back(engine));
+    return v->apply(engine);
 }
 
 const cwi_state_array *cwi_state_find(const cwi_state *state, const char *name)

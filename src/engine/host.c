@@ -9,27 +9,24 @@
 /* Terms that look at vectors: the method's own, and the L2 term of a batch. */
 static cw_status open_penalties(cwi_host *e)
 {
-    cw_status status = CW_OK;
     const cwi_task *t = e->task;
     e->extra.penalty = t->method->penalty;
     if (e->extra.penalty)
-        CW_TRY(e->extra.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
-                                      &e->extra.state));
+        CW_PASS(e->extra.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
+                                       &e->extra.state));
     if (cwi_options_choice(t->options, "reg-kind") == 1 &&
         cwi_options_real(t->options, "reg") > 0) {
         e->batch_l2.penalty = &cwi_penalty_batch_l2;
-        CW_TRY(e->batch_l2.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
-                                         &e->batch_l2.state));
+        CW_PASS(e->batch_l2.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
+                                          &e->batch_l2.state));
         if (cwi_options_is(t->options, "reg-target", "final")) e->extra.next = &e->batch_l2;
     }
-done:
-    return status;
+    return CW_OK;
 }
 
 cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
                         cwi_params *first, cwi_host *out)
 {
-    cw_status status;
     *out = (cwi_host){.base = {verbs, ctx}, .task = task, .params = *first, .epoch = -1};
     *first = (cwi_params){0};
     if (task->method->loss && task->method->loss->grid)
@@ -38,13 +35,11 @@ cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cw
                         "loss of method %s needs",
                         verbs->name, task->method->name);
     if (task->method->sampler)
-        CW_TRY(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
-                                &out->max_slots, &out->sampler));
-    CW_TRY(task->backbone->open(ctx, &task->shape, task->options, &out->params, out->max_slots,
-                                &out->scorer));
-    if (task->method->sampler) CW_TRY(open_penalties(out));
-done:
-    return status;
+        CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
+                                 &out->max_slots, &out->sampler));
+    CW_PASS(task->backbone->open(ctx, &task->shape, task->options, &out->params, out->max_slots,
+                                 &out->scorer));
+    return task->method->sampler ? open_penalties(out) : CW_OK;
 }
 
 void cwi_host_close(cwi_host *e)
@@ -55,20 +50,19 @@ void cwi_host_close(cwi_host *e)
     if (e->scorer) e->task->backbone->close(e->scorer);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++) cwi_params_clear(&e->memory[m]);
     cwi_params_clear(&e->params);
+    cwi_pile_clear(&e->pile);
 }
 
 cw_status cwi_host_remember(cwi_host *e, bool with_table)
 {
-    cw_status status = CW_OK;
     for (int m = 0; e->task->optimizer->memory[m]; m++)
         for (int t = 0; t < e->params.count; t++) {
             const cwi_tensor *like = &e->params.tensor[t];
             int64_t rows = t > 0 || with_table ? like->rows : 0;
-            CW_TRY(
+            CW_PASS(
                 cwi_params_add(e->base.ctx, &e->memory[m], like->name, rows, like->columns, NULL));
         }
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- epochs and steps -------------------------------------------------------------- */

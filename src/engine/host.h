@@ -2,11 +2,13 @@
 #ifndef CWI_ENGINE_HOST_H
 #define CWI_ENGINE_HOST_H
 
+#include "core/mem.h"
 #include "engine/engine.h"
 
 typedef struct cwi_host {
     cwi_engine base;
     const cwi_task *task;
+    cwi_pile pile; /* arrays of the engine, freed with it */
     cwi_params params;
     cwi_params memory[CWI_MAX_MEMORIES]; /* of the optimiser, shaped like the parameters */
     int64_t epoch;                       /* that the tally is of; -1 before the first */

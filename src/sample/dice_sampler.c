@@ -50,26 +50,12 @@ CWI_FORMULA int64_t dice_items_below(const dice_state *s, double degree)
     return s->by_degree.start[(int64_t)whole];
 }
 
-/* How many of n ascending places are below this one. */
-CWI_FORMULA int64_t dice_holes_below(const int32_t *hole, int64_t n, int64_t place)
-{
-    int64_t low = 0, high = n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (hole[middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 CWI_FORMULA dice_pool dice_make_pool(const dice_state *s, int32_t user, int64_t first, int64_t end)
 {
     const int32_t *hole = s->holes.value + s->holes.start[user];
     int64_t n = s->holes.start[user + 1] - s->holes.start[user];
-    int64_t skipped = dice_holes_below(hole, n, first);
-    int64_t inside = dice_holes_below(hole, n, end) - skipped;
+    int64_t skipped = cwi_lower_bound(hole, n, (int32_t)first);
+    int64_t inside = cwi_lower_bound(hole, n, (int32_t)end) - skipped;
     dice_pool pool = {first, end - first - inside, hole + skipped, inside, 0};
     return pool;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "engine_check.h"
+#include "model/tensorfile.h"
 #include "train_check.h"
 
 typedef struct kind {
@@ -161,7 +162,6 @@ static void for_each_engine(small_data *f,
 /* Everything of one engine into another that was opened for the same task. */
 static void hand_over(cwi_trainer *from, cwi_trainer *to)
 {
-    static const size_t bytes[] = {4, 8, 4, 8, 1, 8, 2};
     cwi_state *x = malloc(sizeof *x), *y = malloc(sizeof *y);
     assert_int_equal(from->engine->verbs->read(from->engine, x), CW_OK);
     assert_int_equal(to->engine->verbs->read(to->engine, y), CW_OK);
@@ -171,7 +171,7 @@ static void hand_over(cwi_trainer *from, cwi_trainer *to)
         assert_non_null(b);
         assert_true(a->rows == b->rows && a->columns == b->columns && a->dtype == b->dtype);
         size_t n = (size_t)(a->rows * (a->columns ? a->columns : 1));
-        if (n > 0) memcpy(b->data, a->data, n * bytes[a->dtype]);
+        if (n > 0) memcpy(b->data, a->data, n * cwi_dtype_bytes[a->dtype]);
     }
     assert_int_equal(to->engine->verbs->write(to->engine, from->epoch, &from->tally), CW_OK);
     free(x);

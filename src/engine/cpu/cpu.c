@@ -13,20 +13,18 @@
 /* What training on rows of slots needs. */
 static cw_status open_slots(cwi_cpu *e)
 {
-    cw_status status = CW_OK;
     cw_context *ctx = e->host.base.ctx;
+    cwi_pile *pile = &e->host.pile;
     size_t heads = (size_t)e->host.task->shape.heads, slots = (size_t)e->host.max_slots;
 
     for (int k = 0; k < 2; k++)
-        CW_TRY(cwi_batch_create(ctx, e->host.max_slots, &e->drawn[k].batch));
+        CW_PASS(cwi_batch_create(ctx, e->host.max_slots, &e->drawn[k].batch));
     e->context.threads = 1;
-    e->score = cwi_alloc(ctx, slots, heads * sizeof *e->score);
-    e->slope = cwi_alloc(ctx, slots, heads * sizeof *e->slope);
-    e->margin = cwi_alloc(ctx, slots, sizeof *e->margin);
-    e->work = cwi_alloc(ctx, slots, sizeof *e->work);
-    if (!e->score || !e->slope || !e->margin || !e->work) status = CW_NO_MEMORY;
-done:
-    return status;
+    e->score = cwi_pile_add(ctx, pile, slots, heads * sizeof *e->score);
+    e->slope = cwi_pile_add(ctx, pile, slots, heads * sizeof *e->slope);
+    e->margin = cwi_pile_add(ctx, pile, slots, sizeof *e->margin);
+    e->work = cwi_pile_add(ctx, pile, slots, sizeof *e->work);
+    return pile->status;
 }
 
 cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
@@ -39,8 +37,8 @@ cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi
     }
     e->now = &e->drawn[0];
     e->next = &e->drawn[1];
-    cw_status status = cwi_host_open(ctx, verbs, task, first, &e->host);
-    return status == CW_OK && e->host.sampler ? open_slots(e) : status;
+    CW_PASS(cwi_host_open(ctx, verbs, task, first, &e->host));
+    return e->host.sampler ? open_slots(e) : CW_OK;
 }
 
 /* Wait for the batch that is being drawn, if any. */
@@ -57,17 +55,7 @@ void cwi_cpu_close(cwi_engine *engine)
     cwi_cpu *e = (cwi_cpu *)engine;
     if (!e) return;
     (void)await(e); /* it draws into what is freed here */
-    for (int k = 0; k < 2; k++) {
-        cwi_batch_clear(&e->drawn[k].batch);
-        cwi_free(e->drawn[k].places.row);
-        cwi_free(e->drawn[k].places.at);
-    }
-    cwi_free(e->score);
-    cwi_free(e->slope);
-    cwi_free(e->margin);
-    cwi_free(e->work);
-    cwi_free(e->place);
-    cwi_free(e->partial);
+    for (int k = 0; k < 2; k++) cwi_batch_clear(&e->drawn[k].batch);
     cwi_deferred_free(e->deferred);
     cwi_host_close(&e->host);
     cwi_free(e);
@@ -96,8 +84,8 @@ cw_status cwi_cpu_begin(cwi_engine *engine, int64_t epoch)
 /* What was drawn ahead is of another moment then. */
 cw_status cwi_cpu_write(cwi_engine *engine, int64_t epoch, const cwi_tally *tally)
 {
-    cw_status status = await((cwi_cpu *)engine);
-    return status == CW_OK ? cwi_host_write(engine, epoch, tally) : status;
+    CW_PASS(await((cwi_cpu *)engine));
+    return cwi_host_write(engine, epoch, tally);
 }
 
 /* ---- draw ------------------------------------------------------------------------- */
@@ -153,7 +141,6 @@ cw_status cwi_cpu_draw_ahead(cwi_cpu *e)
 
 cw_status cwi_cpu_draw(cwi_engine *engine)
 {
-    cw_status status = CW_OK;
     cwi_cpu *e = (cwi_cpu *)engine;
     int64_t step = e->host.tally.steps++;
     e->is_idle = e->host.tally.bad != 0;
@@ -162,15 +149,14 @@ cw_status cwi_cpu_draw(cwi_engine *engine)
         e->now->moment = cwi_host_moment(&e->host, step);
         return CW_OK;
     }
-    if (!e->is_drawing) CW_TRY(post_draw(e, step));
-    CW_TRY(await(e));
+    if (!e->is_drawing) CW_PASS(post_draw(e, step));
+    CW_PASS(await(e));
     cwi_drawn *drawn = e->next;
     e->next = e->now;
     e->now = drawn;
     cwi_draws_add(&e->host.tally.draws, &drawn->draws);
     e->is_idle = drawn->batch.n_slots == 0;
-done:
-    return status;
+    return CW_OK;
 }
 
 /* ---- score, select, loss, back ----------------------------------------------------- */
@@ -179,9 +165,8 @@ cw_status cwi_cpu_score(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
     if (e->is_idle || !e->host.sampler) return CW_OK;
-    cw_status status =
-        e->host.task->backbone->score(engine->ctx, e->host.scorer, &e->now->batch, e->score);
-    return status == CW_OK ? cwi_cpu_draw_ahead(e) : status;
+    CW_PASS(e->host.task->backbone->score(engine->ctx, e->host.scorer, &e->now->batch, e->score));
+    return cwi_cpu_draw_ahead(e);
 }
 
 /* The rows of group g, the first of which is row number `first` of the batch. */
@@ -265,19 +250,17 @@ static cw_status regularise_batch(cwi_cpu *e)
 
 cw_status cwi_cpu_back(cwi_engine *engine)
 {
-    cw_status status = CW_OK;
     cwi_cpu *e = (cwi_cpu *)engine;
     const cwi_backbone *backbone = e->host.task->backbone;
     if (e->is_idle) return CW_OK;
     if (backbone->learn) {
-        CW_TRY(
+        CW_PASS(
             backbone->learn(engine->ctx, e->host.scorer, &e->now->moment, &e->loss, &e->gradient));
     } else {
-        CW_TRY(backbone->gradient(engine->ctx, e->host.scorer, &e->now->batch, e->slope,
-                                  &e->host.extra, &e->gradient));
-        CW_TRY(regularise_batch(e));
+        CW_PASS(backbone->gradient(engine->ctx, e->host.scorer, &e->now->batch, e->slope,
+                                   &e->host.extra, &e->gradient));
+        CW_PASS(regularise_batch(e));
     }
     e->is_idle = !cwi_host_check(&e->host, e->loss + e->gradient.penalty);
-done:
-    return status;
+    return CW_OK;
 }

@@ -81,37 +81,32 @@ static layout make_layout(int64_t columns, bool holds_theta)
 void cwi_deferred_free(deferred *t)
 {
     if (!t) return;
-    cwi_free(t->ages);
-    cwi_free(t->blocks);
-    cwi_free(t->no_slope);
     cwi_gaps_clear(&t->gaps);
     cwi_rooms_free(t->rooms);
-    cwi_free(t->user_now);
-    cwi_free(t->item_now);
     cwi_table_plan_clear(&t->plan);
     cwi_free(t);
 }
 
-static cw_status create_rows(cw_context *ctx, const cwi_adam_clock *clock, deferred *t)
+static cw_status create_rows(cw_context *ctx, cwi_pile *pile, const cwi_adam_clock *clock,
+                             deferred *t)
 {
     size_t rows = (size_t)t->rows, width = (size_t)t->d;
-    t->ages = cwi_alloc(ctx, rows, sizeof *t->ages);
-    t->blocks = cwi_alloc_zero(ctx, rows, (size_t)t->block.width * sizeof *t->blocks);
-    t->no_slope = cwi_alloc_zero(ctx, width, sizeof *t->no_slope);
-    if (!t->ages || !t->blocks || !t->no_slope) return CW_NO_MEMORY;
+    t->ages = cwi_pile_add(ctx, pile, rows, sizeof *t->ages);
+    t->blocks = cwi_pile_add_zero(ctx, pile, rows, (size_t)t->block.width * sizeof *t->blocks);
+    t->no_slope = cwi_pile_add_zero(ctx, pile, width, sizeof *t->no_slope);
+    CW_PASS(pile->status);
     for (size_t r = 0; r < rows && t->block.holds_theta; r++)
         memcpy(t->blocks + (int64_t)r * t->block.width, t->theta + r * width,
                width * sizeof *t->theta);
     for (size_t r = 0; r < rows; r++)
         t->ages[r] = (age){0, t->decay / (float)cwi_adam_epsilon(clock, 1)};
-    cw_status status = cwi_rooms_create(ctx, (ROWS_AT_ONCE + 1) * width * sizeof(float), &t->rooms);
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_rooms_create(ctx, (ROWS_AT_ONCE + 1) * width * sizeof(float), &t->rooms));
     cwi_gaps_init(clock, &t->gaps);
     return cwi_gaps_step(ctx, &t->gaps);
 }
 
 /* What scoring from blocks needs. */
-static cw_status create_values(cw_context *ctx, const cwi_cpu *e, deferred *t)
+static cw_status create_values(cw_context *ctx, cwi_cpu *e, deferred *t)
 {
     const cwi_shape *shape = &e->host.task->shape;
     size_t bytes = (size_t)t->d * sizeof(float);
@@ -119,25 +114,24 @@ static cw_status create_values(cw_context *ctx, const cwi_cpu *e, deferred *t)
     int64_t items = e->host.max_slots < shape->n_items ? e->host.max_slots : shape->n_items;
     t->n_users = shape->n_users;
     t->heads = shape->heads;
-    t->user_now = cwi_alloc(ctx, (size_t)users, bytes);
-    t->item_now = cwi_alloc(ctx, (size_t)items, bytes);
-    if (!t->user_now || !t->item_now) return CW_NO_MEMORY;
+    t->user_now = cwi_pile_add(ctx, &e->host.pile, (size_t)users, bytes);
+    t->item_now = cwi_pile_add(ctx, &e->host.pile, (size_t)items, bytes);
+    CW_PASS(e->host.pile.status);
     return cwi_table_plan_create(ctx, (int32_t)t->rows, t->heads, e->host.max_slots, &t->plan);
 }
 
-static cw_status create_places(cw_context *ctx, const cwi_cpu *e, int64_t rows, cwi_places *out)
+static cw_status create_places(cw_context *ctx, cwi_cpu *e, int64_t rows, cwi_places *out)
 {
     int64_t ends = 2 * e->host.max_slots, most = ends < rows ? ends : rows;
-    out->row = cwi_alloc(ctx, (size_t)most, sizeof *out->row);
-    out->at = cwi_alloc(ctx, (size_t)rows, sizeof *out->at);
-    if (!out->row || !out->at) return CW_NO_MEMORY;
+    out->row = cwi_pile_add(ctx, &e->host.pile, (size_t)most, sizeof *out->row);
+    out->at = cwi_pile_add(ctx, &e->host.pile, (size_t)rows, sizeof *out->at);
+    CW_PASS(e->host.pile.status);
     for (int64_t r = 0; r < rows; r++) out->at[r] = -1;
     return CW_OK;
 }
 
 static cw_status open_table(cw_context *ctx, cwi_cpu *e)
 {
-    cw_status status;
     const cwi_tensor *table = cwi_host_table(&e->host);
     const cwi_adam_clock clock = cwi_adam_clock_of(e->host.task->options);
     deferred *t = e->deferred = cwi_alloc_zero(ctx, 1, sizeof *t);
@@ -150,12 +144,11 @@ static cw_status open_table(cw_context *ctx, cwi_cpu *e)
                     .d = table->columns,
                     .decay = table->decay,
                     .block = make_layout(table->columns, from_blocks)};
-    CW_TRY(create_rows(ctx, &clock, t));
-    if (from_blocks) CW_TRY(create_values(ctx, e, t));
+    CW_PASS(create_rows(ctx, &e->host.pile, &clock, t));
+    if (from_blocks) CW_PASS(create_values(ctx, e, t));
     e->lists_users = !from_blocks;
-    for (int k = 0; k < 2; k++) CW_TRY(create_places(ctx, e, t->rows, &e->drawn[k].places));
-done:
-    return status;
+    for (int k = 0; k < 2; k++) CW_PASS(create_places(ctx, e, t->rows, &e->drawn[k].places));
+    return CW_OK;
 }
 
 static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
@@ -295,7 +288,7 @@ typedef struct job {
     deferred *t;
     const cwi_drawn *drawn;
     float *score;
-    const cwi_gradient *gradient; /* NULL: that of the plan */
+    const cwi_gradient *gradient;
     cwi_rates rates;
     int64_t first, last; /* of the touched rows that a loop steps */
 } job;

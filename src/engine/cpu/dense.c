@@ -26,8 +26,9 @@ static size_t count_chunks(const cwi_params *params)
 
 cw_status cwi_cpu_make_partial(cwi_cpu *e)
 {
-    e->partial = cwi_alloc(e->host.base.ctx, count_chunks(&e->host.params), sizeof *e->partial);
-    return e->partial ? CW_OK : CW_NO_MEMORY;
+    e->partial = cwi_pile_add(e->host.base.ctx, &e->host.pile, count_chunks(&e->host.params),
+                              sizeof *e->partial);
+    return e->host.pile.status;
 }
 
 static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
@@ -39,8 +40,8 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     CW_TRY(cwi_host_remember(&e->host, true));
     CW_TRY(cwi_cpu_make_partial(e));
     int64_t rows = cwi_host_table(&e->host)->rows;
-    e->place = cwi_alloc(ctx, (size_t)rows, sizeof *e->place);
-    if (!e->place) status = CW_NO_MEMORY;
+    e->place = cwi_pile_add(ctx, &e->host.pile, (size_t)rows, sizeof *e->place);
+    status = e->host.pile.status;
     for (int64_t r = 0; r < rows && status == CW_OK; r++) e->place[r] = -1;
 done:
     *out = status == CW_OK ? &e->host.base : NULL;
@@ -153,18 +154,16 @@ cw_status cwi_cpu_step_others(cwi_cpu *e, const cwi_rates *rates, double *reg)
 
 static cw_status apply(cwi_engine *engine)
 {
-    cw_status status = CW_OK;
     cwi_cpu *e = (cwi_cpu *)engine;
     cwi_rates rates;
     double squares, reg;
     if (e->is_idle) return CW_OK;
     e->host.task->optimizer->rates(e->host.task->options, ++e->host.tally.applied, &rates);
-    CW_TRY(step_table(e, &rates, &squares));
+    CW_PASS(step_table(e, &rates, &squares));
     reg = (double)cwi_host_table(&e->host)->decay / 2 * squares;
-    CW_TRY(cwi_cpu_step_others(e, &rates, &reg));
+    CW_PASS(cwi_cpu_step_others(e, &rates, &reg));
     cwi_host_count(&e->host, e->loss, e->gradient.penalty, reg);
-done:
-    return status;
+    return CW_OK;
 }
 
 static cw_status settle(cwi_engine *engine)

@@ -34,9 +34,6 @@ static void close_engine(cwi_engine *engine)
     if (!e) return;
     cwi_net_close(&e->data);
     cwi_batch_clear(&e->batch);
-    void *const arrays[] = {e->score, e->slope, e->margin, e->work, e->touched};
-    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) cwi_free(arrays[k]);
-    for (int t = 0; t < CWI_MAX_TENSORS; t++) cwi_free(e->gradient[t]);
     cwi_host_close(&e->host);
     cwi_free(e);
 }
@@ -44,17 +41,16 @@ static void close_engine(cwi_engine *engine)
 static cw_status create_arrays(cw_context *ctx, ref *e)
 {
     size_t slots = (size_t)e->host.max_slots, heads = (size_t)e->host.task->shape.heads;
-    e->score = cwi_alloc(ctx, slots, heads * sizeof *e->score);
-    e->slope = cwi_alloc(ctx, slots, heads * sizeof *e->slope);
-    e->margin = cwi_alloc(ctx, slots, sizeof *e->margin);
-    e->work = cwi_alloc(ctx, slots, sizeof *e->work);
-    e->touched = cwi_alloc(ctx, (size_t)cwi_host_table(&e->host)->rows, sizeof *e->touched);
-    for (int t = 0; t < e->host.params.count; t++) {
-        const cwi_tensor *tensor = &e->host.params.tensor[t];
-        e->gradient[t] = cwi_alloc(ctx, (size_t)(tensor->rows * tensor->columns), sizeof(float));
-        if (!e->gradient[t]) return CW_NO_MEMORY;
-    }
-    return e->score && e->slope && e->margin && e->work && e->touched ? CW_OK : CW_NO_MEMORY;
+    cwi_pile *pile = &e->host.pile;
+    e->score = cwi_pile_add(ctx, pile, slots, heads * sizeof *e->score);
+    e->slope = cwi_pile_add(ctx, pile, slots, heads * sizeof *e->slope);
+    e->margin = cwi_pile_add(ctx, pile, slots, sizeof *e->margin);
+    e->work = cwi_pile_add(ctx, pile, slots, sizeof *e->work);
+    e->touched =
+        cwi_pile_add(ctx, pile, (size_t)cwi_host_table(&e->host)->rows, sizeof *e->touched);
+    for (int t = 0; t < e->host.params.count; t++)
+        e->gradient[t] = cwi_pile_add(ctx, pile, cwi_tensor_bytes(&e->host.params.tensor[t]), 1);
+    return pile->status;
 }
 
 static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
