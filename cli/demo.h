@@ -53,16 +53,21 @@ extern const char *const demo_split_name[DEMO_N_SPLITS];    /* of folder and fil
 
 /* ---- story.c: every sentence follows from the numbers ------------------------ */
 
-/* What the comparison of BPR and CPR means, in paragraphs; to be freed.  NULL: no memory. */
+/* Which of BPR and CPR is higher; 0 when chance alone may make the difference. */
+int demo_leader(demo_value bpr, demo_value cpr);
+
+/* What it all comes to, in one sentence; to be freed.  NULL: no memory. */
+char *demo_verdict(const demo *d);
+/* What the comparison of BPR and CPR means, in paragraphs; to be freed. */
 char *demo_story(const demo *d);
 /* What was simulated and trained, in a sentence or two; to be freed. */
 char *demo_setting(const demo *d);
 
 /* ---- exhibit.c: tables on the terminal, the page, JSON ------------------------ */
 
-void demo_print(const demo *d, const char *story);
+void demo_print(const demo *d, const char *verdict, const char *story);
 json_t *demo_json(const demo *d);
 /* The description of the page for cw_report_page; NULL: no memory. */
-json_t *demo_page(const demo *d, const char *story);
+json_t *demo_page(const demo *d, const char *verdict, const char *story);
 
 #endif

@@ -63,8 +63,10 @@ static void print_lists(const demo *d)
         }
 }
 
-void demo_print(const demo *d, const char *story)
+void demo_print(const demo *d, const char *verdict, const char *story)
 {
+    putchar('\n');
+    print_wrapped(verdict);
     putchar('\n');
     print_comparison(d);
     putchar('\n');
@@ -107,22 +109,60 @@ static json_t *fixed(double value, int digits)
     return json_string(text);
 }
 
+/* A line of the comparison: something measured of the models of one split. */
+typedef struct measure {
+    const char *title;
+    int split;
+    size_t offset; /* of the value in a demo_result */
+    int digits;
+    bool is_verdict; /* does being higher mean being better? */
+} measure;
+
+/* What decides comes first: what users like, and what either test says. */
+static const measure measures[] = {
+    {"What users truly like: true relevance", DEMO_DEBIASED, offsetof(demo_result, relevance), 3,
+     true},
+    {"Usual test: Recall@20", DEMO_USUAL, offsetof(demo_result, recall), 4, true},
+    {"Debiased test: Recall@20", DEMO_DEBIASED, offsetof(demo_result, recall), 4, true},
+    {"True relevance, trained on the usual split", DEMO_USUAL, offsetof(demo_result, relevance), 3,
+     true},
+    {"Order of all items: Kendall's tau with the truth", DEMO_DEBIASED, offsetof(demo_result, tau),
+     3, true},
+    {"Kendall's tau, trained on the usual split", DEMO_USUAL, offsetof(demo_result, tau), 3, true},
+    {"Test of items shown at random: Recall@20", DEMO_DEBIASED, offsetof(demo_result, uniform), 4,
+     true},
+    {"The same, trained on the usual split", DEMO_USUAL, offsetof(demo_result, uniform), 4, true},
+    {"Popularity of the lists: ARP@20", DEMO_DEBIASED, offsetof(demo_result, arp), 1, false},
+    {"ARP@20, trained on the usual split", DEMO_USUAL, offsetof(demo_result, arp), 1, false}};
+
+enum { N_MEASURES = sizeof measures / sizeof measures[0], N_DECIDING = 3 };
+
+static json_t *measure_row(const demo *d, const measure *m)
+{
+    demo_value value[DEMO_N_METHODS];
+    json_t *row = json_pack("[s]", m->title);
+    for (int k = 0; k < DEMO_N_METHODS; k++)
+        memcpy(&value[k], (const char *)&d->result[m->split][k] + m->offset, sizeof value[k]);
+    int first = m->is_verdict ? demo_leader(value[DEMO_BPR], value[DEMO_CPR]) : 0;
+    for (int k = 0; k < DEMO_N_METHODS; k++)
+        json_array_append_new(row, json_pack("{s:o, s:b}", "text", fixed(value[k].mean, m->digits),
+                                             "bold", first != 0 && k == first));
+    json_array_append_new(row, !m->is_verdict ? json_null()
+                               : first == 0   ? json_string("too close")
+                                              : json_string(demo_method_title[first]));
+    return row;
+}
+
+/* Measures go down and methods across, so that all of it fits a phone. */
 static json_t *comparison(const demo *d)
 {
-    static const char *const split[] = {"usual", "debiased"};
     json_t *rows = json_array();
-    for (int s = 0; s < DEMO_N_SPLITS; s++)
-        for (int m = 0; m < DEMO_N_METHODS; m++) {
-            const demo_result *r = &d->result[s][m];
-            json_array_append_new(rows,
-                                  json_pack("[s, s, o, o, o, o, o]", demo_method_title[m], split[s],
-                                            fixed(r->recall.mean, 4), fixed(r->uniform.mean, 4),
-                                            fixed(r->arp.mean, 1), fixed(r->tau.mean, 3),
-                                            fixed(r->relevance.mean, 3)));
-        }
-    return json_pack("{s:[s, s, s, s, s, s, s], s:o}", "columns", "Method", "Split",
-                     "Recall@20, test of the split", "Recall@20, uniform test", "ARP@20",
-                     "Kendall's tau with the truth", "True relevance", "rows", rows);
+    for (size_t k = 0; k < N_MEASURES; k++)
+        json_array_append_new(rows, measure_row(d, &measures[k]));
+    return json_pack("{s:[s, s, s, s, s], s:o, s:[i]}", "columns", "Measure",
+                     demo_method_title[DEMO_POP], demo_method_title[DEMO_BPR],
+                     demo_method_title[DEMO_CPR], "BPR or CPR?", "rows", rows, "rules",
+                     (int)N_DECIDING);
 }
 
 static json_t *lists(const demo *d)
@@ -131,14 +171,13 @@ static json_t *lists(const demo *d)
     for (int m = DEMO_BPR; m < DEMO_N_METHODS; m++)
         for (size_t k = 0; k < d->list_length; k++) {
             const demo_item *item = &d->list[m][k];
-            json_array_append_new(rows,
-                                  json_pack("[s, i, s, o, i, i]", demo_method_title[m], (int)k + 1,
-                                            item->id, fixed(item->relevance, 3),
-                                            (int)item->truth_rank, (int)item->popularity_rank));
+            json_array_append_new(rows, json_pack("[s, s, o, i, i]", demo_method_title[m], item->id,
+                                                  fixed(item->relevance, 3), (int)item->truth_rank,
+                                                  (int)item->popularity_rank));
         }
-    return json_pack("{s:[s, s, s, s, s, s], s:o}", "columns", "Method", "Place", "Item",
-                     "True relevance", "Rank by true relevance", "Rank by popularity", "rows",
-                     rows);
+    return json_pack("{s:[s, s, s, s, s], s:o, s:[i]}", "columns", "Method", "Item",
+                     "True relevance", "Rank by truth", "Rank by popularity", "rows", rows, "rules",
+                     (int)d->list_length);
 }
 
 static json_t *group_label(const json_t *group)
@@ -234,17 +273,17 @@ static json_t *curves_chart(const demo *d)
                      "y_title", "Recall@20 on the validation rows", "x", x, "series", bpr, cpr);
 }
 
-json_t *demo_page(const demo *d, const char *story)
+json_t *demo_page(const demo *d, const char *verdict, const char *story)
 {
     char *setting = demo_setting(d), whose[128];
     if (!setting) return NULL;
     snprintf(whose, sizeof whose, "User %s has %d train rows and has not seen %d items.",
              d->user_id, (int)d->seen, (int)d->unseen);
     json_t *page = json_pack(
-        "{s:s, s:s, s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}]}",
-        "title", "Does it recommend what people like, or what was popular?", "lead", setting,
-        "sections", "heading", "How good, how popular, how true", "text", story, "table",
-        comparison(d), "heading", "Who gets recommended", "text",
+        "{s:s, s:s, s:s, s:[{s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}]}",
+        "title", "Does it recommend what people like, or what was popular?", "verdict", verdict,
+        "lead", setting, "sections", "heading", "How good, how popular, how true", "text", story,
+        "table", comparison(d), "heading", "Who gets recommended", "text",
         "Items are in four groups that hold a quarter of the train rows each. A recommender that "
         "repeats what was popular recommends mostly from the last one. Models of the debiased "
         "split, 20 items for every user.",

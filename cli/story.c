@@ -4,8 +4,7 @@
 
 #include "demo.h"
 
-/* Which of BPR and CPR is higher; 0 when chance alone may make the difference. */
-static int leader(demo_value bpr, demo_value cpr)
+int demo_leader(demo_value bpr, demo_value cpr)
 {
     double chance = 1.96 * sqrt(bpr.error * bpr.error + cpr.error * cpr.error);
     if (!(fabs(bpr.mean - cpr.mean) > chance)) return 0; /* also when one is not known */
@@ -24,14 +23,14 @@ static demo_value of(const demo *d, int split, int method, size_t offset)
 }
 
 #define LEADER(d, split, field)                                                                    \
-    leader((d)->result[split][DEMO_BPR].field, (d)->result[split][DEMO_CPR].field)
+    demo_leader((d)->result[split][DEMO_BPR].field, (d)->result[split][DEMO_CPR].field)
 
 /* "CPR finds more (Recall@20 0.05 against 0.04)", or that there is nothing to choose. */
 static void compare(FILE *out, const demo *d, int split, size_t offset, const char *verb,
                     const char *what)
 {
     demo_value bpr = of(d, split, DEMO_BPR, offset), cpr = of(d, split, DEMO_CPR, offset);
-    int first = leader(bpr, cpr);
+    int first = demo_leader(bpr, cpr);
     if (first == 0)
         fprintf(out,
                 "BPR and CPR are too close to call (%s %.4f and %.4f, a difference that chance "
@@ -92,9 +91,9 @@ static void tell_popularity(FILE *out, const demo *d)
 static void tell_choice(FILE *out, const char *test, int chosen)
 {
     if (chosen == 0)
-        fprintf(out, "the %s test cannot tell the two apart", test);
+        fprintf(out, "%s test cannot tell the two apart", test);
     else
-        fprintf(out, "the %s test would choose %s", test, demo_method_title[chosen]);
+        fprintf(out, "%s test would choose %s", test, demo_method_title[chosen]);
 }
 
 /* Would the tests choose the recommender that users like more? */
@@ -103,10 +102,9 @@ static void tell_moral(FILE *out, const demo *d)
     int truth_usual = LEADER(d, DEMO_USUAL, relevance);
     int truth = LEADER(d, DEMO_DEBIASED, relevance);
 
-    fprintf(out, "\n\nIn short: ");
-    tell_choice(out, "usual", LEADER(d, DEMO_USUAL, recall));
+    tell_choice(out, "The usual", LEADER(d, DEMO_USUAL, recall));
     fprintf(out, ", ");
-    tell_choice(out, "debiased", LEADER(d, DEMO_DEBIASED, recall));
+    tell_choice(out, "the debiased", LEADER(d, DEMO_DEBIASED, recall));
     if (truth == 0)
         fprintf(out, ", and by the truth neither is clearly better.");
     else if (truth_usual == other(truth))
@@ -138,6 +136,15 @@ char *demo_story(const demo *d)
     tell_tests(out, d);
     tell_truth(out, d);
     tell_popularity(out, d);
+    return finish(out, &text);
+}
+
+char *demo_verdict(const demo *d)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
     tell_moral(out, d);
     return finish(out, &text);
 }

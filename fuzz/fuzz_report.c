@@ -14,7 +14,8 @@
 #include "report/svg.h"
 
 static const char page_sample[] =
-    "{\"title\":\"T\",\"lead\":\"L\\n\\nM\",\"contents\":true,\"sections\":[{\"name\":\"a\","
+    "{\"title\":\"T\",\"verdict\":\"V\",\"lead\":\"L\\n\\nM\",\"contents\":true,\"sections\":[{"
+    "\"name\":\"a\","
     "\"heading\":\"H\",\"subheading\":\"S\",\"text\":\"x\",\"table\":{\"columns\":[\"c\",\"d\"],"
     "\"rows\":[[\"r\",1.25],[null,{\"text\":\"2\",\"spread\":\"0.1\",\"stars\":\"*\",\"bold\":true}"
     "]],"
@@ -30,11 +31,13 @@ static const char page_sample[] =
 
 static const char tags[] =
     "html|head|meta|title|style|body|main|h1|h2|h3|p|nav|ul|li|a|section|div|table|thead|tbody|tr|"
-    "th|td|strong|u|sup|small|figure|canvas|script|details|summary|footer|svg|rect|path|g|text|"
+    "th|td|span|strong|u|sup|small|figure|canvas|script|details|summary|footer|svg|rect|path|g|"
+    "text|"
     "pattern|defs|desc";
 static const char attributes[] =
     "lang|charset|name|content|http-equiv|class|id|href|scope|colspan|style|role|tabindex|"
-    "aria-label|type|xmlns|viewBox|width|height|x|y|d|fill|stroke|stroke-width|stroke-dasharray|"
+    "aria-label|data-title|type|xmlns|viewBox|width|height|x|y|d|fill|stroke|stroke-width|stroke-"
+    "dasharray|"
     "transform|font-size|font-family|font-weight|text-anchor|patternUnits|stroke-linejoin|"
     "stroke-linecap|opacity";
 

@@ -190,6 +190,41 @@ double cwi_cell_p(const json_t *table, size_t row, const char *key)
     return NAN;
 }
 
+const char *cwi_cell_gain(double ours, double baseline, char out[CWI_CELL_BYTES])
+{
+    char digits[CWI_CELL_BYTES];
+    double gain = 100 * (ours / baseline - 1);
+    if (!isfinite(gain)) return strcpy(out, "-");
+    snprintf(out, CWI_CELL_BYTES, "%s%.60s %%", gain > 0 ? "+" : "",
+             cwi_cell_fixed(gain, 2, digits));
+    return out;
+}
+
+const char *cwi_cell_chance(double p, char out[CWI_CELL_BYTES])
+{
+    char digits[CWI_CELL_BYTES];
+    if (p < 0.0001) return strcpy(out, "< 0.0001");
+    snprintf(out, CWI_CELL_BYTES, "= %.20s", cwi_cell_fixed(p, 4, digits));
+    return out;
+}
+
+static bool is_empty_column(const json_t *rows, size_t c)
+{
+    for (size_t r = 1; r < json_array_size(rows); r++) {
+        const char *text = cell_at(rows, r, c);
+        if (text[0] && strcmp(text, "-") != 0) return false;
+    }
+    return json_array_size(rows) > 1;
+}
+
+void cwi_cells_trim(json_t *rows)
+{
+    for (size_t c = json_array_size(json_array_get(rows, 0)); c-- > 0;)
+        for (size_t r = 0, empty = is_empty_column(rows, c); empty && r < json_array_size(rows);
+             r++)
+            (void)json_array_remove(json_array_get(rows, r), c);
+}
+
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 /* Would a spreadsheet compute it?  A number, with or without " %", and a sign alone do no harm. */

@@ -35,6 +35,16 @@ void cwi_cell_metric(const json_t *table, int metric, char key[32], char title[4
 /* p of the test by which a row is better than the best baseline in a metric; NaN: by none. */
 double cwi_cell_p(const json_t *table, size_t row, const char *key);
 
+/* "+9.16 %": how much more ours is than the baseline, of means before they are rounded for the
+ * table; "-" where that is no number.  Whatever shows a gain has it from here. */
+const char *cwi_cell_gain(double ours, double baseline, char out[CWI_CELL_BYTES]);
+
+/* "= 0.0123" or "< 0.0001". */
+const char *cwi_cell_chance(double p, char out[CWI_CELL_BYTES]);
+
+/* Leave out the columns that have nothing but "" and "-" below their titles. */
+void cwi_cells_trim(json_t *rows);
+
 /* cwi_json_add of text to a row. */
 void cwi_cell_add(json_t **row, const char *text);
 

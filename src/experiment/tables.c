@@ -4,6 +4,7 @@
 
 #include "experiment/cells.h"
 #include "experiment/experiment.h"
+#include "experiment/verdict.h"
 
 /* Columns that are shown where the rows of a table differ in them. */
 static const char *const features[] = {"train_set", "method", "backbone", "varied", "tuned"};
@@ -98,6 +99,7 @@ static json_t *list_rows(const view *v, json_t *head,
 static cw_status finish(const view *v, json_t *rows)
 {
     cw_status status = cwi_json_check(v->ctx, rows);
+    if (status == CW_OK) cwi_cells_trim(rows);
     if (status == CW_OK) status = cwi_cells_markdown(v->ctx, v->out, rows);
     json_decref(rows);
     return status;
@@ -170,16 +172,6 @@ static void print_row_name(const view *v, const json_t *row, char out[CWI_CELL_B
              v->shows[0] ? cwi_json_get_text(row, "train_set") : "");
 }
 
-/* "= 0.0123" or "< 0.0001". */
-static void print_p(double p, char out[CWI_CELL_BYTES])
-{
-    char digits[CWI_CELL_BYTES];
-    if (p < 0.0001)
-        memcpy(out, "< 0.0001", 9);
-    else
-        snprintf(out, CWI_CELL_BYTES, "= %.20s", cwi_cell_fixed(p, 4, digits));
-}
-
 static void put_test(const view *v, const json_t *test)
 {
     const json_t *rows = json_object_get(v->table, "rows"), *p = json_object_get(test, "p");
@@ -187,19 +179,20 @@ static void put_test(const view *v, const json_t *test)
         json_array_get(rows, (size_t)json_integer_value(json_object_get(test, "row")));
     const json_t *baseline =
         json_array_get(rows, (size_t)json_integer_value(json_object_get(test, "baseline")));
+    const char *metric = cwi_json_get_text(test, "metric");
+    double ours = cwi_json_to_number(json_object_get(json_object_get(row, "mean"), metric));
+    double theirs = cwi_json_to_number(json_object_get(json_object_get(baseline, "mean"), metric));
     char name[CWI_CELL_BYTES], other[CWI_CELL_BYTES], gain[CWI_CELL_BYTES], line[1024];
-    double relative = cwi_json_get_number(test, "relative");
     if (!is_shown(v, row)) return;
     print_row_name(v, row, name);
     print_row_name(v, baseline, other);
-    cwi_cell_fixed(100 * relative, 2, gain);
-    snprintf(line, sizeof line, "%s: %.200s against %.200s, the best baseline: %s%.40s %%",
-             cwi_json_get_text(test, "metric"), name, other, relative > 0 ? "+" : "", gain);
+    snprintf(line, sizeof line, "%s: %.200s against %.200s, the best baseline: %.40s", metric, name,
+             other, cwi_cell_gain(ours, theirs, gain));
     cwi_writer_text(v->out, "- ");
     cwi_cells_text(v->out, line, " ");
     if (json_is_number(p)) {
-        print_p(json_number_value(p), gain);
-        snprintf(line, sizeof line, ", p %.40s (paired t test, %lld seeds)", gain,
+        snprintf(line, sizeof line, ", p %.40s (paired t test, %lld seeds)",
+                 cwi_cell_chance(json_number_value(p), gain),
                  (long long)json_integer_value(json_object_get(test, "pairs")));
         cwi_writer_text(v->out, line);
     }
@@ -329,6 +322,28 @@ static cw_status put_results(const view *v)
     return put_shares(v);
 }
 
+/* What every table comes to, before all of them. */
+static cw_status put_verdicts(cw_context *ctx, cwi_writer *out, const json_t *results)
+{
+    char verdict[CWI_VERDICT_BYTES];
+    size_t t;
+    json_t *table;
+    json_array_foreach(json_object_get(results, "tables"), t, table)
+    {
+        const char *title = cwi_json_get_text(table, "title");
+        CW_PASS(cwi_verdict(ctx, results, table, NULL, verdict));
+        if (!verdict[0]) continue;
+        cwi_writer_text(out, "\n");
+        if (json_array_size(json_object_get(results, "tables")) > 1 && title[0]) {
+            cwi_cells_text(out, title, " ");
+            cwi_writer_text(out, ": ");
+        }
+        cwi_cells_text(out, verdict, " ");
+        cwi_writer_text(out, "\n");
+    }
+    return CW_OK;
+}
+
 /* Every table for every dataset it has. */
 static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json_t *results,
                             const char *file, cw_status (*put)(const view *v))
@@ -342,6 +357,7 @@ static cw_status write_file(cw_context *ctx, const cwi_experiment *e, const json
         cwi_writer_text(out, "# ");
         cwi_cells_text(out, title[0] ? title : "Experiment", " ");
         cwi_writer_text(out, "\n");
+        if (put == put_results) status = put_verdicts(ctx, out, results);
     }
     json_array_foreach(json_object_get(results, "tables"), t, table)
     {

@@ -168,6 +168,7 @@ cw_status cw_report_experiment(cw_context *ctx, const char *experiment, const ch
     CW_TRY(read_results(ctx, experiment, &results));
     CW_TRY(cwi_draft_page(ctx, results, &page));
     CW_TRY(cwi_page_check(ctx, page));
+    cwi_page_trim(page);
     CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_report_kind, &work));
     CW_TRY(write_all(ctx, cwi_folder_path(work), page));
 done:

@@ -187,7 +187,8 @@ cw_status cwi_page_check(cw_context *ctx, const json_t *root)
 {
     const cwi_place top = {"", root};
     cwi_place sections = cwi_place_field(&top, "sections");
-    CW_PASS(check_object(ctx, &top, "title|lead|contents|sections", "title", "title|lead"));
+    CW_PASS(check_object(ctx, &top, "title|verdict|lead|contents|sections", "title",
+                         "title|verdict|lead"));
     CW_PASS(check_flag(ctx, cwi_place_field(&top, "contents")));
     if (sections.value && !json_is_array(sections.value))
         return wrong(ctx, &sections, "is not an array");

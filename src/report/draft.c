@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "experiment/cells.h"
+#include "experiment/verdict.h"
 #include "report/markup.h"
 #include "report/published.h"
 
@@ -133,23 +134,44 @@ static const char *title_of(const json_t *table)
     return title[0] ? title : "Results";
 }
 
+/* Append a paragraph, if there is one. */
+static void add_paragraph(char *text, size_t bytes, const char *paragraph)
+{
+    size_t used = strlen(text);
+    if (paragraph[0]) snprintf(text + used, bytes - used, "%s%s", used ? "\n\n" : "", paragraph);
+}
+
+static cw_status judge(const cwi_draft *d, const json_t *table, char out[CWI_VERDICT_BYTES])
+{
+    const cwi_titles titles = {cwi_published_title, d->published};
+    return cwi_verdict(d->ctx, d->results, table, &titles, out);
+}
+
+/* The verdict of the first table heads the page, those of the others their sections. */
 static cw_status add_table(const cwi_draft *d, const json_t *table)
 {
     static const char key[] =
         "Mean and standard deviation over the seeds on the test part. Bold: the best. Underlined: "
         "the best baseline. Stars: better than the best baseline in a paired t test, * p < 0.05, "
-        "** p < 0.01, *** p < 0.001. Gain: of the best of ours over the best baseline. ARP is the "
+        "** p < 0.01, *** p < 0.001. Gain: of the best of ours over the best baseline, of means "
+        "before rounding. ARP is the "
         "mean popularity of what is recommended; the lowest is set bold.";
     static const char paper[] = "Beside ours are the numbers that the paper printed.";
-    char name[CWI_SECTION_BYTES], text[2048];
+    char name[CWI_SECTION_BYTES], verdict[CWI_VERDICT_BYTES], text[CWI_VERDICT_BYTES + 2048] = "";
+    char shortened[1024];
     json_t *layout = NULL;
     const json_t *plan = find_plan_table(d, cwi_json_get_text(table, "title"));
     const char *about = cwi_json_get_text(plan, "about");
+    CW_PASS(judge(d, table, verdict));
     CW_PASS(cwi_layout_table(d, table, &layout));
     cwi_draft_name(d, title_of(table), "", "", "table", name);
     bool is_first = json_array_size(d->sections) == 0;
-    snprintf(text, sizeof text, "%.1000s\n\n%s\n\n%s", about, is_first ? key : "",
-             cwi_json_has_text(json_object_get(layout, "columns"), "paper") ? paper : "");
+    add_paragraph(text, sizeof text, is_first ? "" : verdict);
+    cwi_copy_text(shortened, sizeof shortened, about);
+    add_paragraph(text, sizeof text, shortened);
+    add_paragraph(text, sizeof text, is_first ? key : "");
+    add_paragraph(text, sizeof text,
+                  cwi_json_has_text(json_object_get(layout, "columns"), "paper") ? paper : "");
     CW_PASS(
         cwi_draft_add(d, json_pack("{s:s, s:s, s:o, s:o}", "name", name, "heading", title_of(table),
                                    "text", cwi_json_string(text), "table", layout)));
@@ -264,8 +286,12 @@ cw_status cwi_draft_page(cw_context *ctx, const json_t *results, json_t **page)
     cw_status status = cwi_published_read(ctx, &published);
     cwi_draft d = {ctx, results, published, json_array()};
 
-    *page = json_pack("{s:s, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment", "lead",
-                      cwi_json_get_text(plan, "about"), "contents", 1, "sections", d.sections);
+    char verdict[CWI_VERDICT_BYTES] = "";
+    if (status == CW_OK)
+        status = judge(&d, json_array_get(json_object_get(results, "tables"), 0), verdict);
+    *page = json_pack("{s:s, s:o, s:s, s:b, s:o}", "title", title[0] ? title : "An experiment",
+                      "verdict", cwi_json_string(verdict), "lead", cwi_json_get_text(plan, "about"),
+                      "contents", 1, "sections", d.sections);
     if (status == CW_OK) status = cwi_json_check(ctx, *page);
     if (status == CW_OK) status = add_sections(&d);
     json_decref(published);

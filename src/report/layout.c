@@ -168,15 +168,20 @@ static size_t find_row(const layout *l, const line *at, const across *set)
     return SIZE_MAX;
 }
 
-/* As it will be shown, so that what looks equal is equal; NAN where there is nothing. */
-static double shown_value(const layout *l, const line *at, const across *set, int m)
+/* The mean, for gains; NAN where there is nothing. */
+static double mean_value(const layout *l, const line *at, const across *set, int m)
 {
     char key[32], title[48];
     const json_t *row = json_array_get(l->rows, find_row(l, at, set));
     cwi_cell_metric(l->table, m, key, title);
-    const json_t *value = json_object_get(json_object_get(row, "mean"), key);
+    return cwi_json_to_number(json_object_get(json_object_get(row, "mean"), key));
+}
+
+/* As it will be shown, so that what looks equal is equal. */
+static double shown_value(const layout *l, const line *at, const across *set, int m)
+{
     double scale = cwi_pow(10, cwi_metric_table[m].digits);
-    return json_is_number(value) ? round(json_number_value(value) * scale) / scale : NAN;
+    return round(mean_value(l, at, set, m) * scale) / scale;
 }
 
 static double paper_value(const layout *l, const line *at, const across *set, int m)
@@ -245,14 +250,12 @@ static json_t *paper_cell(const layout *l, const line *at, const across *set, in
 /* "+9.16 %": the best of ours over the best baseline of a block. */
 static json_t *gain_cell(const layout *l, size_t block, const across *set, int m, value_fn value_at)
 {
-    char digits[CWI_CELL_BYTES], text[64];
+    char text[CWI_CELL_BYTES];
     size_t n_ours, n_baselines;
     double ours = best_of(l, block, OURS, set, m, value_at, &n_ours);
     double baseline = best_of(l, block, BASELINES, set, m, value_at, &n_baselines);
-    double gain = 100 * (ours / baseline - 1);
-    if (cwi_metric_table[m].is_low_good || !isfinite(gain)) return json_null();
-    snprintf(text, sizeof text, "%s%.40s %%", gain > 0 ? "+" : "", cwi_cell_fixed(gain, 2, digits));
-    return json_string(text);
+    if (cwi_metric_table[m].is_low_good || !isfinite(ours / baseline)) return json_null();
+    return json_string(cwi_cell_gain(ours, baseline, text));
 }
 
 static json_t *list_features(const layout *l, const line *at, bool is_gain)
@@ -277,7 +280,7 @@ static json_t *make_line(const layout *l, const line *at, bool is_gain)
         for (int m = 0; m < CWI_N_METRICS; m++) {
             const across *set = &l->sets[s];
             if (cwi_metric_table[m].place != CW_METRIC_MAIN) continue;
-            cwi_json_add(&cells, is_gain ? gain_cell(l, at->block, set, m, shown_value)
+            cwi_json_add(&cells, is_gain ? gain_cell(l, at->block, set, m, mean_value)
                                          : value_cell(l, at, set, m));
             if (set->has_paper[m])
                 cwi_json_add(&cells, is_gain ? gain_cell(l, at->block, set, m, paper_value)

@@ -19,6 +19,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "report/markup.h"
+#include "report/plain.h"
 #include "report/svg.h"
 
 typedef struct page {
@@ -106,71 +107,169 @@ static void put_cell_text(const page *p, const json_t *cell)
 
 /* ---- tables ---------------------------------------------------------------- */
 
-static void put_row(const page *p, const json_t *row, const json_t *rows, bool has_rule)
+/* A table on its way to the page. */
+typedef struct grid {
+    const json_t *columns, *rows, *spans, *rules;
+    const json_t *table;
+    bool is_stacked; /* on a phone every row is a block of lines, since side by side it is too wide
+                      */
+} grid;
+
+/* Roles that a browser forgets when the parts are laid out as blocks. */
+static const char *role(const grid *g, const char *attribute)
 {
-    put(p, has_rule ? "<tr class=\"rule\">" : "<tr>");
-    for (size_t c = 0; c < json_array_size(row); c++) {
-        bool is_number = cwi_markup_is_numeric(rows, c);
-        CWI_WRITE(p->out, c == 0 ? "<th scope=\"row\"" : "<td",
-                  is_number ? " class=\"number\">" : ">");
-        put_cell_text(p, json_array_get(row, c));
-        put(p, c == 0 ? "</th>" : "</td>");
+    return g->is_stacked ? attribute : "";
+}
+
+/* Names longer than this are broken between words. */
+enum { MAX_NAME_LETTERS = 24 };
+
+static void put_name(const page *p, const grid *g, const json_t *cell, bool is_number)
+{
+    const char *text = json_string_value(cell);
+    bool is_long = text && strlen(text) > MAX_NAME_LETTERS;
+    CWI_WRITE(p->out, "<th scope=\"row\"", role(g, " role=\"rowheader\""),
+              is_number ? " class=\"number\">"
+              : is_long ? " class=\"long\">"
+                        : ">");
+    put_cell_text(p, cell);
+    put(p, "</th>");
+}
+
+static void put_value(const page *p, const grid *g, const json_t *row, size_t c)
+{
+    char title[CWI_CELL_BYTES];
+    CWI_WRITE(p->out, "<td", role(g, " role=\"cell\""),
+              cwi_markup_is_numeric(g->rows, c) ? " class=\"number\"" : "");
+    if (g->is_stacked) {
+        cwi_plain_title(g->table, c, title);
+        put_element(p, " data-title=\"", title, "\"");
     }
+    put(p, g->is_stacked ? "><span>" : ">");
+    put_cell_text(p, json_array_get(row, c));
+    put(p, g->is_stacked ? "</span></td>" : "</td>");
+}
+
+static void put_row(const page *p, const grid *g, const json_t *row, bool has_rule)
+{
+    CWI_WRITE(p->out, "<tr", role(g, " role=\"row\""), has_rule ? " class=\"rule\">" : ">");
+    if (json_array_size(row) > 0)
+        put_name(p, g, json_array_get(row, 0), cwi_markup_is_numeric(g->rows, 0));
+    for (size_t c = 1; c < json_array_size(row); c++) put_value(p, g, row, c);
     put(p, "</tr>\n");
 }
 
-static void put_spans(const page *p, const json_t *spans)
+static void put_spans(const page *p, const grid *g)
 {
-    if (json_array_size(spans) == 0) return;
-    put(p, "<tr>");
-    for (size_t s = 0; s < json_array_size(spans); s++) {
-        const json_t *span = json_array_get(spans, s);
+    if (json_array_size(g->spans) == 0) return;
+    CWI_WRITE(p->out, "<tr", role(g, " role=\"row\""), ">");
+    for (size_t s = 0; s < json_array_size(g->spans); s++) {
+        const json_t *span = json_array_get(g->spans, s);
         const char *text = json_string_value(json_array_get(span, 0));
-        put(p, text[0] ? "<th scope=\"colgroup\" class=\"span\" colspan=\"" : "<td colspan=\"");
+        if (text[0])
+            CWI_WRITE(p->out, "<th scope=\"colgroup\"", role(g, " role=\"columnheader\""),
+                      " class=\"span\" colspan=\"");
+        else
+            CWI_WRITE(p->out, "<td", role(g, " role=\"cell\""), " colspan=\"");
         cwi_writer_int(p->out, json_integer_value(json_array_get(span, 1)));
         put_element(p, "\">", text, text[0] ? "</th>" : "</td>");
     }
     put(p, "</tr>\n");
 }
 
-static bool has_rule(const json_t *table, size_t r)
+static bool has_rule(const grid *g, size_t r)
 {
-    const json_t *rules = json_object_get(table, "rules");
-    for (size_t k = 0; k < json_array_size(rules); k++)
-        if (json_number_value(json_array_get(rules, k)) == (double)r) return true;
+    for (size_t k = 0; k < json_array_size(g->rules); k++)
+        if (json_number_value(json_array_get(g->rules, k)) == (double)r) return true;
     return false;
 }
 
-/* Tables of more columns are set smaller on paper, where nobody can scroll. */
+/* Quarters of a usual letter. */
+static size_t letter_width(char letter)
+{
+    if (((unsigned char)letter & 0xc0) == 0x80) return 0; /* more of the letter before */
+    return letter == '@' ? 7 : letter >= 'A' && letter <= 'Z' ? 5 : 4;
+}
+
+/* The width of the longest word, or of all the text when it is not broken. */
+static size_t width_of(const char *text, bool is_whole)
+{
+    size_t longest = 0, now = 0;
+    for (; *text; text++) {
+        now = *text == ' ' && !is_whole ? 0 : now + letter_width(*text);
+        if (now > longest) longest = now;
+    }
+    return longest;
+}
+
+/* How much room the column needs at least; numbers are not broken, names are. */
+static size_t column_width(const grid *g, size_t c)
+{
+    bool is_number = cwi_markup_is_numeric(g->rows, c);
+    size_t most = width_of(json_string_value(json_array_get(g->columns, c)), false);
+    for (size_t r = 0; r < json_array_size(g->rows); r++) {
+        const json_t *cell = json_array_get(json_array_get(g->rows, r), c);
+        const json_t *value = json_is_object(cell) ? json_object_get(cell, "text") : cell;
+        const char *text = json_string_value(value);
+        size_t width = text ? width_of(text, is_number) : json_is_number(value) ? 24 : 4;
+        width += 4 * strlen(cwi_json_get_text(cell, "stars"));
+        if (width > most) most = width;
+    }
+    return most;
+}
+
+/* So much stands side by side on a phone, with a letter between columns: 40 letters. */
+enum { PHONE_WIDTH = 160 };
+
+static bool is_wide_for_a_phone(const grid *g)
+{
+    size_t width = 0;
+    for (size_t c = 0; c < json_array_size(g->columns); c++) width += column_width(g, c) + 4;
+    return width > PHONE_WIDTH;
+}
+
+/* Tables of more columns are set smaller, on paper even more, where nobody can scroll. */
 enum { MAX_COLUMNS_AT_FULL_SIZE = 8 };
 
-static void open_table(const page *p, size_t n_columns, const char *label)
+static void open_table(const page *p, const grid *g, const char *label)
 {
-    put(p, "<div class=\"scroll");
+    size_t n_columns = json_array_size(g->columns);
+    CWI_WRITE(p->out, "<div class=\"scroll", g->is_stacked ? " stack" : "");
     if (n_columns > MAX_COLUMNS_AT_FULL_SIZE) {
         put(p, " wide\" style=\"--columns: ");
         cwi_writer_int(p->out, (int64_t)n_columns);
     }
-    put_element(p, "\" role=\"region\" tabindex=\"0\" aria-label=\"", label,
-                "\">\n<table>\n<thead>");
+    put_element(p, "\" role=\"region\" tabindex=\"0\" aria-label=\"", label, "\">\n<table");
+    CWI_WRITE(p->out, role(g, " role=\"table\""), ">\n<thead", role(g, " role=\"rowgroup\""), ">");
 }
 
-static void put_table(const page *p, const json_t *table, const char *label)
+static void put_titles(const page *p, const grid *g)
 {
-    const json_t *columns = json_object_get(table, "columns");
-    const json_t *rows = json_object_get(table, "rows");
-    open_table(p, json_array_size(columns), label);
-    put_spans(p, json_object_get(table, "spans"));
-    put(p, "<tr>");
-    for (size_t c = 0; c < json_array_size(columns); c++) {
-        put_element(p,
-                    cwi_markup_is_numeric(rows, c) ? "<th scope=\"col\" class=\"number\">"
-                                                   : "<th scope=\"col\">",
-                    json_string_value(json_array_get(columns, c)), "</th>");
+    CWI_WRITE(p->out, "<tr", role(g, " role=\"row\""), ">");
+    for (size_t c = 0; c < json_array_size(g->columns); c++) {
+        CWI_WRITE(p->out, "<th scope=\"col\"", role(g, " role=\"columnheader\""),
+                  cwi_markup_is_numeric(g->rows, c) ? " class=\"number\">" : ">");
+        put_element(p, "", json_string_value(json_array_get(g->columns, c)), "</th>");
     }
-    put(p, "</tr></thead>\n<tbody>\n");
-    for (size_t r = 0; r < json_array_size(rows); r++)
-        put_row(p, json_array_get(rows, r), rows, has_rule(table, r));
+    put(p, "</tr>");
+}
+
+/* may_stack: a row is worth reading by itself, which those of a chart's numbers are not. */
+static void put_table(const page *p, const json_t *table, const char *label, bool may_stack)
+{
+    grid g = {json_object_get(table, "columns"),
+              json_object_get(table, "rows"),
+              json_object_get(table, "spans"),
+              json_object_get(table, "rules"),
+              table,
+              false};
+    g.is_stacked = may_stack && is_wide_for_a_phone(&g);
+    open_table(p, &g, label);
+    put_spans(p, &g);
+    put_titles(p, &g);
+    CWI_WRITE(p->out, "</thead>\n<tbody", role(&g, " role=\"rowgroup\""), ">\n");
+    for (size_t r = 0; r < json_array_size(g.rows); r++)
+        put_row(p, &g, json_array_get(g.rows, r), has_rule(&g, r));
     put(p, "</tbody>\n</table>\n</div>\n");
 }
 
@@ -221,14 +320,16 @@ static json_t *series_table(const json_t *chart)
 json_t *cwi_chart_table(const json_t *chart)
 {
     bool has_points = strcmp(cwi_json_get_text(chart, "kind"), "scatter") == 0;
-    return has_points ? point_table(chart) : series_table(chart);
+    json_t *table = has_points ? point_table(chart) : series_table(chart);
+    if (table) cwi_table_trim(table);
+    return table;
 }
 
 static cw_status put_numbers(const page *p, const json_t *chart, const char *label)
 {
     json_t *table = cwi_chart_table(chart);
     if (!table) return cwi_no_memory(p->ctx);
-    put_table(p, table, label);
+    put_table(p, table, label, false);
     json_decref(table);
     return CW_OK;
 }
@@ -290,7 +391,7 @@ static cw_status put_section(const page *p, const json_t *section)
     put_heading(p, "h3", heading[0] ? "" : name, subheading);
     put_paragraphs(p, "<p>", cwi_json_get_text(section, "text"));
     const char *label = subheading[0] ? subheading : heading;
-    if (table) put_table(p, table, label);
+    if (table) put_table(p, table, label, true);
     if (chart) status = put_chart(p, chart, label);
     put(p, "</section>\n");
     return status;
@@ -341,6 +442,7 @@ static cw_status put_page(const page *p, const json_t *root)
 
     put_head(p, cwi_json_get_text(root, "title"));
     put_element(p, "<body>\n<main>\n<h1>", cwi_json_get_text(root, "title"), "</h1>\n");
+    put_paragraphs(p, "<p class=\"verdict\">", cwi_json_get_text(root, "verdict"));
     put_paragraphs(p, "<p class=\"lead\">", cwi_json_get_text(root, "lead"));
     if (json_is_true(json_object_get(root, "contents"))) put_contents(p, sections);
     for (size_t s = 0; s < json_array_size(sections) && status == CW_OK; s++) {
@@ -380,6 +482,7 @@ cw_status cw_report_page(cw_context *ctx, const char *json, const char *path)
     cw_status status =
         cwi_json_parse(ctx, "the description of the page", json, strlen(json), &root);
     if (status == CW_OK) status = cwi_page_check(ctx, root);
+    if (status == CW_OK) cwi_page_trim(root);
     if (status == CW_OK) status = cwi_page_write(ctx, root, path);
     json_decref(root);
     return status;

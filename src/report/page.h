@@ -10,6 +10,11 @@
  * the code that writes pages relies on all that is checked here. */
 cw_status cwi_page_check(cw_context *ctx, const json_t *root);
 
+/* Leave out the columns in which no row has anything, of a table or of all tables of a page; it was
+ * checked. */
+void cwi_table_trim(json_t *table);
+void cwi_page_trim(json_t *page);
+
 /* Is x an axis of numbers, not of words? */
 bool cwi_chart_has_numbers(const json_t *chart);
 

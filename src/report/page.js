@@ -35,6 +35,9 @@
     return g.createPattern(tile, "repeat");
   };
 
+  /* About 20 points of a long line are drawn: more would hide its dashes. */
+  const radii = (n) => (n <= 40 ? 3.5 : Array.from({ length: n }, (_, k) => (k % Math.ceil(n / 20) ? 0 : 3.5)));
+
   /* What series number s looks like; `before` of them are references. */
   const style = (kind, series, s, before, theme) => {
     const mark = (s + Math.floor(s / 6)) % 6; // the seventh differs from the first, too
@@ -45,7 +48,7 @@
       return { borderColor: theme.ink, backgroundColor: theme.ink, borderWidth: 3, pointRadius: 0,
                borderDash: dashes[(before + 1) % 6] };
     return { borderColor: hue, backgroundColor: hue, borderWidth: 2, borderDash: dashes[mark],
-             pointStyle: points[mark], pointRadius: kind === "scatter" ? 6 : series.values.length > 40 ? 2 : 3.5,
+             pointStyle: points[mark], pointRadius: kind === "scatter" ? 6 : radii(series.values.length),
              pointHoverRadius: 7, pointBackgroundColor: hue, pointBorderWidth: mark > 3 ? 2 : 1 };
   };
 
@@ -112,7 +115,7 @@
     g.stroke();
     g.setLineDash([]);
     g.lineWidth = set.pointBorderWidth || 1;
-    if (set.pointRadius > 0) Chart.helpers.drawPoint(g, { pointStyle: set.pointStyle, radius: 5, borderWidth: g.lineWidth }, tile.width / 2, 7);
+    if (set.pointRadius !== 0) Chart.helpers.drawPoint(g, { pointStyle: set.pointStyle, radius: 5, borderWidth: g.lineWidth }, tile.width / 2, 7);
     return tile;
   };
 

@@ -35,8 +35,8 @@ static const char *span_of(const json_t *table, size_t c)
     return "";
 }
 
-/* A column by itself: "ml Recall@20"; the paper's stand behind what they belong to. */
-static void print_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
+/* The paper's columns stand behind what they belong to. */
+void cwi_plain_title(const json_t *table, size_t c, char out[CWI_CELL_BYTES])
 {
     const json_t *columns = json_object_get(table, "columns");
     const char *span = span_of(table, c);
@@ -79,7 +79,7 @@ static cw_status put_markdown_table(cw_context *ctx, cwi_writer *out, const json
     char title[CWI_CELL_BYTES], text[CWI_MARKED_BYTES];
     size_t index;
     for (size_t c = 0; c < json_array_size(columns); c++) {
-        print_title(table, c, title);
+        cwi_plain_title(table, c, title);
         cwi_cell_add(&head, cwi_cell_marked(title, text));
     }
     cwi_json_add(&rows, head);
@@ -102,6 +102,8 @@ cw_status cwi_plain_markdown(cw_context *ctx, cwi_writer *out, const json_t *pag
     json_t *section;
     cwi_writer_text(out, "# ");
     cwi_cells_text(out, cwi_json_get_text(page, "title"), " ");
+    cwi_writer_text(out, cwi_json_get_text(page, "verdict")[0] ? "\n\n" : "");
+    cwi_cells_text(out, cwi_json_get_text(page, "verdict"), " ");
     cwi_writer_text(out, "\n");
     json_array_foreach(json_object_get(page, "sections"), index, section)
     {
@@ -222,7 +224,11 @@ void cwi_plain_latex(cwi_writer *out, const json_t *page)
 {
     size_t index;
     json_t *section;
+    const char *verdict = cwi_json_get_text(page, "verdict");
     cwi_writer_text(out, "% Needs \\usepackage{booktabs}.\n");
+    if (verdict[0]) cwi_writer_text(out, "% ");
+    put_latex_text(out, verdict);
+    if (verdict[0]) cwi_writer_text(out, "\n");
     json_array_foreach(json_object_get(page, "sections"), index, section)
     {
         const json_t *table = json_object_get(section, "table");
@@ -255,7 +261,7 @@ static const char *const extra_titles[] = {"sd", "stars"};
 static void add_csv_titles(const json_t *table, size_t c, json_t **cells)
 {
     char title[CWI_CELL_BYTES], extra[CWI_CELL_BYTES + 16];
-    print_title(table, c, title);
+    cwi_plain_title(table, c, title);
     cwi_cell_add(cells, title);
     for (size_t k = 0; k < 2; k++) {
         if (!has_extra(table, c, extras[k])) continue;

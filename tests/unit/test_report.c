@@ -91,13 +91,55 @@ static void every_chart_has_its_numbers_in_a_table(void **state)
 {
     workshop *f = *state;
     write_page(f, "{\"title\": \"t\", \"sections\": [{\"chart\": {\"kind\": \"bar\","
-                  " \"x\": [\"rare\"], \"x_title\": \"group\", \"y_title\": \"share\","
-                  " \"series\": [{\"name\": \"A\", \"values\": [0.123456]},"
-                  " {\"name\": \"B\", \"values\": [null]}]}}]}");
+                  " \"x\": [\"rare\", \"often\"], \"x_title\": \"group\", \"y_title\": \"share\","
+                  " \"series\": [{\"name\": \"A\", \"values\": [0.123456, 1]},"
+                  " {\"name\": \"B\", \"values\": [null, 1]}]}}]}");
     char *page = read_all(f->path);
     assert_non_null(strstr(page, "<th scope=\"row\">rare</th><td class=\"number\">0.1235</td>"
                                  "<td class=\"number\">&ndash;</td>"));
     assert_non_null(strstr(page, "aria-label=\"Bar chart: share by group for A, B."));
+    free(page);
+}
+
+static void columns_without_anything_are_left_out(void **state)
+{
+    workshop *f = *state;
+    write_page(f, "{\"title\": \"t\", \"sections\": [{\"table\": {"
+                  "\"columns\": [\"a\", \"b\", \"c\", \"d\", \"e\"],"
+                  "\"spans\": [[\"\", 1], [\"gone\", 2], [\"kept\", 2]],"
+                  "\"rows\": [[\"x\", null, \"\", 1, {\"text\": \"\"}],"
+                  "           [\"y\", null, null, null, \"\"]]}}]}");
+    char *page = read_all(f->path);
+    assert_null(strstr(page, "gone"));
+    assert_non_null(strstr(page, "class=\"span\" colspan=\"1\">kept</th></tr>"));
+    assert_non_null(strstr(page, "<th scope=\"col\">a</th><th scope=\"col\" "
+                                 "class=\"number\">d</th></tr></thead>"));
+    assert_non_null(strstr(page, "<th scope=\"row\">y</th><td class=\"number\">&ndash;</td></tr>"));
+    free(page);
+}
+
+static void the_verdict_stands_before_the_lead(void **state)
+{
+    workshop *f = *state;
+    write_page(f, "{\"title\": \"t\", \"lead\": \"long\", \"verdict\": \"A & B.\"}");
+    assert_non_null(strstr(read_text(f->folder, "page.html"),
+                           "</h1>\n<p class=\"verdict\">A &amp; B.</p>\n<p class=\"lead\">"));
+}
+
+/* Rows that are too wide for a phone are laid out as blocks, and keep their roles there. */
+static void wide_tables_are_stacked_on_phones(void **state)
+{
+    workshop *f = *state;
+    write_page(f, "{\"title\": \"t\", \"sections\": [{\"table\": {"
+                  "\"columns\": [\"method\", \"Recall@20\"], \"rows\": [[\"bpr\", 0.5]]}},"
+                  "{\"table\": {\"spans\": [[\"\", 1], [\"ml\", 5]],"
+                  "\"columns\": [\"method\", \"Recall@20\", \"NDCG@20\", \"ARP@20\", \"Gini@20\","
+                  "\"coverage\"], \"rows\": [[\"bpr\", 0.5, 0.5, 0.5, 0.5, 0.5]]}}]}");
+    char *page = read_all(f->path);
+    assert_int_equal(count_of(page, "class=\"scroll stack\""), 1);
+    assert_int_equal(count_of(page, "role=\"rowheader\""), 1);
+    assert_int_equal(count_of(page, "role=\"cell\" class=\"number\""), 5);
+    assert_non_null(strstr(page, " data-title=\"ml Recall@20\"><span>0.5</span></td>"));
     free(page);
 }
 
@@ -135,7 +177,7 @@ static void wrong_descriptions_are_refused(void **state)
         {"{}", "the page has no \"title\""},
         {"{\"title\": 3}", "title is not text"},
         {"{\"title\": \"t\", \"titel\": 1}",
-         "the page has a key 'titel'; it may have title|lead|contents|sections"},
+         "the page has a key 'titel'; it may have title|verdict|lead|contents|sections"},
         {"{\"title\": \"t\", \"sections\": 1}", "sections is not an array"},
         {"{\"title\": \"t\", \"sections\": [1]}", "sections[0] is not an object"},
         {"{\"title\": \"t\", \"sections\": [{}, {\"table\": {\"columns\": [\"a\"]}}]}",
@@ -202,6 +244,9 @@ int main(void)
         TEST(control_characters_become_letters),
         TEST(chart_data_cannot_end_their_script),
         TEST(every_chart_has_its_numbers_in_a_table),
+        TEST(columns_without_anything_are_left_out),
+        TEST(the_verdict_stands_before_the_lead),
+        TEST(wide_tables_are_stacked_on_phones),
         TEST(pages_without_charts_carry_no_scripts),
         TEST(numbers_are_shown_to_four_digits),
         TEST(wrong_descriptions_are_refused),
