@@ -66,9 +66,15 @@ static cw_status time_cell(bench *b, const cw_dataset *data, const cell *c)
     cw_status status;
     cw_options *options = NULL;
     cwi_trainer *t = NULL;
-    const char *pairs[] = {
-        "method",     c->method, "backbone", c->backbone, c->optimizer ? "optimizer" : NULL,
-        c->optimizer, NULL};
+    const char *pairs[] = {"preset",
+                           "paper",
+                           "method",
+                           c->method,
+                           "backbone",
+                           c->backbone,
+                           c->optimizer ? "optimizer" : NULL,
+                           c->optimizer,
+                           NULL};
     CW_TRY(bench_options(b, "train", pairs, &options));
     CW_TRY(cwi_trainer_create(b->ctx, data, options, &t));
     if (cwi_trainer_learns(t)) CW_TRY(time_epoch(b, c, t));

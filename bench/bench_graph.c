@@ -75,10 +75,11 @@ static cw_status time_steps(bench *b, const cw_dataset *data, int32_t d)
     cwi_trainer *trainer = NULL;
     char name[64], dim[16];
     snprintf(dim, sizeof dim, "%d", d);
-    CW_TRY(bench_options(b, "train",
-                         (const char *[]){"method", "bpr", "backbone", "lightgcn", "layers", "3",
-                                          "batch", "2048", "dim", dim, NULL},
-                         &options));
+    CW_TRY(
+        bench_options(b, "train",
+                      (const char *[]){"preset", "paper", "method", "bpr", "backbone", "lightgcn",
+                                       "layers", "3", "batch", "2048", "dim", dim, NULL},
+                      &options));
     CW_TRY(cwi_trainer_create(b->ctx, data, options, &trainer));
     snprintf(name, sizeof name, "lightgcn/step bpr d %d", d);
     BENCH(b, name, RUNS, STEPS, "steps", if (status == CW_OK) status = make_steps(trainer));

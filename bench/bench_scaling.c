@@ -72,8 +72,8 @@ static cw_status time_subject(bench *b, const cw_dataset *data, const subject *s
     char dim[24];
     snprintf(dim, sizeof dim, "%lld", (long long)d);
     CW_TRY(bench_options(b, "train",
-                         (const char *[]){"method", s->method, "backbone", s->backbone, "optimizer",
-                                          s->optimizer, "dim", dim, NULL},
+                         (const char *[]){"preset", "paper", "method", s->method, "backbone",
+                                          s->backbone, "optimizer", s->optimizer, "dim", dim, NULL},
                          &options));
     *best = 1e300;
     for (int round = b->is_full ? FULL_ROUNDS : QUICK_ROUNDS; round > 0; round--) {

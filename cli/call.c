@@ -264,6 +264,17 @@ cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n
     return status;
 }
 
+char *cli_with_ending(const char *path, const char *ending)
+{
+    static const char usual[] = ".safetensors";
+    size_t length = strlen(path), cut = sizeof usual - 1;
+    if (length > cut && strcmp(path + length - cut, usual) == 0) length -= cut;
+    size_t bytes = length + strlen(ending) + 1;
+    char *made = malloc(bytes);
+    if (made) snprintf(made, bytes, "%.*s%s", (int)length, path, ending);
+    return made;
+}
+
 static int exit_code(cw_status status)
 {
     switch (status) {

@@ -71,6 +71,9 @@ int cli_end(cli_call *call, int code, cw_status status);
  * call->n_given; returns how many.  (The flag's own `text` holds the last one.) */
 size_t cli_values(const cli_call *call, const char *name, const char **out);
 
+/* The name of what lies beside a model: MODEL.safetensors -> MODEL.run.json; to be freed. */
+char *cli_with_ending(const char *path, const char *ending);
+
 /* May these be written by a command that reads call->inputs and others?  NULL and "" among the
  * latter are left out.  CW_BAD_ARG when one would replace another or what is read. */
 cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n_outputs,

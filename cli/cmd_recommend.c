@@ -21,7 +21,7 @@ typedef struct printer {
 
 /* A list of the library with the raw id of whom it is for. */
 typedef struct list {
-    const char *key;
+    const char *key, *how; /* whom it is for, and where it comes from */
     const int32_t *items;
     const float *scores;
     int32_t count;
@@ -60,7 +60,7 @@ static void print_id(const char *id)
 
 static void print_header(printer *p)
 {
-    if (!p->has_header) printf("%s\t%s\tscore\n", p->key, p->item);
+    if (!p->has_header) printf("%s\t%s\tscore\thow\n", p->key, p->item);
     p->has_header = true;
 }
 
@@ -72,7 +72,7 @@ static void print_rows(printer *p, const list *l)
         print_id(l->key);
         putchar('\t');
         print_id(id_of(p->model, !p->lists_users, l->items[r]));
-        printf("\t%s\n", print_score(l->scores[r], score));
+        printf("\t%s\t%s\n", print_score(l->scores[r], score), l->how);
     }
 }
 
@@ -105,8 +105,8 @@ static void print_json(const printer *p, const list *l)
                               json_pack("{s:o, s:f}", member,
                                         id_json(id_of(p->model, !p->lists_users, l->items[r])),
                                         "score", atof(print_score(l->scores[r], score))));
-    json_t *root =
-        json_pack("{s:o, s:o}", p->key, id_json(l->key), p->lists_users ? "users" : "items", items);
+    json_t *root = json_pack("{s:o, s:s, s:o}", p->key, id_json(l->key), "how", l->how,
+                             p->lists_users ? "users" : "items", items);
     (void)json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putchar('\n');
     json_decref(root);
@@ -136,13 +136,20 @@ static cw_status ask(const errand *e, const int32_t *who, size_t n, const cw_lis
     return cw_recommend(ctx, e->recommender, who, n, e->rules, lists);
 }
 
+static const char *how(const errand *e, int32_t number)
+{
+    if (e->w->history) return cw_way_name(CW_WAY_FOLD_IN);
+    return cw_way_name(e->w->similar_items ? cw_item_way(e->recommender, number)
+                                           : cw_user_way(e->recommender, number));
+}
+
 static void print_lists(errand *e, const int32_t *who, size_t n, const cw_lists *lists)
 {
     printer *p = &e->p;
     cli_clear_line();
     for (size_t r = 0; r < n && !ferror(stdout); r++) {
         size_t first = r * (size_t)lists->k;
-        list l = {e->w->history ? "" : id_of(p->model, p->keys_are_items, who[r]),
+        list l = {e->w->history ? "" : id_of(p->model, p->keys_are_items, who[r]), how(e, who[r]),
                   lists->items + first, lists->scores + first, lists->counts[r]};
         if (p->is_json)
             print_json(p, &l);
@@ -201,6 +208,15 @@ static int refuse(bool is_item, const char *id)
     return CLI_USAGE;
 }
 
+/* The number of an id, that of a guest where guests have lists. */
+static int32_t find_id(const errand *e, bool is_item, const char *id)
+{
+    int32_t found = is_item ? cw_model_find_item(e->model, id) : cw_model_find_user(e->model, id);
+    if (found >= 0 || e->w->history || e->w->similar_users) return found;
+    return is_item ? cw_model_find_guest_item(e->model, id)
+                   : cw_model_find_guest_user(e->model, id);
+}
+
 /* Find the ids that were given.  Returns -1 to go on, or an exit code after an error was printed.
  */
 static int find_ids(errand *e, const cli_lines *lines)
@@ -208,8 +224,7 @@ static int find_ids(errand *e, const cli_lines *lines)
     bool is_item = e->w->history || e->w->similar_items;
     for (size_t k = 0; k < lines->count; k++) {
         const char *id = lines->line[k];
-        int32_t found =
-            is_item ? cw_model_find_item(e->model, id) : cw_model_find_user(e->model, id);
+        int32_t found = find_id(e, is_item, id);
         if (found < 0 && !e->w->skips_unknown) return refuse(is_item, id);
         if (found >= 0) e->who[e->n_who++] = found;
     }
@@ -225,7 +240,8 @@ static int find_ids(errand *e, const cli_lines *lines)
 
 static int number_ids(errand *e, const cli_lines *lines)
 {
-    size_t n = e->w->all ? (size_t)cw_model_users(e->model) : lines->count;
+    size_t all = (size_t)cw_model_users(e->model) + (size_t)cw_model_guest_users(e->model);
+    size_t n = e->w->all ? all : lines->count;
     e->who = calloc(n + 1, sizeof *e->who);
     if (!e->who) return cli_lack_memory();
     if (!e->w->all) return find_ids(e, lines);
@@ -261,6 +277,8 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines, in
     if (status == CW_OK) *code = number_ids(&e, lines);
     if (status == CW_OK && *code < 0) {
         status = cw_rules_create(call->ctx, e.model, call->options[0], &e.rules);
+        if (status == CW_OK && w->similar_items) /* a model's own dial is for scores, not cosines */
+            e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
         if (status == CW_OK) status = make_lists(&e);
     }
@@ -277,7 +295,8 @@ static int run(const cli_command *command, int argc, char **argv)
     const cli_flag flags[] = {
         {"user", "ID", &w.user, NULL, "a user; may be given several times"},
         {"users", "FILE", &w.users, NULL, "users, one id a line; - is standard input"},
-        {"all", NULL, NULL, &w.all, "all users of the model"},
+        {"all", NULL, NULL, &w.all,
+         "all users of the model, and those whom the core filter had dropped"},
         {"history", "FILE", &w.history, NULL,
          "somebody new: the items liked, one id a line; - is standard input"},
         {"similar-items", "ID", &w.similar_items, NULL,
@@ -309,10 +328,13 @@ const cli_command cmd_recommend = {
     .summary = "list the best items for users",
     .usage = "MODEL --user ID [options]",
     .details =
-        "Prints one line for each item of each list, best first: user, item and score, separated\n"
-        "by tabs, after a line that names the columns; with --json one JSON object a list.  Ids "
-        "are\n"
-        "those of the raw files.\n"
+        "Prints one line for each item of each list, best first: user, item, score and how the "
+        "list\n"
+        "was made (trained, fold-in, popularity), separated by tabs, after a line that names the\n"
+        "columns; with --json one JSON object a list.  Ids are those of the raw files.  Users and\n"
+        "items of the log that the core filter had dropped have lists from what they had, or of "
+        "what\n"
+        "is popular.\n"
         "\n"
         "  crosswise recommend ml.safetensors --user 17 --user 42 --k 20\n"
         "  crosswise recommend ml.safetensors --all --json > lists.jsonl\n"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "tune.h"
 
 typedef struct job {
     cli_call *call;
@@ -12,6 +13,7 @@ typedef struct job {
     const char *train_file; /* NULL: train.csv */
     bool force;             /* replace files that are not ours, too */
     bool is_live;           /* lines are overwritten on a terminal */
+    bool refit, no_refit;   /* as was asked for */
     char *record;           /* path of the run file */
     char *checkpoint;
     json_t *totals; /* of the events so far: what time left is estimated from */
@@ -57,10 +59,16 @@ static void write_note(job *j, const json_t *event)
                  (int)left % 60);
 }
 
+static bool is_refit(const json_t *event)
+{
+    const char *kind = json_string_value(json_object_get(event, "event"));
+    return kind && strcmp(kind, "refit") == 0;
+}
+
 static void print_epoch(const job *j, const json_t *event)
 {
     const json_t *valid = json_object_get(event, "valid");
-    fprintf(stderr, "epoch %4.0f", number(event, "epoch"));
+    fprintf(stderr, "%s %4.0f", is_refit(event) ? "refit" : "epoch", number(event, "epoch"));
     if (number(event, "epoch") > 0) fprintf(stderr, "  loss %.5f", number(event, "loss"));
     if (valid) fprintf(stderr, "  %s %.4f", metric_of(j), number(valid, metric_of(j)));
     if (valid && number(event, "best_epoch") > 0)
@@ -72,7 +80,14 @@ static void print_epoch(const job *j, const json_t *event)
         fprintf(stderr, "  before training\n");
 }
 
-/* One line per epoch; on a terminal only those with an evaluation stay. */
+/* One line per epoch; on a terminal only those with an evaluation stay.  Of a refit, which has
+ * none, the last says it all. */
+static bool is_shown(const job *j, const json_t *event)
+{
+    if (is_refit(event)) return number(event, "epoch") == number(event, "epochs");
+    return json_object_get(event, "valid") || !j->is_live;
+}
+
 static void on_event(void *user, const char *text)
 {
     job *j = user;
@@ -86,13 +101,29 @@ static void on_event(void *user, const char *text)
     if (j->call->json) {
         printf("%s\n", text);
         fflush(stdout);
-    } else if (!j->call->quiet && (json_object_get(event, "valid") || !j->is_live)) {
+    } else if (!j->call->quiet && is_shown(j, event)) {
         print_epoch(j, event);
     }
     json_decref(event);
 }
 
 /* ---- afterwards --------------------------------------------------------------- */
+
+/* A model that popularity beats is nothing to ship, however it was trained. */
+static void print_verdict(const job *j, const json_t *root)
+{
+    const json_t *baselines = json_object_get(root, "baselines");
+    bool loses = json_is_false(json_object_get(baselines, "beats_pop"));
+    if (!loses && !json_is_false(json_object_get(baselines, "beats_untrained"))) return;
+    const json_t *theirs = json_object_get(baselines, loses ? "pop_valid" : "untrained_valid");
+    fprintf(stderr,
+            "crosswise: warning: on valid %s is %.4f, and that of %s is %.4f: this model is not "
+            "worth using.  crosswise tune looks for a better one; more rows, another --method or "
+            "a smaller --core may help\n",
+            metric_of(j), number(json_object_get(root, "valid"), metric_of(j)),
+            loses ? "the most popular items for everybody" : "the model before training",
+            number(theirs, metric_of(j)));
+}
 
 static void print_result(const job *j, const char *run)
 {
@@ -106,7 +137,12 @@ static void print_result(const job *j, const char *run)
            json_string_value(json_object_get(root, "method")),
            json_string_value(json_object_get(root, "backbone")), number(root, "best_epoch"),
            number(root, "train_s"));
-    printf("%-14s %10s %10s\n", "", "valid", "test");
+    const json_t *refit = json_object_get(root, "refit");
+    if (refit)
+        printf("refitted on all %s rows in %.1f s; the metrics are of the model before that\n\n",
+               cli_thousands((int64_t)number(refit, "rows"), key), number(root, "refit_s"));
+    const json_t *pop = json_object_get(json_object_get(root, "baselines"), "pop_test");
+    printf("%-14s %10s %10s%s\n", "", "valid", "test", pop ? "   pop, test" : "");
     for (size_t m = 0; (metric = cli_metric(m)) != NULL; m++) {
         char label[32];
         snprintf(key, sizeof key, "%s%s", metric->name, at ? at : "");
@@ -117,11 +153,14 @@ static void print_result(const job *j, const char *run)
         else
             printf(" %10s", "-");
         if (json_is_object(test))
-            printf(" %10.*f\n", metric->digits, number(test, key));
+            printf(" %10.*f", metric->digits, number(test, key));
         else
-            printf(" %10s\n", "-");
+            printf(" %10s", "-");
+        if (pop) printf(" %11.*f", metric->digits, number(pop, key));
+        putchar('\n');
     }
     if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);
+    print_verdict(j, root);
     json_decref(root);
 }
 
@@ -135,24 +174,19 @@ static void print_record(const char *run)
     json_decref(record);
 }
 
-/* MODEL.safetensors -> MODEL.run.json */
-static char *with_ending(const char *path, const char *ending)
-{
-    static const char usual[] = ".safetensors";
-    size_t length = strlen(path), cut = sizeof usual - 1;
-    if (length > cut && strcmp(path + length - cut, usual) == 0) length -= cut;
-    size_t bytes = length + strlen(ending) + 1;
-    char *made = malloc(bytes);
-    if (made) snprintf(made, bytes, "%.*s%s", (int)length, path, ending);
-    return made;
-}
-
 /* ---- the data ----------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A model of a raw log is one to ship, that of a folder is one to be measured on it. */
+static cw_status choose_refit(job *j)
+{
+    bool is_on = j->refit || (!j->no_refit && !is_folder(j->call->inputs[0]));
+    return cw_options_set(j->call->ctx, j->call->options[0], "refit", is_on ? "on" : "off");
 }
 
 /* A dataset folder as it is; anything else is imported and split first. */
@@ -204,9 +238,9 @@ static cw_status train(job *j)
 static cw_status name_files(job *j)
 {
     if (!j->out) return CW_OK;
-    j->record = with_ending(j->out, ".run.json");
+    j->record = cli_with_ending(j->out, ".run.json");
     const char *given = cw_options_get(j->call->options[0], "checkpoint");
-    j->checkpoint = given[0] ? strdup(given) : with_ending(j->out, ".checkpoint");
+    j->checkpoint = given[0] ? strdup(given) : cli_with_ending(j->out, ".checkpoint");
     if (!j->record || !j->checkpoint) return CW_NO_MEMORY;
     return cw_options_set(j->call->ctx, j->call->options[0], "checkpoint", j->checkpoint);
 }
@@ -245,7 +279,7 @@ static cw_status check_files(const job *j)
 static int run(const cli_command *command, int argc, char **argv)
 {
     const char *out = NULL, *train_file = NULL;
-    bool force = false;
+    bool force = false, refit = false, no_refit = false, tunes = false;
     const cli_flag flags[] = {
         {"out", "FILE", &out, NULL,
          "write the model here (FILE.safetensors), and FILE.run.json beside it"},
@@ -253,6 +287,12 @@ static int run(const cli_command *command, int argc, char **argv)
          "let them replace files that are there and that crosswise did not write"},
         {"train-file", "NAME", &train_file, NULL,
          "train on this file of the folder, such as train_0.5.csv that skew wrote"},
+        {"refit", NULL, NULL, &refit,
+         "once the number of steps is chosen, train once more on all rows of train, valid and test "
+         "for as many; the metrics stay those of before; for a raw log this is the default"},
+        {"no-refit", NULL, NULL, &no_refit, "leave that out; for a folder this is the default"},
+        {"tune", NULL, NULL, &tunes,
+         "find the best method and settings first, as crosswise tune does by default"},
         {0}};
     cli_call call;
     cw_status status = CW_OK;
@@ -260,14 +300,32 @@ static int run(const cli_command *command, int argc, char **argv)
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one dataset folder or file, not %zu", call.n_inputs);
-    if (code < 0) {
+    if (code < 0 && refit && no_refit)
+        code = cli_misuse(command, "give --refit or --no-refit, not both");
+    if (code < 0 && tunes && (!out || train_file))
+        code = cli_misuse(command, "--tune needs --out and does not go with --train-file");
+    if (code < 0 && tunes) {
+        const tune_order order = {.call = &call,
+                                  .options = call.options[0],
+                                  .import = call.options[1],
+                                  .prepare = call.options[2],
+                                  .name = out,
+                                  .refits = !no_refit,
+                                  .force = force,
+                                  .argc = argc,
+                                  .argv = argv};
+        status = tune_instead(&order);
+    } else if (code < 0) {
         job j = {.call = &call,
                  .out = out,
                  .train_file = train_file,
                  .force = force,
+                 .refit = refit,
+                 .no_refit = no_refit,
                  .is_live = isatty(STDERR_FILENO)};
         cw_context_set_event(call.ctx, on_event, &j);
-        status = name_files(&j);
+        status = choose_refit(&j);
+        if (status == CW_OK) status = name_files(&j);
         if (status == CW_OK) status = check_files(&j);
         if (status == CW_OK) status = train(&j);
         free(j.record);
@@ -284,7 +342,9 @@ const cli_command cmd_train = {
         "Trains on the train part, stops when the validation part no longer gains, keeps the best\n"
         "parameters and measures them on the test part.  A raw log is imported, filtered and "
         "split\n"
-        "first, with the options of prepare.\n"
+        "first, with the options of prepare; in the end its model is trained once more on all of "
+        "its\n"
+        "rows (--no-refit leaves that out), and recommend then hides every one of them.\n"
         "\n"
         "  crosswise train sim --out cpr.safetensors\n"
         "  crosswise train sim --method bpr --out bpr.safetensors\n"

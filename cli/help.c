@@ -90,6 +90,12 @@ static bool was_printed(const cli_command *command, size_t stage, const char *na
     return false;
 }
 
+static bool is_flag(const cli_flag *flags, const char *name)
+{
+    while (flags->name && strcmp(flags->name, name) != 0) flags++;
+    return flags->name != NULL;
+}
+
 /* Common options, and those of the method and of the backbone. */
 static bool is_wanted(const char *stage, const char *option, const cli_topic *topic)
 {
@@ -104,11 +110,12 @@ void cli_print_help(const cli_command *command, const cli_flag *flags, const cli
 
     printf("Usage: crosswise %s %s\n\n%s\n", command->name, command->usage, command->details);
     if (flags->name) printf("\nFlags:\n");
-    for (; flags->name; flags++) print_row(flags->name, flags->value, flags->help);
+    for (const cli_flag *flag = flags; flag->name; flag++)
+        print_row(flag->name, flag->value, flag->help);
     for (size_t s = 0; command->stages[s]; s++) {
         printf("\nOptions of %s (default in brackets):\n", command->stages[s]);
         for (size_t row = 0; (info = cw_stage_option(command->stages[s], row)) != NULL; row++)
-            if (!was_printed(command, s, info->name) &&
+            if (!was_printed(command, s, info->name) && !is_flag(flags, info->name) &&
                 is_wanted(command->stages[s], info->name, topic))
                 print_option(command->stages[s], info);
         if (strcmp(command->stages[s], "train") == 0 && !topic->method[0])

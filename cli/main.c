@@ -15,7 +15,9 @@
     X(simulate)                                                                                    \
     X(describe)                                                                                    \
     X(methods)                                                                                     \
-    X(train) X(evaluate) X(compare) X(experiment) X(report) X(recommend) X(info) X(export) X(demo)
+    X(train)                                                                                       \
+    X(tune)                                                                                        \
+    X(update) X(evaluate) X(compare) X(experiment) X(report) X(recommend) X(info) X(export) X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

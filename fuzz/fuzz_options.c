@@ -15,7 +15,7 @@ static void read_train(cw_context *ctx, const cw_options *options)
     int32_t k = 0;
     cwi_pace pace;
 
-    cw_status status = cwi_train_settle(ctx, options, &settled, &method, &backbone);
+    cw_status status = cwi_train_settle(ctx, options, NULL, &settled, &method, &backbone);
     if (status == CW_OK)
         status = cwi_metric_aim(ctx, cwi_options_text(options, "metric"), metric, &k);
     must(status != CW_OK || k > 0);

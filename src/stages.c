@@ -5,10 +5,12 @@
 #include "core/text.h"
 #include "evaluate/evaluate.h"
 #include "experiment/experiment.h"
+#include "experiment/tuner.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
 #include "recommend/recommend.h"
 #include "registry/registry.h"
+#include "train/train.h"
 
 static const struct {
     const char *name;
@@ -19,10 +21,12 @@ static const struct {
     {"skew", cwi_skew_options},
     {"simulate", cwi_simulate_options},
     {"train", NULL},
+    {"update", cwi_update_options},
     {"evaluate", cwi_evaluate_options},
     {"recommend", cwi_recommend_options},
     {"experiment", cwi_experiment_options},
     {"compare", cwi_compare_options},
+    {"tune", cwi_tune_options},
 };
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };

@@ -45,31 +45,32 @@ static const set sets[] = {
     /* every pair for a moment: part of make check */
     {.name = "tiny",
      .simulate = "users=200 items=80 dim=4 relevant=0.5 popularity=0.5 activity=0.3",
-     .train = "dim=8 batch=128 epochs=6 eval-every=3 layers=2 hidden=16 vae-sizes=8,16 lr=5e-3 "
+     .train = "preset=paper dim=8 batch=128 epochs=6 eval-every=3 layers=2 hidden=16 "
+              "vae-sizes=8,16 lr=5e-3 "
               "margin=5 min-size=10",
      .seeds = 1},
     {.name = "mild",
      .simulate = "users=1000 items=300 dim=4 relevant=0.4 popularity=0.4 activity=0.4 quality=0.1",
-     .train = "dim=16 batch=256 epochs=60 eval-every=5 hidden=32 vae-sizes=16,64",
+     .train = "preset=paper dim=16 batch=256 epochs=60 eval-every=5 hidden=32 vae-sizes=16,64",
      .seeds = 3},
     {.name = "strong",
      .simulate = "users=2000 items=250 dim=4 relevant=0.5 popularity=0.9 activity=0.2 quality=0.1 "
                  "sharpness=6",
-     .train = "dim=16 batch=256 epochs=60 eval-every=5 hidden=32 vae-sizes=16,64",
+     .train = "preset=paper dim=16 batch=256 epochs=60 eval-every=5 hidden=32 vae-sizes=16,64",
      .seeds = 3},
     {.name = "ml100k",
      .files = {"ml100k/u.data.gz"},
      .import = "min-rating=5",
-     .train = "dim=32 batch=512 epochs=60 eval-every=5 hidden=64 vae-sizes=32,128",
+     .train = "preset=paper dim=32 batch=512 epochs=60 eval-every=5 hidden=64 vae-sizes=32,128",
      .seeds = 2},
     {.name = "lastfm",
      .files = {"lastfm/data1.txt", "lastfm/test1.txt"},
-     .train = "dim=32 batch=1024 epochs=60 eval-every=5 vae-sizes=32,128",
+     .train = "preset=paper dim=32 batch=1024 epochs=60 eval-every=5 vae-sizes=32,128",
      .backbones = "mf|vae|pop",
      .seeds = 2},
     {.name = "ml1m5-debiased",
      .files = {"ml1m5-debiased/"},
-     .train = "dim=64 epochs=40 eval-every=5 vae-sizes=64,256",
+     .train = "preset=paper dim=64 epochs=40 eval-every=5 vae-sizes=64,256",
      .backbones = "mf|vae|pop",
      .seeds = 2},
 };

@@ -21,7 +21,7 @@
 static const char *const world = "users=3000 items=1000 dim=4 interactions=27000 uniform-test=100";
 /* A row weighs min(1/degree, cap); items have about 30 rows, so that 1/60 would hardly debias. */
 static const char *const split = "cap=1/8";
-static const char *const common = "dim=16 lr=5e-3 batch=512 eval-every=5 patience=8";
+static const char *const common = "preset=paper dim=16 lr=5e-3 batch=512 eval-every=5 patience=8";
 
 /* reg and beta were chosen by validation (docs/unbiasedness.md). */
 enum { POP, BPR, CPR, N_METHODS };

@@ -145,7 +145,7 @@ typedef struct cw_option_info {
 } cw_option_info;
 
 /* Stages that have options: "import", "prepare", "skew", "simulate", "train", "evaluate",
- * "recommend", "experiment", "compare".  NULL when index is past the last one. */
+ * "recommend", "experiment", "compare", "tune".  NULL when index is past the last one. */
 CW_API const char *cw_stage_name(size_t index);
 
 /* Row index of the option table of a stage; NULL past the end or for an unknown stage.  That of
@@ -282,11 +282,23 @@ typedef struct cw_model cw_model;
  *   options  of stage "train"; NULL for the defaults (CPR on matrix factorisation)
  *   run      the record of the run as JSON (docs/training.md), to be released with cw_text_free;
  *            may be NULL
+ * With the option "refit" the model is then trained once more, on all rows of all parts for as many
+ * steps; the metrics of model and record are those of before, and "refit" in both says so.
  * Every epoch is told to the event callback.  When the progress callback asks to stop, or a
  * checkpoint is due, the state is written to the file named by the option "checkpoint".
  */
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
+
+/*
+ * Train a model on with new interactions, new users and new items, from the parameters it has; it
+ * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are
+ * the model's, but for those that are given. options  of stage "update"; NULL for the defaults run
+ * as that of cw_train; what the old model said of itself is under "before"
+ */
+CW_API CW_MUST_CHECK cw_status cw_update(cw_context *ctx, const cw_model *model,
+                                         const cw_interactions *interactions,
+                                         const cw_options *options, cw_model **out, char **run);
 
 /* The methods by name: index 0, 1, ...; NULL past the last.  Static. */
 CW_API const char *cw_method_name(size_t index);
@@ -336,6 +348,16 @@ CW_API const char *cw_model_item_id(const cw_model *model, int32_t item);
 /* The number of a raw id; -1 when the model does not know it. */
 CW_API int32_t cw_model_find_user(const cw_model *model, const char *id);
 CW_API int32_t cw_model_find_item(const cw_model *model, const char *id);
+/*
+ * Guests are users and items of the log that the core filter left out of training.  They have the
+ * numbers from cw_model_users or cw_model_items upwards; cw_model_user_id and cw_model_item_id,
+ * cw_recommend and cw_similar_items take them, no other call does.  Those who look for a guest ask
+ * these two, which know nobody else.
+ */
+CW_API int32_t cw_model_guest_users(const cw_model *model);
+CW_API int32_t cw_model_guest_items(const cw_model *model);
+CW_API int32_t cw_model_find_guest_user(const cw_model *model, const char *id);
+CW_API int32_t cw_model_find_guest_item(const cw_model *model, const char *id);
 
 /* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
@@ -427,7 +449,21 @@ typedef struct cw_lists {
     int32_t *counts; /* [n] places filled; NULL when they are not wanted */
 } cw_lists;
 
-/* Lists for n users of the model.  Progress is told. */
+/* Where a list comes from. */
+typedef enum cw_list_way {
+    CW_WAY_TRAINED = 0,   /* parameters of its own */
+    CW_WAY_FOLD_IN = 1,   /* the items that the user had, as cw_recommend_history does */
+    CW_WAY_POPULARITY = 2 /* nothing: most train rows first, which are the scores */
+} cw_list_way;
+
+/* That of the list of a user by cw_recommend, and of an item by cw_similar_items.  A guest is
+ * folded in where they had items of training and the backbone can. */
+CW_API cw_list_way cw_user_way(const cw_recommender *recommender, int32_t user);
+CW_API cw_list_way cw_item_way(const cw_recommender *recommender, int32_t item);
+/* "trained", "fold-in" or "popularity". */
+CW_API const char *cw_way_name(cw_list_way way);
+
+/* Lists for n users of the model, guests too.  Progress is told. */
 CW_API CW_MUST_CHECK cw_status cw_recommend(cw_context *ctx, const cw_recommender *recommender,
                                             const int32_t *users, size_t n, const cw_rules *rules,
                                             const cw_lists *lists);
@@ -440,7 +476,7 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
                                                     const cw_rules *rules, const cw_lists *lists);
 
 /* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
- * matter.  CW_UNSUPPORTED where the backbone has no vectors. */
+ * matter.  Of a guest the most popular items.  CW_UNSUPPORTED where the backbone has no vectors. */
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
                                                 const int32_t *items, size_t n,
                                                 const cw_rules *rules, const cw_lists *lists);
@@ -490,13 +526,30 @@ CW_API CW_MUST_CHECK cw_status cw_experiment_run(cw_context *ctx, const char *pl
 CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
                                           const cw_options *options, char **json);
 
+/*
+ * Race methods and settings on the validation part and hand out the best (docs/tune.md): first the
+ * defaults of every method, then settings drawn from known ranges and near the best so far, poor
+ * ones stopped early.  The same number of trials gives the same result on any number of threads.
+ *   options  of stage "tune"; NULL for the defaults
+ *   folder   where trials and results are kept.  A call with the same data and options goes on from
+ *            what is there; budget and trials may have grown.
+ *   out      the best model; it remembers the popularity dial that it was tuned with
+ *   run      the record of its run, to be saved with it; may be NULL
+ *   json     everything tried, tests against the defaults, and the verdict in words; may be NULL.
+ *            Release both with cw_text_free
+ * Every finished trial is told to the event callback.  CW_CANCELLED leaves what is needed to go on.
+ */
+CW_API CW_MUST_CHECK cw_status cw_tune(cw_context *ctx, const cw_dataset *dataset,
+                                       const cw_options *options, const char *folder,
+                                       cw_model **out, char **run, char **json);
+
 /* ---- reports ----------------------------------------------------------------- */
 
 /*
  * Write one HTML file that needs nothing but itself: text, tables and charts, readable on paper, on
  * a phone, in the dark and by a screen reader.  It replaces an earlier page at path, in one step;
  * any other file is refused.
- *   json  {"title": TEXT, "lead": TEXT, "contents": BOOLEAN, "sections": [{
+ *   json  {"title": TEXT, "verdict": TEXT, "lead": TEXT, "contents": BOOLEAN, "sections": [{
  *             "name": TEXT, "heading": TEXT, "subheading": TEXT, "text": TEXT,
  *             "table": {"columns": [TEXT, ...], "rows": [[CELL, ...], ...],
  *                       "spans": [[TEXT, COLUMNS], ...], "rules": [ROW, ...]},
@@ -508,11 +561,13 @@ CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *pa
  *         CELL  TEXT, NUMBER, null, or {"text": TEXT, "spread": TEXT, "stars": TEXT,
  *               "bold": BOOLEAN, "underline": BOOLEAN}
  * Only title is required, of a table columns and rows, of a chart kind, x and series, of a cell
- * text.  Blank lines part paragraphs; there is no markup.  null is a gap.  Numbers are shown to
- * four digits.  Spans are titles above all columns, rules are rows with a line above them. Contents
- * link to the sections with name and heading.  An x axis is of words unless x_scale or the kind
- * scatter says otherwise; of a scatter chart's series the first value counts.  A y axis begins at 0
- * (zero) or where the values do (fit).  A reference is a line to compare the others with.
+ * text.  The verdict, one sentence that says what all of it comes to, stands first.  Blank lines
+ * part paragraphs; there is no markup.  null is a gap, and a column of a table in which no row has
+ * anything is left out.  Numbers are shown to four digits.  Spans are titles above all columns,
+ * rules are rows with a line above them. Contents link to the sections with name and heading.  An x
+ * axis is of words unless x_scale or the kind scatter says otherwise; of a scatter chart's series
+ * the first value counts.  A y axis begins at 0 (zero) or where the values do (fit).  A reference
+ * is a line to compare the others with.
  * CW_BAD_DATA names the place that is wrong, such as sections[2].chart.kind.
  */
 CW_API CW_MUST_CHECK cw_status cw_report_page(cw_context *ctx, const char *json, const char *path);

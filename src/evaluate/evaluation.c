@@ -89,6 +89,25 @@ static cw_status count_seen(cw_context *ctx, const cw_model *model, int64_t **ou
     return CW_OK;
 }
 
+/* A model that was trained once more on all rows never lists those that are to be found. */
+static cw_status warn_of_known(cw_context *ctx, const cw_model *model, const cwi_pairs *held)
+{
+    json_t *about = NULL;
+    int64_t known = 0;
+    CW_PASS(model->about ? cwi_json_reparse(ctx, model->about, &about) : CW_OK);
+    bool is_refit = json_object_get(about, "refit") || json_object_get(about, "before");
+    json_decref(about);
+    for (int64_t k = 0; is_refit && k < held->count; k++)
+        known += cwi_csr_has(&model->seen, held->user[k], held->item[k]);
+    if (known > 0)
+        cwi_log(
+            ctx, CW_LOG_WARNING,
+            "the model was trained on %lld of the %lld rows to be found, as one to ship is, and "
+            "hides them: these figures say nothing; its record has those of before the refit",
+            (long long)known, (long long)held->count);
+    return CW_OK;
+}
+
 static cw_status report(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
                         char **json)
 {
@@ -114,9 +133,12 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     cwi_subject subject = {.ranker = &ranker, .mask = &model->seen, .degree = model->degree};
 
     CW_TRY(cwi_request_parse(ctx, options, &request));
+    if (!cwi_options_is_given(options, "popularity"))
+        CW_TRY(cwi_model_dial(ctx, model, &request.popularity));
     CW_TRY(compare_ids(ctx, "user", &model->users, &dataset->users));
     CW_TRY(compare_ids(ctx, "item", &model->items, &dataset->items));
     CW_TRY(find_held(ctx, dataset, request.split, &subject.held));
+    CW_TRY(warn_of_known(ctx, model, subject.held));
     CW_TRY(choose_truth(ctx, dataset, request.truth, &subject.truth));
     CW_TRY(count_seen(ctx, model, &user_degree));
     subject.user_degree = user_degree;

@@ -22,7 +22,9 @@ const cw_option_info cwi_evaluate_options[] = {
          "leave a user's validation items out of their list, as their train items are"),
     WHOLE("bootstrap", "0", 0, 100000,
           "resamples of the users for 95 % intervals of the metrics; 0 is none"),
-    REAL("popularity", "0", -1e6, 1e6, "rank by score + this * ln(1 + train degree of the item)"),
+    REAL("popularity", "0", -1e6, 1e6,
+         "rank by score + this * ln(1 + train degree of the item); a model of tune has its own "
+         "unless it is given"),
     TEXT("popularity-sweep", "",
          "accuracy against popularity along a list of values of popularity, such as -1,0,1; "
          "auto chooses them from the spread of the scores"),

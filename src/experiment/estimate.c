@@ -102,6 +102,12 @@ static cw_status count_epochs(cw_context *ctx, const cwi_plan_row *row, double *
     return CW_OK;
 }
 
+static size_t count_settings(const cwi_plan_row *row)
+{
+    bool is_race = row->tuning.kind == CWI_TUNE_RACE;
+    return is_race ? (size_t)row->tuning.draws : json_array_size(row->candidates);
+}
+
 static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_plan_row *row,
                               json_t **list, double *least_s, double *most_s)
 {
@@ -117,7 +123,7 @@ static cw_status estimate_row(cw_context *ctx, const cwi_plan *plan, const cwi_p
         list, json_pack("{s:o, s:o, s:s, s:s, s:O, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "dataset",
                         cwi_json_string(set->name), "train_set", cwi_json_string(set->train_set),
                         "method", row->method, "backbone", row->backbone, "varied", row->varied,
-                        "settings", (json_int_t)json_array_size(row->candidates), "seeds",
+                        "settings", (json_int_t)count_settings(row), "seeds",
                         (json_int_t)json_array_size(row->seeds), "runs",
                         (json_int_t)cwi_row_runs(row), "epoch_s", measured.epoch_s, "eval_s",
                         measured.eval_s, "least_s", fewest * one_s, "most_s", most * one_s));

@@ -43,7 +43,9 @@ typedef struct cwi_search {
     size_t n_current;
     cwi_run **tried; /* [n_tried] tuning runs, in order */
     size_t n_tried, tried_capacity;
-    size_t chosen; /* candidate; SIZE_MAX when none could be chosen */
+    json_t *candidates; /* those of the row; a race adds its own */
+    json_t *records;    /* of a race: what race.h knows of its trials */
+    size_t chosen;      /* candidate; SIZE_MAX when none could be chosen */
     bool is_over;
 } cwi_search;
 

@@ -223,7 +223,7 @@ static cw_status check_candidate(reader *r, const cwi_place *at, const cwi_plan_
     int32_t k;
 
     CW_TRY(cwi_row_options(r->ctx, row, candidate, 0, 0, &given));
-    CW_TRY(cwi_train_settle(r->ctx, given, &settled, &method, &backbone));
+    CW_TRY(cwi_train_settle(r->ctx, given, NULL, &settled, &method, &backbone));
     CW_TRY(cwi_metric_aim(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
     if (row->tuning.n_rungs > 0 &&
         row->tuning.rungs[row->tuning.n_rungs - 1] >= cwi_options_integer(settled, "epochs"))
@@ -250,6 +250,8 @@ static cw_status add_row(reader *r, const contender *c, size_t set, json_t *vari
                           .tuning = c->scope.tuning};
     if (!row->options || json_object_update(row->options, varied) != 0)
         return cwi_no_memory(r->ctx);
+    if (row->tuning.kind == CWI_TUNE_RACE && json_object_size(c->scope.grid) > 0)
+        return cwi_plan_bad(r->ctx, &c->place, "a race has ranges of its own; leave out \"grid\"");
     CW_PASS(cwi_plan_blame(r->ctx, &c->place,
                            cwi_candidates(r->ctx, c->scope.grid, &row->tuning, &row->candidates)));
     for (size_t k = 0; k < json_array_size(row->candidates); k++)

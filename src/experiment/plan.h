@@ -22,13 +22,18 @@ typedef struct cwi_set {
     char hash[CWI_HASH_BYTES];
 } cwi_set;
 
-typedef enum cwi_tuning_kind { CWI_TUNE_GRID, CWI_TUNE_RANDOM, CWI_TUNE_HALVING } cwi_tuning_kind;
+typedef enum cwi_tuning_kind {
+    CWI_TUNE_GRID,
+    CWI_TUNE_RANDOM,
+    CWI_TUNE_HALVING,
+    CWI_TUNE_RACE /* one setting after the other, the defaults first: race.h */
+} cwi_tuning_kind;
 
 enum { CWI_MAX_RUNGS = 16, CWI_MAX_SEEDS = 1000, CWI_MAX_CANDIDATES = 10000 };
 
 typedef struct cwi_tuning {
     cwi_tuning_kind kind;
-    int64_t draws;                /* 0: the whole grid */
+    int64_t draws;                /* 0: the whole grid; of a race all its settings */
     int64_t rungs[CWI_MAX_RUNGS]; /* [n_rungs] epochs after which the poorer settings stop */
     int n_rungs;
     int64_t keep; /* one setting in so many goes on to the next rung */

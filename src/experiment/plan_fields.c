@@ -97,8 +97,10 @@ static cw_status check_tuning(cw_context *ctx, const cwi_place *at, const cwi_tu
         return cwi_plan_bad(ctx, at, "rungs go with \"kind\": \"halving\"");
     if (tuning->kind == CWI_TUNE_RANDOM && tuning->draws == 0)
         return cwi_plan_bad(ctx, at, "random needs \"draws\", how many settings to try");
+    if (tuning->kind == CWI_TUNE_RACE && tuning->draws == 0)
+        return cwi_plan_bad(ctx, at, "race needs \"draws\", how many settings to try");
     if (tuning->kind == CWI_TUNE_GRID && tuning->draws > 0)
-        return cwi_plan_bad(ctx, at, "draws go with \"kind\": \"random\" or \"halving\"");
+        return cwi_plan_bad(ctx, at, "draws go with \"kind\": \"random\", \"halving\" or \"race\"");
     return CW_OK;
 }
 
@@ -109,8 +111,9 @@ cw_status cwi_plan_read_tuning(cw_context *ctx, const cwi_place at, cwi_tuning *
     *out = (cwi_tuning){.keep = 3};
     cwi_place kind = cwi_place_field(&at, "kind");
     int index =
-        kind.value ? cwi_word_index("grid|random|halving", cwi_json_get_text(at.value, "kind")) : 0;
-    if (index < 0) return cwi_plan_bad(ctx, &kind, "it must be one of grid, random, halving");
+        kind.value ? cwi_word_index("grid|random|halving|race", cwi_json_get_text(at.value, "kind"))
+                   : 0;
+    if (index < 0) return cwi_plan_bad(ctx, &kind, "it must be one of grid, random, halving, race");
     out->kind = (cwi_tuning_kind)index;
     CW_PASS(read_whole(ctx, cwi_place_field(&at, "draws"), 1, CWI_MAX_CANDIDATES, &out->draws));
     CW_PASS(read_whole(ctx, cwi_place_field(&at, "keep"), 2, 1000, &out->keep));

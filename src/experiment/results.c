@@ -162,8 +162,8 @@ static json_t *report_row(const cwi_experiment *e, const cwi_search *s)
 {
     const cwi_plan_row *row = s->row;
     const cwi_set *set = &e->plan->sets[row->set];
-    json_t *tuned = json_array_size(row->candidates) > 1 && s->chosen != SIZE_MAX
-                        ? json_incref(json_array_get(row->candidates, s->chosen))
+    json_t *tuned = json_array_size(s->candidates) > 1 && s->chosen != SIZE_MAX
+                        ? json_incref(json_array_get(s->candidates, s->chosen))
                         : json_null();
     json_t *out = json_pack(
         "{s:o, s:o, s:s, s:s, s:O, s:O, s:o, s:o, s:o}", "dataset", cwi_json_string(set->name),

@@ -55,6 +55,7 @@ int64_t cwi_row_runs(const cwi_plan_row *row)
 {
     size_t candidates = json_array_size(row->candidates);
     int64_t runs = (int64_t)json_array_size(row->seeds);
+    if (row->tuning.kind == CWI_TUNE_RACE) candidates = (size_t)row->tuning.draws;
     for (int rung = 0; rung < row->tuning.n_rungs && candidates > 1; rung++) {
         runs += (int64_t)candidates;
         candidates = cwi_survivors(candidates, row->tuning.keep);

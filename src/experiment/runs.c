@@ -127,9 +127,12 @@ static cw_status make_run(cw_context *ctx, const cwi_experiment *e, const cwi_pl
     const cwi_method *method;
     const cwi_backbone *backbone;
 
+    cwi_extent extent;
+
+    CW_TRY(cwi_dataset_extent(ctx, e->plan->sets[row->set].data, &extent));
     CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, 0, &whole));
     CW_TRY(cwi_row_options(ctx, row, candidate, run->seed, epochs, &given));
-    CW_TRY(cwi_train_settle(ctx, given, &run->options, &method, &backbone));
+    CW_TRY(cwi_train_settle(ctx, given, &extent, &run->options, &method, &backbone));
     CW_TRY(name_files(ctx, e, row, cwi_options_integer(whole, "epochs"), run));
 done:
     cw_options_free(given);

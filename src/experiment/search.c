@@ -3,8 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "experiment/experiment.h"
+#include "experiment/race.h"
 
 static bool is_finished(const cwi_run *run)
 {
@@ -30,8 +32,7 @@ static cw_status ask(cw_context *ctx, cwi_experiment *e, cwi_search *s)
     if (!s->current) return CW_NO_MEMORY;
     for (; s->n_current < n; s->n_current++) {
         size_t k = s->n_current;
-        const json_t *candidate =
-            json_array_get(row->candidates, is_last ? s->chosen : s->alive[k]);
+        const json_t *candidate = json_array_get(s->candidates, is_last ? s->chosen : s->alive[k]);
         int64_t seed =
             is_last ? json_integer_value(json_array_get(row->seeds, k)) : row->tuning.seed;
         CW_PASS(cwi_experiment_ask(ctx, e, row, candidate, seed, epochs, &s->current[k]));
@@ -94,6 +95,57 @@ static cw_status remember_tried(cw_context *ctx, cwi_search *s)
     return CW_OK;
 }
 
+/* What the race knows of the run that is done. */
+static cw_status take_record(cw_context *ctx, cwi_search *s)
+{
+    const cwi_run *run = s->current[0];
+    double valid = cwi_record_valid(run->record);
+    bool is_good = run->state == CWI_RUN_DONE;
+    json_t *record = json_pack("{s:I, s:s, s:s, s:s, s:O, s:O*, s:o}", "trial",
+                               (json_int_t)s->alive[0], "method", s->row->method, "backbone",
+                               s->row->backbone, "origin", s->alive[0] == 0 ? "default" : "drawn",
+                               "settings", json_array_get(s->candidates, s->alive[0]), "options",
+                               json_object_get(run->record, "options"), "value",
+                               is_good ? cwi_json_number(valid) : json_null());
+    return json_array_append_new(s->records, record) == 0 ? CW_OK : cwi_no_memory(ctx);
+}
+
+/* One more setting for the race; NULL when it has had all of them. */
+static cw_status propose(cw_context *ctx, const cwi_search *s, json_t **out)
+{
+    cwi_race race = {.seed = (uint64_t)s->row->tuning.seed,
+                     .family = {{s->row->method, s->row->backbone}},
+                     .n_families = 1,
+                     .fixed = s->row->options};
+    *out = NULL;
+    if ((int64_t)json_array_size(s->records) >= s->row->tuning.draws) return CW_OK;
+    return cwi_race_propose(ctx, &race, s->records, out);
+}
+
+/* A trial of the race is done: the next, or the seeds of the best. */
+static cw_status turn_race(cw_context *ctx, cwi_experiment *e, cwi_search *s)
+{
+    json_t *next;
+    CW_PASS(remember_tried(ctx, s));
+    CW_PASS(take_record(ctx, s));
+    CW_PASS(propose(ctx, s, &next));
+    if (next) {
+        s->alive[0] = json_array_size(s->candidates);
+        int bad = json_array_append(s->candidates, json_object_get(next, "settings"));
+        json_decref(next);
+        return bad ? cwi_no_memory(ctx) : ask(ctx, e, s);
+    }
+    const json_t *best = cwi_race_best(s->records, 0, NULL, NULL);
+    if (!best) {
+        s->n_current = 0;
+        s->is_over = true;
+        return CW_OK;
+    }
+    s->chosen = (size_t)cwi_json_get_number(best, "trial");
+    s->phase = last_phase(s);
+    return ask(ctx, e, s);
+}
+
 /* All runs of the phase are finished: on to the next. */
 static cw_status turn(cw_context *ctx, cwi_experiment *e, cwi_search *s)
 {
@@ -102,6 +154,7 @@ static cw_status turn(cw_context *ctx, cwi_experiment *e, cwi_search *s)
         s->is_over = true;
         return CW_OK;
     }
+    if (s->row->tuning.kind == CWI_TUNE_RACE) return turn_race(ctx, e, s);
     CW_PASS(remember_tried(ctx, s));
     CW_PASS(reduce(ctx, e, s, was_whole ? 1 : cwi_survivors(s->n_alive, s->row->tuning.keep)));
     if (s->n_alive == 0) {
@@ -119,10 +172,13 @@ cw_status cwi_search_begin(cw_context *ctx, cwi_experiment *e, cwi_search *searc
 {
     size_t n = json_array_size(row->candidates);
     *search = (cwi_search){.row = row, .n_alive = n, .chosen = SIZE_MAX};
+    search->candidates = cwi_json_copy(row->candidates);
+    search->records = json_array();
     search->alive = cwi_alloc(ctx, n, sizeof *search->alive);
     if (!search->alive) return CW_NO_MEMORY;
+    if (!search->candidates || !search->records) return cwi_no_memory(ctx);
     for (size_t k = 0; k < n; k++) search->alive[k] = k;
-    if (n == 1) {
+    if (n == 1 && row->tuning.kind != CWI_TUNE_RACE) {
         search->chosen = 0;
         search->phase = last_phase(search);
     }
@@ -149,6 +205,8 @@ int64_t cwi_search_done(const cwi_search *search)
 
 void cwi_search_clear(cwi_search *search)
 {
+    json_decref(search->candidates);
+    json_decref(search->records);
     cwi_free(search->alive);
     cwi_free(search->current);
     cwi_free(search->tried);

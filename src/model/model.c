@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
+#include "prepare/rest.h"
 #include "registry/registry.h"
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out)
@@ -14,6 +15,19 @@ cw_status cwi_model_create(cw_context *ctx, cw_model **out)
     *out = cwi_alloc_zero(ctx, 1, sizeof **out);
     if (!*out) return CW_NO_MEMORY;
     atomic_init(&(*out)->holders, 1);
+    return CW_OK;
+}
+
+cw_status cwi_model_dial(cw_context *ctx, const cw_model *model, double *dial)
+{
+    const double most = 1e6; /* what the options take */
+    json_t *about = NULL;
+    *dial = 0;
+    if (!model->about) return CW_OK;
+    CW_PASS(cwi_json_reparse(ctx, model->about, &about));
+    double found = cwi_json_get_number(about, "dial");
+    json_decref(about);
+    if (found >= -most && found <= most) *dial = found;
     return CW_OK;
 }
 
@@ -31,8 +45,14 @@ void cw_model_free(cw_model *model)
     cwi_free(model->degree);
     cwi_idmap_clear(&model->users);
     cwi_idmap_clear(&model->items);
+    cwi_rest_clear(&model->rest);
     cwi_free(model->about);
     cwi_free(model);
+}
+
+bool cwi_model_has_guests(const cw_model *model)
+{
+    return model->rest.users.count + model->rest.items.count > 0;
 }
 
 int32_t cw_model_users(const cw_model *model)
@@ -45,14 +65,48 @@ int32_t cw_model_items(const cw_model *model)
     return model->n_items;
 }
 
+int32_t cw_model_guest_users(const cw_model *model)
+{
+    return model->rest.users.count;
+}
+
+int32_t cw_model_guest_items(const cw_model *model)
+{
+    return model->rest.items.count;
+}
+
+/* Guests have the numbers after those of training. */
+static const char *id_of(const cwi_idmap *trained, const cwi_idmap *guests, int32_t number)
+{
+    if (number < 0 || number - trained->count >= guests->count) return NULL;
+    return number < trained->count ? cwi_idmap_text(trained, number)
+                                   : cwi_idmap_text(guests, number - trained->count);
+}
+
+static int32_t find_guest(const cwi_idmap *trained, const cwi_idmap *guests, const char *id)
+{
+    int32_t found = cwi_idmap_find(guests, id, strlen(id));
+    return found < 0 ? found : trained->count + found;
+}
+
+int32_t cw_model_find_guest_user(const cw_model *model, const char *id)
+{
+    return find_guest(&model->users, &model->rest.users, id);
+}
+
+int32_t cw_model_find_guest_item(const cw_model *model, const char *id)
+{
+    return find_guest(&model->items, &model->rest.items, id);
+}
+
 const char *cw_model_user_id(const cw_model *model, int32_t user)
 {
-    return user >= 0 && user < model->n_users ? cwi_idmap_text(&model->users, user) : NULL;
+    return id_of(&model->users, &model->rest.users, user);
 }
 
 const char *cw_model_item_id(const cw_model *model, int32_t item)
 {
-    return item >= 0 && item < model->n_items ? cwi_idmap_text(&model->items, item) : NULL;
+    return id_of(&model->items, &model->rest.items, item);
 }
 
 int32_t cw_model_find_user(const cw_model *model, const char *id)

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "import/idmap.h"
-#include "prepare/csr.h"
+#include "prepare/dataset.h"
 #include "score/params.h"
 #include "score/ranker.h"
 
@@ -17,14 +17,21 @@ struct cw_model {
     cwi_csr seen;           /* train items by user, ascending: what recommending leaves out */
     int64_t *degree;        /* [n_items] train rows of each item */
     cwi_idmap users, items; /* raw ids */
+    cwi_rest rest;          /* guests: users and items that were left out of training */
     char *about; /* JSON object as text: options, seed, data (checksum, counts), best_epoch,
                     valid and test metrics; see docs/models.md */
 };
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out);
 
+/* The popularity dial that the model was tuned with; 0 when it was not. */
+cw_status cwi_model_dial(cw_context *ctx, const cw_model *model, double *dial);
+
 /* The same model once more, to be freed by cw_model_free once more. */
 cw_model *cwi_model_hold(cw_model *model);
+
+/* Is anybody known who was left out of training? */
+bool cwi_model_has_guests(const cw_model *model);
 
 /* The ranker of a model, which must outlive it.  The backbone is found by its name and gets no
  * options: it ranks by its parameters alone, whose shapes it checks. */

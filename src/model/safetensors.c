@@ -9,7 +9,8 @@
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
 
-enum { FORMAT_VERSION = 1, N_OWN_ARRAYS = 7 };
+/* Version 2 has guests; a model without is written as version 1, as it ever was. */
+enum { FORMAT_VERSION = 2, N_OWN_ARRAYS = 13 };
 
 static const char format[] = "crosswise-model";
 
@@ -52,10 +53,32 @@ static cwi_array list_of(const char *name, cwi_dtype dtype, int64_t count, const
     return (cwi_array){.name = name, .dtype = dtype, .rank = 1, .shape = {count}, .data = data};
 }
 
-static size_t list_arrays(const cw_model *model, const packed *users, const packed *items,
+/* Raw ids in the form in which they are written, of those who were trained and of guests. */
+typedef struct names {
+    packed users, items, guest_users, guest_items;
+} names;
+
+static size_t list_guests(const cw_model *model, const names *ids, cwi_array *out)
+{
+    int64_t n_users = model->rest.users.count, n_items = model->rest.items.count;
+    const cwi_csr *rows = &model->rest.rows;
+    size_t n = 0;
+    out[n++] = list_of("guests.start", CWI_I64, n_users + 1, rows->start);
+    out[n++] = list_of("guests.item", CWI_I32, rows->start[n_users], rows->value);
+    out[n++] = list_of("guests.users.start", CWI_I64, n_users + 1, ids->guest_users.start);
+    out[n++] = list_of("guests.users.text", CWI_U8, ids->guest_users.start[n_users],
+                       ids->guest_users.text);
+    out[n++] = list_of("guests.items.start", CWI_I64, n_items + 1, ids->guest_items.start);
+    out[n++] = list_of("guests.items.text", CWI_U8, ids->guest_items.start[n_items],
+                       ids->guest_items.text);
+    return n;
+}
+
+static size_t list_arrays(const cw_model *model, const names *ids,
                           cwi_array out[N_OWN_ARRAYS + CWI_MAX_TENSORS])
 {
     size_t n = 0;
+    const packed *users = &ids->users, *items = &ids->items;
     for (int t = 0; t < model->params.count; t++) {
         const cwi_tensor *tensor = &model->params.tensor[t];
         out[n++] = (cwi_array){.name = tensor->name,
@@ -72,6 +95,7 @@ static size_t list_arrays(const cw_model *model, const packed *users, const pack
     out[n++] = list_of("users.text", CWI_U8, users->start[n_users], users->text);
     out[n++] = list_of("items.start", CWI_I64, n_items + 1, items->start);
     out[n++] = list_of("items.text", CWI_U8, items->start[n_items], items->text);
+    if (cwi_model_has_guests(model)) n += list_guests(model, ids, out + n);
     return n;
 }
 
@@ -87,19 +111,21 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
 {
     cw_status status;
     cwi_pile pile = {0};
-    packed users = pack_ids(ctx, &pile, &model->users), items = pack_ids(ctx, &pile, &model->items);
+    const names ids = {pack_ids(ctx, &pile, &model->users), pack_ids(ctx, &pile, &model->items),
+                       pack_ids(ctx, &pile, &model->rest.users),
+                       pack_ids(ctx, &pile, &model->rest.items)};
     cwi_array arrays[N_OWN_ARRAYS + CWI_MAX_TENSORS];
     cwi_note notes[] = {{"method", model->method},
                         {"backbone", model->backbone},
                         {"about", model->about ? model->about : "{}"}};
     cwi_tensorfile file = {.format = format,
-                           .version = FORMAT_VERSION,
+                           .version = cwi_model_has_guests(model) ? FORMAT_VERSION : 1,
                            .arrays = arrays,
                            .notes = notes,
                            .n_notes = 3};
 
     CW_TRY(pile.status);
-    file.n_arrays = list_arrays(model, &users, &items, arrays);
+    file.n_arrays = list_arrays(model, &ids, arrays);
     CW_TRY(cwi_tensorfile_put(ctx, path, &file, writer));
 done:
     cwi_pile_clear(&pile);
@@ -191,26 +217,36 @@ static bool rows_are_good(const int64_t *start, const int32_t *item, int64_t n_r
     return true;
 }
 
-static cw_status read_seen(const reader *r)
+/* Items by user, of at least so many users. */
+static cw_status read_rows(const reader *r, const char *start_name, const char *item_name,
+                           int64_t least, cwi_csr *seen)
 {
     const cwi_array *start, *item;
-    cwi_csr *seen = &r->model->seen;
 
-    CW_PASS(find_list(r, "seen.start", CWI_I64, -1, &start));
-    CW_PASS(find_list(r, "seen.item", CWI_I32, -1, &item));
+    CW_PASS(find_list(r, start_name, CWI_I64, -1, &start));
+    CW_PASS(find_list(r, item_name, CWI_I32, -1, &item));
     int64_t n = start->shape[0] - 1, count = item->shape[0];
-    if (n < 1 || n >= INT32_MAX) return refuse(r, "seen.start", "has a wrong length");
+    if (n < least || n >= INT32_MAX) return refuse(r, start_name, "has a wrong length");
     if (!is_ascending(start->data, n, count))
-        return refuse(r, "seen.start", "does not ascend to the number of seen items");
+        return refuse(r, start_name, "does not ascend to the number of seen items");
     if (!rows_are_good(start->data, item->data, n, r->model->n_items))
-        return refuse(r, "seen.item", "has an item that is out of range or out of order");
-    r->model->n_users = seen->n_rows = (int32_t)n;
+        return refuse(r, item_name, "has an item that is out of range or out of order");
+    seen->n_rows = (int32_t)n;
     seen->start = cwi_alloc(r->ctx, (size_t)n + 1, sizeof *seen->start);
     seen->value = cwi_alloc(r->ctx, (size_t)count, sizeof *seen->value);
     if (!seen->start || !seen->value) return CW_NO_MEMORY;
     memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
     memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
     return CW_OK;
+}
+
+static bool have_common(const cwi_idmap *a, const cwi_idmap *b)
+{
+    for (int32_t k = 0; k < b->count; k++) {
+        const char *id = cwi_idmap_text(b, k);
+        if (cwi_idmap_find(a, id, strlen(id)) >= 0) return true;
+    }
+    return false;
 }
 
 static cw_status read_ids(const reader *r, const char *start_name, const char *text_name,
@@ -235,6 +271,29 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
     return CW_OK;
 }
 
+/* Of a file that has any: users and items that are not among those of training. */
+static cw_status read_guests(const reader *r)
+{
+    const cwi_array *start;
+    const cw_model *model = r->model;
+    cwi_rest *rest = &r->model->rest;
+    if (!cwi_tensorfile_find(r->file, "guests.start")) return CW_OK;
+    CW_PASS(read_rows(r, "guests.start", "guests.item", 0, &rest->rows));
+    CW_PASS(
+        read_ids(r, "guests.users.start", "guests.users.text", rest->rows.n_rows, &rest->users));
+    CW_PASS(find_list(r, "guests.items.start", CWI_I64, -1, &start));
+    if (start->shape[0] < 1 || start->shape[0] > INT32_MAX)
+        return refuse(r, "guests.items.start", "has a wrong length");
+    CW_PASS(read_ids(r, "guests.items.start", "guests.items.text", (int32_t)(start->shape[0] - 1),
+                     &rest->items));
+    if (model->n_users > INT32_MAX - rest->users.count ||
+        model->n_items > INT32_MAX - rest->items.count)
+        return refuse(r, "guests", "are too many");
+    if (have_common(&model->users, &rest->users) || have_common(&model->items, &rest->items))
+        return refuse(r, "guests", "are among those of training");
+    return CW_OK;
+}
+
 static cw_status read_tensor(const reader *r, const cwi_array *array)
 {
     cwi_tensor *tensor;
@@ -256,7 +315,8 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
 static cw_status read_params(const reader *r)
 {
     static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
-                              "items.text";
+                              "items.text|guests.start|guests.item|guests.users.start|"
+                              "guests.users.text|guests.items.start|guests.items.text";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
         if (cwi_word_index(own, array->name) >= 0) continue;
@@ -274,9 +334,11 @@ static cw_status fill_model(const reader *r)
     CW_PASS(read_name(r, "backbone", r->model->backbone));
     CW_PASS(read_about(r));
     CW_PASS(read_degrees(r));
-    CW_PASS(read_seen(r));
+    CW_PASS(read_rows(r, "seen.start", "seen.item", 1, &r->model->seen));
+    r->model->n_users = r->model->seen.n_rows;
     CW_PASS(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
     CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
+    CW_PASS(read_guests(r));
     return read_params(r);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/numbers.h"
+#include "prepare/rest.h"
 
 cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out)
 {
@@ -20,6 +21,7 @@ void cw_dataset_free(cw_dataset *dataset)
     cwi_idmap_clear(&dataset->items);
     cwi_free(dataset->origin);
     cwi_truth_free(dataset->truth);
+    cwi_rest_clear(&dataset->rest);
     cwi_free(dataset);
 }
 

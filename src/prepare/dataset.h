@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/file.h"
 #include "import/idmap.h"
+#include "prepare/csr.h"
 
 typedef struct cwi_pairs {
     int64_t count;
@@ -29,6 +30,14 @@ typedef struct cwi_truth {
     cwi_pairs uniform;      /* relevant pairs of a uniformly exposed test; may be empty */
 } cwi_truth;
 
+/* What the core filter, or a split that drops rows, left out of a dataset that was prepared just
+ * now; empty for one that was loaded. */
+typedef struct cwi_rest {
+    cwi_idmap users; /* raw ids of users that are not in the dataset, by first appearance */
+    cwi_csr rows;    /* [users.count] their items that are, as its numbers, ascending */
+    cwi_idmap items; /* raw ids of items that are not in the dataset */
+} cwi_rest;
+
 enum { CWI_PARTS = 3 };
 
 struct cw_dataset {
@@ -39,6 +48,7 @@ struct cw_dataset {
     cwi_idmap users, items;    /* raw ids, [n_users] and [n_items] */
     char *origin;              /* how it was made, a JSON object as text; NULL when not known */
     cwi_truth *truth;          /* NULL for real data */
+    cwi_rest rest;             /* what was left out */
 };
 
 extern const cw_option_info cwi_prepare_options[];

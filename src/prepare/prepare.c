@@ -7,6 +7,7 @@
 #include "core/option_rows.h"
 #include "import/interactions.h"
 #include "prepare/dataset.h"
+#include "prepare/rest.h"
 #include "prepare/rows.h"
 #include "prepare/split.h"
 
@@ -37,7 +38,17 @@ typedef struct history {
     int64_t rows_in, rows_kept_users, rows_core;
     int64_t core;
     const char *split;
+    uint8_t *drawn; /* [users] of max-users; NULL: all are kept */
 } history;
+
+/* Remember whom max-users left, for what is filtered next is missing for another reason. */
+static cw_status note_drawn(cw_context *ctx, const cwi_rows *rows, history *past)
+{
+    past->drawn = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
+    if (!past->drawn) return CW_NO_MEMORY;
+    for (int64_t r = 0; r < rows->count; r++) past->drawn[rows->user[r]] = 1;
+    return CW_OK;
+}
 
 static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *rows, history *past)
 {
@@ -52,6 +63,7 @@ static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *ro
         CW_PASS(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
     else if (max_users > 0)
         CW_PASS(cwi_rows_subsample(ctx, rows, max_users, seed));
+    if (max_users > 0) CW_PASS(note_drawn(ctx, rows, past));
     past->rows_kept_users = rows->count;
     CW_PASS(cwi_progress(ctx, "filtering", 0, 0));
     CW_PASS(cwi_rows_core(ctx, rows, past->core));
@@ -118,7 +130,7 @@ static cw_status fill_parts(cw_context *ctx, const cwi_rows *rows, const cwi_spl
 }
 
 static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cwi_rows *rows,
-                          const cwi_split *split, cw_dataset *dataset)
+                          const cwi_split *split, const history *past, cw_dataset *dataset)
 {
     cw_status status;
     cwi_pile pile = {0};
@@ -132,6 +144,8 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     dataset->keeps_repeats = from->keeps_repeats;
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
+    const cwi_kept kept = {users.new_id, items.new_id, past->drawn};
+    CW_TRY(cwi_rest_fill(ctx, from, &kept, &dataset->rest));
 done:
     cwi_pile_clear(&pile);
     return status;
@@ -197,7 +211,7 @@ cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interaction
     CW_TRY(cwi_progress(ctx, "splitting", 0, 0));
     CW_TRY(cwi_split_create(ctx, &rows, options, &split));
     CW_TRY(cwi_dataset_create(ctx, &dataset));
-    CW_TRY(assemble(ctx, interactions, &rows, &split, dataset));
+    CW_TRY(assemble(ctx, interactions, &rows, &split, &past, dataset));
     CW_TRY(write_origin(ctx, interactions, options, &past, &split, dataset));
     remark(ctx, options, &past, &split, dataset);
     *out = dataset;
@@ -205,6 +219,7 @@ done:
     if (status != CW_OK) cw_dataset_free(dataset);
     cwi_split_clear(&split);
     cwi_rows_clear(&rows);
+    cwi_free(past.drawn);
     cw_options_free(defaults);
     return status;
 }

@@ -57,24 +57,6 @@ static void score_users(const cwi_listing *l, const int32_t *who, int32_t n, flo
     l->rec->ranker.score(&l->rec->ranker, who, n, out);
 }
 
-cw_status cw_recommend(cw_context *ctx, const cw_recommender *rec, const int32_t *users, size_t n,
-                       const cw_rules *rules, const cw_lists *lists)
-{
-    cw_status status;
-    cwi_listing listing;
-
-    cwi_begin(ctx);
-    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
-    CW_TRY(cwi_check_numbers(ctx, "users", users, n, rec->model->n_users));
-    listing.score = score_users;
-    listing.who = users;
-    listing.skip = &rec->model->seen;
-    CW_TRY(cwi_listing_run(ctx, &listing, n));
-done:
-    cwi_listing_clear(&listing);
-    return status;
-}
-
 static void score_newcomer(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
 {
     (void)who;
@@ -92,7 +74,9 @@ static void sort_distinct(cwi_csr *row)
     row->start[1] = kept;
 }
 
-static cw_status list_newcomer(cw_context *ctx, cwi_listing *listing, const cwi_csr *liked)
+/* The one list of somebody without parameters, from the items liked or by popularity. */
+static cw_status list_newcomer(cw_context *ctx, cwi_listing *listing, const cwi_csr *liked,
+                               cw_list_way way)
 {
     cw_status status = CW_NO_MEMORY;
     const cwi_ranker *ranker = &listing->rec->ranker;
@@ -100,7 +84,10 @@ static cw_status list_newcomer(cw_context *ctx, cwi_listing *listing, const cwi_
     float *score = cwi_alloc(ctx, (size_t)ranker->n_items, sizeof *score);
 
     if (!score) goto done;
-    CW_TRY(ranker->fold_in(ctx, ranker, liked->value, (int32_t)liked->start[1], score));
+    if (way == CW_WAY_FOLD_IN)
+        CW_TRY(ranker->fold_in(ctx, ranker, liked->value, (int32_t)liked->start[1], score));
+    for (int32_t i = 0; i < ranker->n_items && way == CW_WAY_POPULARITY; i++)
+        score[i] = (float)listing->rec->model->degree[i];
     listing->score = score_newcomer;
     listing->newcomer = score;
     listing->who = first;
@@ -137,9 +124,103 @@ cw_status cw_recommend_history(cw_context *ctx, const cw_recommender *rec, const
     CW_TRY(liked.value ? CW_OK : CW_NO_MEMORY);
     memcpy(liked.value, history, n * sizeof *liked.value);
     sort_distinct(&liked);
-    CW_TRY(list_newcomer(ctx, &listing, &liked));
+    CW_TRY(list_newcomer(ctx, &listing, &liked, CW_WAY_FOLD_IN));
 done:
     cwi_free(liked.value);
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+/* ---- users and guests of the model --------------------------------------------------- */
+
+cw_list_way cw_user_way(const cw_recommender *rec, int32_t user)
+{
+    const cw_model *model = rec->model;
+    int32_t guest = user - model->n_users;
+    if (guest < 0) return CW_WAY_TRAINED;
+    bool has_rows = guest < model->rest.users.count &&
+                    model->rest.rows.start[guest + 1] > model->rest.rows.start[guest];
+    bool counts_alone = strcmp(model->backbone, "pop") == 0;
+    return has_rows && rec->ranker.fold_in && !counts_alone ? CW_WAY_FOLD_IN : CW_WAY_POPULARITY;
+}
+
+cw_list_way cw_item_way(const cw_recommender *rec, int32_t item)
+{
+    return item < rec->model->n_items ? CW_WAY_TRAINED : CW_WAY_POPULARITY;
+}
+
+const char *cw_way_name(cw_list_way way)
+{
+    static const char *const names[] = {"trained", "fold-in", "popularity"};
+    return names[way];
+}
+
+/* Lists for n users in a row, all of them trained. */
+static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32_t *users, size_t n)
+{
+    listing->score = score_users;
+    listing->who = users;
+    listing->skip = &listing->rec->model->seen;
+    return cwi_listing_run(ctx, listing, n);
+}
+
+static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)
+{
+    const cw_recommender *rec = listing->rec;
+    const cwi_csr *rows = &rec->model->rest.rows;
+    int32_t guest = user - rec->model->n_users;
+    int64_t start[] = {0, rows->start[guest + 1] - rows->start[guest]};
+    cwi_csr own = {.n_rows = 1, .start = start, .value = rows->value + rows->start[guest]};
+    return list_newcomer(ctx, listing, &own, cw_user_way(rec, user));
+}
+
+/* Those of training among 0 .. n - 1, from `first` on: where do they end? */
+static size_t run_of(const int32_t *number, size_t first, size_t n, int32_t limit)
+{
+    while (first < n && number[first] < limit) first++;
+    return first;
+}
+
+/* The lists from one of them on. */
+static cw_lists lists_from(const cw_lists *lists, size_t first)
+{
+    size_t place = first * (size_t)lists->k;
+    return (cw_lists){.k = lists->k,
+                      .items = lists->items + place,
+                      .scores = lists->scores ? lists->scores + place : NULL,
+                      .counts = lists->counts ? lists->counts + first : NULL};
+}
+
+/* Users of training are ranked together, guests one after the other. */
+static cw_status list_users(cw_context *ctx, cwi_listing *listing, const int32_t *users, size_t n)
+{
+    const cw_lists *all = listing->out;
+    for (size_t at = 0, end; at < n; at = end) {
+        cw_lists some = lists_from(all, at);
+        listing->out = &some;
+        end = run_of(users, at, n, listing->rec->model->n_users);
+        if (end > at) {
+            CW_PASS(list_trained(ctx, listing, users + at, end - at));
+        } else {
+            CW_PASS(list_guest(ctx, listing, users[at]));
+            end = at + 1;
+        }
+    }
+    return CW_OK;
+}
+
+cw_status cw_recommend(cw_context *ctx, const cw_recommender *rec, const int32_t *users, size_t n,
+                       const cw_rules *rules, const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(cwi_check_numbers(ctx, "users", users, n,
+                             rec->model->n_users + rec->model->rest.users.count));
+    CW_TRY(list_users(ctx, &listing, users, n));
+done:
     cwi_listing_clear(&listing);
     return status;
 }
@@ -183,6 +264,28 @@ static cw_status list_alike(cw_context *ctx, cwi_listing *listing, const char *n
     return cwi_listing_run(ctx, listing, n);
 }
 
+/* Of items without vectors nothing is known but what most people had. */
+static cw_status list_items(cw_context *ctx, cwi_listing *listing, const int32_t *items, size_t n)
+{
+    const cw_lists *all = listing->out;
+    int64_t start[] = {0, 0};
+    int32_t none = 0;
+    const cwi_csr nothing = {.n_rows = 1, .start = start, .value = &none};
+    for (size_t at = 0, end; at < n; at = end) {
+        cw_lists some = lists_from(all, at);
+        listing->out = &some;
+        listing->skip = NULL;
+        end = run_of(items, at, n, listing->rec->model->n_items);
+        if (end > at) {
+            CW_PASS(list_alike(ctx, listing, "item", "items", items + at, end - at));
+        } else {
+            CW_PASS(list_newcomer(ctx, listing, &nothing, CW_WAY_POPULARITY));
+            end = at + 1;
+        }
+    }
+    return CW_OK;
+}
+
 cw_status cw_similar_items(cw_context *ctx, const cw_recommender *rec, const int32_t *items,
                            size_t n, const cw_rules *rules, const cw_lists *lists)
 {
@@ -191,8 +294,10 @@ cw_status cw_similar_items(cw_context *ctx, const cw_recommender *rec, const int
 
     cwi_begin(ctx);
     CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(cwi_check_numbers(ctx, "items", items, n,
+                             rec->model->n_items + rec->model->rest.items.count));
     listing.alike = rec->ranker.items;
-    CW_TRY(list_alike(ctx, &listing, "item", "items", items, n));
+    CW_TRY(list_items(ctx, &listing, items, n));
 done:
     cwi_listing_clear(&listing);
     return status;

@@ -16,7 +16,8 @@ const cw_option_info cwi_recommend_options[] = {
          "id a line that nobody shall get, in addition to seen"),
     REAL("popularity", "0", -CWI_MAX_DIAL, CWI_MAX_DIAL,
          "the popularity dial: rank by score + dial * ln(1 + train rows of the item); above 0 "
-         "favours popular items, below 0 rare ones"),
+         "favours popular items, below 0 rare ones; a model of tune has its own unless it is "
+         "given"),
     {0}};
 
 /* Mark the items that a list names.  Those that the model does not know cannot turn up. */
@@ -92,8 +93,10 @@ cw_status cw_rules_create(cw_context *ctx, const cw_model *model, const cw_optio
     CW_TRY(cwi_options_check(ctx, options, "recommend"));
     rules = cwi_alloc_zero(ctx, 1, sizeof *rules);
     if (!rules) return CW_NO_MEMORY;
+    CW_TRY(cwi_model_dial(ctx, model, &rules->dial));
     if (options) {
-        rules->dial = cwi_options_real(options, "popularity");
+        if (cwi_options_is_given(options, "popularity"))
+            rules->dial = cwi_options_real(options, "popularity");
         CW_TRY(read_exclusion(ctx, cwi_options_text(options, "exclude"), model, rules));
     }
     *out = rules;

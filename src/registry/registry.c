@@ -62,6 +62,58 @@ static const cwi_default dice_defaults[] = {
     {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
     {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
+/* What --preset auto has instead; docs/training.md says where it was formed and checked. */
+static double clamp(double value, double low, double high)
+{
+    return value < low ? low : (value > high ? high : value);
+}
+
+enum { FEW_ROWS = 10000 }; /* which have few hard crosses that are not chance */
+
+/* Where users and items seldom meet, most crosses are easy: the hard ones have to be looked for. */
+static double cpr_beta(const cwi_extent *extent)
+{
+    double rare = 0.019 / extent->meeting;
+    return clamp(8 * rare * rare, extent->rows < FEW_ROWS ? 1.5 : 2, 16);
+}
+
+static double cpr_graph_beta(const cwi_extent *extent)
+{
+    return clamp(cpr_beta(extent), 3, 16);
+}
+
+/* Few rows are easily learnt by heart. */
+static double bpr_reg(const cwi_extent *extent)
+{
+    return clamp(250 / (double)extent->rows, 1e-3, 3e-2);
+}
+
+static double cpr_reg(const cwi_extent *extent)
+{
+    return clamp(2000 / (double)extent->rows, 0.05, 0.1);
+}
+
+static double cpr_rand_reg(const cwi_extent *extent)
+{
+    (void)extent;
+    return 0.03;
+}
+
+static double usual_lr(const cwi_extent *extent)
+{
+    (void)extent;
+    return 1e-3;
+}
+
+static const cwi_fit cpr_fits[] = {{"mf", "lr", usual_lr},
+                                   {"mf", "reg", cpr_reg},
+                                   {"mf", "beta", cpr_beta},
+                                   {"lightgcn", "beta", cpr_graph_beta},
+                                   {NULL, NULL, NULL}};
+static const cwi_fit cpr_rand_fits[] = {
+    {"mf", "lr", usual_lr}, {"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
+static const cwi_fit bpr_fits[] = {{"mf", "reg", bpr_reg}, {NULL, NULL, NULL}};
+
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cw_option_info cpr_options[] = {
@@ -84,19 +136,22 @@ static const cwi_method methods[] = {
      .selects = true,
      .backbones = ANY_BACKBONE,
      .defaults = cpr_defaults,
+     .fits = cpr_fits,
      .options = cpr_options},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_cpr,
      .backbones = ANY_BACKBONE,
-     .defaults = cpr_rand_defaults},
+     .defaults = cpr_rand_defaults,
+     .fits = cpr_rand_fits},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
      .backbones = ANY_BACKBONE,
-     .defaults = bpr_defaults},
+     .defaults = bpr_defaults,
+     .fits = bpr_fits},
     {.name = "cause",
      .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
              "and tied to the first",

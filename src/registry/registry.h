@@ -9,11 +9,27 @@
 #include "sample/sampler.h"
 #include "score/score.h"
 
+/* How much data there is to train on, which defaults follow. */
+typedef struct cwi_extent {
+    int32_t users, items;
+    int64_t rows; /* of train */
+    /* Rows over the users and items that there would be if all were alike: N / sum of p^2, twice.
+     * It tells how often a user and an item that are drawn by their rows have met. */
+    double meeting;
+} cwi_extent;
+
 /* Options of stage "train" that a method sets differently from the table. */
 typedef struct cwi_default {
     const char *backbone; /* NULL: any */
     const char *option, *value;
 } cwi_default;
+
+/* One that follows the data with --preset auto. */
+typedef struct cwi_fit {
+    const char *backbone; /* NULL: any */
+    const char *option;
+    double (*value)(const cwi_extent *extent);
+} cwi_fit;
 
 /* A method is a sampler, a loss and tuned defaults; without a sampler there is nothing to train. */
 typedef struct cwi_method {
@@ -28,6 +44,7 @@ typedef struct cwi_method {
     int32_t item_tables;           /* vectors of an item; 0 is 1 */
     const char *backbones;         /* "a|b": the backbones it works on; the first is the default */
     const cwi_default *defaults;   /* ends with a row of NULLs */
+    const cwi_fit *fits;           /* the same where the data are known; NULL: none */
     const cw_option_info *options; /* of none of its parts; NULL: nothing */
 } cwi_method;
 
@@ -60,9 +77,21 @@ void cwi_train_tables(const char *method, const char *backbone, const char *opti
 cw_status cwi_train_options(cw_context *ctx, cw_options **out);
 
 /* The given options of stage "train" with the defaults of their method filled in.  There are none
- * but those that its parts take: others that were given are refused. */
-cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
-                           const cwi_method **method, const cwi_backbone **backbone);
+ * but those that its parts take: others that were given are refused.
+ *   extent  what --preset auto goes by; NULL: not known, the defaults are those of the paper */
+cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_extent *extent,
+                           cw_options **out, const cwi_method **method,
+                           const cwi_backbone **backbone);
+
+/* fitting.c */
+cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_extent *out);
+/* Set what --preset auto chooses for data of this extent, where it was not given. */
+cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
+                        const cwi_backbone *backbone, cw_options *options);
+enum { CWI_FIT_BYTES = 512 };
+/* What settled options have of it, and why, as one line. */
+void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
+                        char out[CWI_FIT_BYTES]);
 
 /* What a model and a record say of the settled options: all but where and how often the state is
  * kept. */

@@ -16,23 +16,31 @@ static const cw_option_info common_options[] = {
     TEXT("backbone", "",
          "what turns a user and an item into a score; the method's first when not "
          "given"),
+    WORD("preset", "auto", "auto|paper",
+         "settings that are not given: auto chooses them for the size of the data, paper has those "
+         "of the published comparison, tuned on one dataset"),
     WHOLE("dim", "128", 1, 65536, "size of the vectors"),
-    REAL("lr", "", 1e-12, 1000, "learning rate; tuned per method, for Adam, when not given"),
+    REAL("lr", "", 1e-12, 1000, "learning rate; chosen per method, for Adam, when not given"),
     REAL("reg", "", 0, 1e6,
          "L2 coefficient of the embeddings: reg times the mean squared row norm; "
-         "tuned per method when not given; mult-vae: reg times the sum of squares of its weights"),
+         "chosen per method when not given; mult-vae: reg times the sum of squares of its weights"),
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
+    WHOLE("batch", "2048", 1, 1048576,
+          "examples per step; mult-vae: users; preset auto takes less for small data"),
     WHOLE(
-        "batch", "2048", 1, 1048576,
-        "examples per step; an epoch is (train rows / batch) steps; mult-vae: users, and an epoch "
-        "is (users / batch) steps"),
+        "epoch-steps", "0", 0, 1000000000,
+        "steps of an epoch; 0: one pass, which is (train rows / batch) steps, for mult-vae (users "
+        "/ batch); preset auto has at least 100"),
     WHOLE("epochs", "1000", 0, 1000000, "at most so many epochs"),
     WHOLE("eval-every", "5", 0, 1000000,
-          "evaluate on valid after every so many epochs; 0 never; other defaults on neumf and for "
-          "mult-vae"),
-    WHOLE("patience", "10", 1, 1000000, "stop after so many evaluations without a new best"),
+          "evaluate on valid after every so many epochs; 0 never; preset auto: 2, preset paper has "
+          "others on neumf and for mult-vae"),
+    WHOLE("patience", "10", 1, 1000000,
+          "stop after so many evaluations without a new best; preset auto: 20"),
+    WHOLE("min-epochs", "0", 0, 1000000,
+          "go on for at least so many epochs before patience may end; preset auto: 40"),
     TEXT("metric", "recall@20",
          "what makes an evaluation the best: recall, precision, ndcg, "
          "hit_rate, mrr or map, @ a list length"),
@@ -64,6 +72,9 @@ static const cw_option_info common_options[] = {
     FLAG("checkpoint-end",
          "write and keep it at the end too, so that a run with more epochs can go on"),
     FLAG("resume", "go on from the checkpoint when there is one"),
+    FLAG("refit",
+         "when validation has chosen the number of steps, train once more on all rows of train, "
+         "valid and test for as many steps; the metrics stay those of before"),
     {0}};
 
 /* ---- owners ---------------------------------------------------------------------- */
@@ -262,8 +273,9 @@ static cw_status check_cycles(cw_context *ctx, const cwi_method *method, const c
     return CW_OK;
 }
 
-cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options **out,
-                           const cwi_method **method, const cwi_backbone **backbone)
+cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_extent *extent,
+                           cw_options **out, const cwi_method **method,
+                           const cwi_backbone **backbone)
 {
     cw_status status;
     parts p = {.optimizer = &cwi_optimizer_auto};
@@ -273,6 +285,8 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, cw_options 
     CW_TRY(cwi_find_pair(ctx, given ? cwi_options_text(given, "method") : "cpr",
                          given ? cwi_options_text(given, "backbone") : "", &p.method, &p.backbone));
     CW_TRY(copy_given(ctx, given, &p, out));
+    if (extent && cwi_options_is(*out, "preset", "auto"))
+        CW_TRY(cwi_train_fit(ctx, extent, p.method, p.backbone, *out));
     CW_TRY(fill_in(ctx, &p, *out));
     if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
     if (p.method->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, p.method, *out));
@@ -302,6 +316,7 @@ json_t *cwi_train_identity(const cw_options *settled)
 {
     const cw_option_info *info;
     json_t *out = cwi_train_record(settled);
+    json_object_del(out, "preset"); /* its values are there */
     for (size_t row = 0; (info = cwi_options_row(settled, row)) != NULL; row++)
         if (cwi_options_is_preset(settled, info->name)) json_object_del(out, info->name);
     return out;

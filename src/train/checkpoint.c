@@ -39,14 +39,17 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
     memcpy(where, list, sizeof list);
 }
 
-/* The options that must be the same for a run to go on: all but how long, how it is kept, and where
- * a file lies whose contents are the same. */
-static json_t *keep_fixed(json_t *options)
+/* The options that must be the same for a run to go on: all but how long, which a sequel knows
+ * already, how it is kept, and where a file lies whose contents are the same. */
+static json_t *keep_fixed(json_t *options, bool is_sequel)
 {
     static const char *const free_to_change[] = {
-        "epochs",         "patience", "eval-every", "checkpoint", "checkpoint-every",
-        "checkpoint-end", "resume",   "treatment",  "propensity", "engine"};
-    for (size_t k = 0; k < sizeof free_to_change / sizeof free_to_change[0]; k++)
+        "epochs",     "patience",         "eval-every",     "min-epochs", "preset",
+        "checkpoint", "checkpoint-every", "checkpoint-end", "resume",     "treatment",
+        "propensity", "engine",           "refit"};
+    enum { HOW_LONG = 4 };
+    for (size_t k = is_sequel ? HOW_LONG : 0; k < sizeof free_to_change / sizeof free_to_change[0];
+         k++)
         json_object_del(options, free_to_change[k]);
     return options;
 }
@@ -102,17 +105,22 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
     json_t *identity = json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment",
                                  t->treatment_hash, "propensities", t->propensity_hash, "options",
-                                 keep_fixed(cwi_train_identity(t->options)));
+                                 keep_fixed(cwi_train_identity(t->options), t->sequel.phase));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
-    cwi_note notes[] = {{"identity", identity_text}, {"epochs", epochs_text}};
+    char *before_text = t->sequel.phase ? print(t, t->sequel.before) : NULL;
+    cwi_note notes[] = {{"identity", identity_text},
+                        {"epochs", epochs_text},
+                        {"phase", t->sequel.phase},
+                        {"before", before_text}};
     cwi_tensorfile file = {.format = format,
                            .version = VERSION,
                            .n_arrays = c->count,
-                           .n_notes = 2,
+                           .n_notes = t->sequel.phase ? 4 : 2,
                            .arrays = c->array,
                            .notes = notes};
-    cw_status status =
-        identity_text && epochs_text ? cwi_tensorfile_write(t->ctx, path, &file) : CW_NO_MEMORY;
+    bool is_whole = identity_text && epochs_text && (before_text || !t->sequel.phase);
+    cw_status status = is_whole ? cwi_tensorfile_write(t->ctx, path, &file) : CW_NO_MEMORY;
+    cwi_free(before_text);
     cwi_free(identity_text);
     cwi_free(epochs_text);
     json_decref(identity);
@@ -125,6 +133,8 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     double sums[N_SUMS], *sum[N_SUMS];
     const char *path = cwi_options_text(t->options, "checkpoint");
     if (path[0] == '\0') return CW_OK;
+    /* the end of the first training is to be kept: the sequel begins anew after a stop */
+    if (t->sequel.phase && cwi_options_flag(t->options, "checkpoint-end")) return CW_OK;
     cw_status status = cwi_checkpoint_check(t);
     if (status != CW_OK) return status;
     contents *c = cwi_alloc_zero(t->ctx, 1, sizeof *c);
@@ -256,7 +266,8 @@ static cw_status refuse_options(cwi_trainer *t, const char *path, const json_t *
 }
 
 /* Options that it does not name have the values of their tables, on both sides. */
-static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, const char *path,
+                                bool is_sequel)
 {
     cw_status status;
     json_t *identity = NULL, *theirs = NULL, *ours = NULL;
@@ -267,8 +278,8 @@ static cw_status check_identity(cwi_trainer *t, const cwi_tensorfile *file, cons
                               json_object_get(identity, "options"), &options);
     if (status == CW_BAD_DATA) (void)damaged(t, path, "identity");
     if (status != CW_OK) goto done;
-    theirs = keep_fixed(cwi_json_options(options));
-    ours = keep_fixed(cwi_json_options(t->options));
+    theirs = keep_fixed(cwi_json_options(options), is_sequel);
+    ours = keep_fixed(cwi_json_options(t->options), is_sequel);
     CW_TRY(theirs && ours ? refuse_options(t, path, theirs, ours) : cwi_no_memory(t->ctx));
 done:
     cw_options_free(options);
@@ -345,7 +356,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     double sums[N_SUMS], *sum[N_SUMS];
     const cwi_params *now;
 
-    CW_TRY(check_identity(t, file, path));
+    CW_TRY(check_identity(t, file, path, t->sequel.phase));
     CW_TRY(take_epochs(t, file, path));
     CW_TRY(take(t, file, path, "", "counters", CWI_I64, N_COUNTERS, counters));
     CW_TRY(take(t, file, path, "", "sums", CWI_F64, N_SUMS, sums));
@@ -365,6 +376,36 @@ done:
     return status;
 }
 
+/* The first training was over: what it had found, for the refit to go on with. */
+static cw_status take_found(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    CW_PASS(check_identity(t, file, path, true));
+    if (!cwi_options_flag(t->options, "refit"))
+        return cwi_fail(t->ctx, CW_BAD_DATA,
+                        "%s was made with --refit and holds its state alone; go on with --refit, "
+                        "or train without --resume",
+                        path);
+    CW_PASS(parse_note(t, file, path, "before", &t->before));
+    const json_t *best = json_object_get(json_object_get(t->before, "about"), "best_epoch");
+    if (json_is_integer(best) && json_integer_value(best) >= 0 &&
+        json_integer_value(best) <= cwi_options_integer(t->options, "epochs") &&
+        json_is_array(json_object_get(t->before, "epochs")))
+        return CW_OK;
+    return damaged(t, path, "before");
+}
+
+/* Of this training, or of the refit that comes after it? */
+static cw_status take_phase(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    const char *phase = cwi_tensorfile_note(file, "phase");
+    if (!phase) phase = "";
+    const char *ours = t->sequel.phase ? t->sequel.phase : "";
+    if (strcmp(phase, ours) == 0) return restore(t, file, path);
+    if (!ours[0] && strcmp(phase, "refit") == 0) return take_found(t, file, path);
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s is of another command: %.20s, not %s", path,
+                    phase[0] ? phase : "train", ours[0] ? ours : "train");
+}
+
 cw_status cwi_checkpoint_load(cwi_trainer *t)
 {
     const char *path = cwi_options_text(t->options, "checkpoint");
@@ -378,9 +419,9 @@ cw_status cwi_checkpoint_load(cwi_trainer *t)
     }
     cw_status status = cwi_tensorfile_read(t->ctx, path, format, VERSION, &file);
     if (status != CW_OK) return status;
-    status = restore(t, &file, path);
+    status = take_phase(t, &file, path);
     cwi_tensorfile_clear(&file);
-    if (status == CW_OK)
+    if (status == CW_OK && !t->before)
         cwi_log(t->ctx, CW_LOG_INFO, "going on from %s: epoch %lld, step %lld", path,
                 (long long)t->epoch, (long long)t->tally.steps);
     return status;

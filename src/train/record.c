@@ -56,9 +56,11 @@ static json_t *make_epoch(const cwi_trainer *t, const cwi_metrics *valid, double
 static void tell(const cwi_trainer *t, const json_t *epoch)
 {
     if (!t->ctx->tell.event) return;
-    json_t *event = json_pack("{s:s, s:I, s:I}", "event", "epoch", "epochs",
-                              (json_int_t)cwi_options_integer(t->options, "epochs"), "eval_every",
-                              (json_int_t)cwi_options_integer(t->options, "eval-every"));
+    const char *phase = t->sequel.phase;
+    json_t *event = json_pack(
+        "{s:s, s:I, s:I}", "event", phase ? phase : "epoch", "epochs",
+        (json_int_t)(phase ? t->sequel.epochs : cwi_options_integer(t->options, "epochs")),
+        "eval_every", (json_int_t)(phase ? 0 : cwi_options_integer(t->options, "eval-every")));
     char *text = json_object_update(event, (json_t *)epoch) == 0
                      ? cwi_json_print(t->ctx, event, JSON_COMPACT | JSON_REAL_PRECISION(10))
                      : NULL;

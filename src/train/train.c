@@ -46,34 +46,61 @@ static json_t *describe_data(const cwi_trainer *t)
 }
 
 /* What the model says of itself: nothing that differs between two runs with the same seed. */
-static json_t *describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
+json_t *cwi_describe_model(const cwi_trainer *t, json_t *valid, json_t *test)
 {
-    return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:O, s:O}", "method", t->task.method->name,
-                     "backbone", t->task.backbone->name, "options", cwi_train_record(t->options),
-                     "seed", (json_int_t)cwi_options_integer(t->options, "seed"), "data",
-                     describe_data(t), "best_epoch",
-                     (json_int_t)(t->stopper.best_epoch ? t->stopper.best_epoch : t->epoch),
-                     "valid", valid, "test", test);
+    int64_t epochs = t->stopper.best_epoch ? t->stopper.best_epoch : t->epoch;
+    return json_pack("{s:s, s:s, s:o, s:I, s:o, s:I, s:I, s:O, s:O}", "method",
+                     t->task.method->name, "backbone", t->task.backbone->name, "options",
+                     cwi_train_record(t->options), "seed",
+                     (json_int_t)cwi_options_integer(t->options, "seed"), "data", describe_data(t),
+                     "best_epoch", (json_int_t)epochs, "steps",
+                     (json_int_t)(epochs * t->task.steps_per_epoch), "valid", valid, "test", test);
+}
+
+static double count_seconds(const json_t *epochs)
+{
+    double seconds = 0;
+    size_t index;
+    json_t *epoch;
+    json_array_foreach(epochs, index, epoch) seconds +=
+        json_number_value(json_object_get(epoch, "train_s"));
+    return seconds;
 }
 
 /* The record of the run: the model's own words, every epoch, time and memory. */
-static cw_status describe_run(cwi_trainer *t, json_t *about, char **run)
+static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
 {
     struct rusage usage;
-    double train_s = 0;
-    size_t index;
-    json_t *epoch, *record = cwi_json_copy(about);
+    json_t *epochs = json_object_get(found, "epochs");
+    json_t *record = cwi_json_copy(json_object_get(found, "about"));
 
     getrusage(RUSAGE_SELF, &usage);
-    json_array_foreach(t->epochs, index, epoch) train_s +=
-        json_number_value(json_object_get(epoch, "train_s"));
-    cwi_json_set(&record, "epochs", json_incref(t->epochs));
-    cwi_json_set(&record, "train_s", json_real(train_s));
+    cwi_json_set(&record, "epochs", json_incref(epochs));
+    cwi_json_copy_keys(found, "baselines", &record);
+    cwi_json_set(&record, "train_s", json_real(count_seconds(epochs)));
+    if (t->epochs != epochs) cwi_json_set(&record, "refit_s", json_real(count_seconds(t->epochs)));
     cwi_json_set(&record, "threads", json_integer(cw_context_threads(t->ctx)));
     cwi_json_set(&record, "isa", json_string(cwi_ops_best()->name));
     cwi_json_set(&record, "peak_bytes", json_integer((json_int_t)usage.ru_maxrss * 1024));
     cwi_json_set(&record, "crosswise", json_string(cw_version()));
     return cwi_json_sign(t->ctx, record, run);
+}
+
+/* Of a dataset that was prepared just now: whom the core filter left out. */
+static cw_status copy_guests(cw_context *ctx, const cwi_rest *from, cwi_rest *to)
+{
+    int32_t n = from->users.count;
+    if (n + from->items.count == 0) return CW_OK;
+    int64_t count = n > 0 ? from->rows.start[n] : 0;
+    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
+    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
+    to->rows.n_rows = n;
+    to->rows.start = cwi_alloc_zero(ctx, (size_t)n + 1, sizeof *to->rows.start);
+    to->rows.value = cwi_alloc(ctx, (size_t)count, sizeof *to->rows.value);
+    if (!to->rows.start || !to->rows.value) return CW_NO_MEMORY;
+    if (n > 0) memcpy(to->rows.start, from->rows.start, ((size_t)n + 1) * sizeof *to->rows.start);
+    if (count > 0) memcpy(to->rows.value, from->rows.value, (size_t)count * sizeof *to->rows.value);
+    return CW_OK;
 }
 
 /* Hand over what the trainer holds; ids are copied. */
@@ -87,6 +114,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
+    CW_TRY(copy_guests(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
     model->seen = t->training.by_user;
@@ -97,19 +125,37 @@ done:
     return status;
 }
 
-static cw_status make_model(cwi_trainer *t, cw_model **out, char **run)
+/* Train, and what is to be said of the model: "about" it, and all "epochs". */
+static cw_status find_out(cwi_trainer *t, json_t **found)
 {
     cw_status status;
-    json_t *valid = NULL, *test = NULL, *about = NULL;
-    cw_model *model = NULL;
+    json_t *valid = NULL, *test = NULL;
 
+    if (t->before) { /* the checkpoint is of the refit */
+        *found = json_incref(t->before);
+        return CW_OK;
+    }
+    CW_TRY(cwi_trainer_run(t));
     CW_TRY(measure(t, CW_PART_VALID, &valid));
     CW_TRY(measure(t, CW_PART_TEST, &test));
-    about = describe_model(t, valid, test);
-    CW_TRY(cwi_json_check(t->ctx, about));
-    if (run) CW_TRY(describe_run(t, about, run));
+    *found =
+        json_pack("{s:o, s:O}", "about", cwi_describe_model(t, valid, test), "epochs", t->epochs);
+    if (t->baselines) cwi_json_set(found, "baselines", json_incref(t->baselines));
+    CW_TRY(cwi_json_check(t->ctx, *found));
+done:
+    json_decref(valid);
+    json_decref(test);
+    return status;
+}
+
+cw_status cwi_make_model(cwi_trainer *t, const json_t *found, cw_model **out, char **run)
+{
+    cw_status status;
+    cw_model *model = NULL;
+
+    if (run) CW_TRY(describe_run(t, found, run));
     CW_TRY(cwi_model_create(t->ctx, &model));
-    CW_TRY(cwi_json_text(t->ctx, json_incref(about), &model->about));
+    CW_TRY(cwi_json_text(t->ctx, json_incref(json_object_get(found, "about")), &model->about));
     CW_TRY(fill_model(t, model));
     *out = model;
 done:
@@ -120,10 +166,12 @@ done:
             *run = NULL;
         }
     }
-    json_decref(valid);
-    json_decref(test);
-    json_decref(about);
     return status;
+}
+
+static bool is_held_out(const cw_dataset *dataset)
+{
+    return dataset->part[CW_PART_VALID].count + dataset->part[CW_PART_TEST].count > 0;
 }
 
 cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
@@ -131,14 +179,22 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
 {
     cw_status status;
     cwi_trainer *t = NULL;
+    json_t *found = NULL;
+    cw_dataset all = {0};
 
     cwi_begin(ctx);
     *out = NULL;
     if (run) *run = NULL;
     CW_TRY(cwi_trainer_create(ctx, dataset, options, &t));
-    CW_TRY(cwi_trainer_run(t));
-    CW_TRY(make_model(t, out, run));
+    CW_TRY(find_out(t, &found));
+    if (cwi_options_flag(t->options, "refit") && is_held_out(dataset)) {
+        CW_TRY(cwi_all_rows(ctx, dataset, &all));
+        CW_TRY(cwi_refit(&t, &all, found));
+    }
+    CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
+    cwi_pairs_clear(&all.part[CW_PART_TRAIN]);
+    json_decref(found);
     return status;
 }

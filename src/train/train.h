@@ -27,6 +27,16 @@ typedef struct cwi_stopper {
     int64_t worse;      /* evaluations since */
 } cwi_stopper;
 
+/* A training that goes on where another one ended; all zeros: the first one. */
+typedef struct cwi_sequel {
+    const char *phase; /* "refit" or "update"; NULL: there was none before */
+    char data_hash[CWI_HASH_BYTES];
+    int64_t steps_per_epoch, epochs; /* all that it makes; there are no evaluations */
+    const struct cw_model *model;    /* whose parameters it begins with; NULL: those of the seed */
+    json_t *before;                  /* what is known of the one before */
+    bool resumes;                    /* its checkpoint may be there already */
+} cwi_sequel;
+
 typedef struct cwi_trainer {
     cw_context *ctx;
     const cw_dataset *dataset;
@@ -35,6 +45,7 @@ typedef struct cwi_trainer {
     char treatment_hash[CWI_HASH_BYTES];  /* of training.treatment; "" when there is none */
     char propensity_hash[CWI_HASH_BYTES]; /* of those of a file; "" when there is none */
 
+    cwi_extent extent; /* of the data, by which options not given were chosen */
     cwi_training training;
     cwi_task task;      /* of the engine */
     cwi_engine *engine; /* NULL where there is nothing to learn */
@@ -43,7 +54,8 @@ typedef struct cwi_trainer {
     cwi_params best;    /* empty until the first evaluation that counts; final in the end */
     int64_t epoch;      /* finished epochs */
     cwi_stopper stopper;
-    json_t *epochs; /* one object per finished epoch */
+    json_t *epochs;    /* one object per finished epoch */
+    json_t *baselines; /* what it has to beat; NULL until the end */
     bool has_warned;
 
     char metric[CWI_METRIC_BYTES]; /* what stopping looks at, such as "recall" */
@@ -52,11 +64,16 @@ typedef struct cwi_trainer {
     int64_t saved_epoch;
     struct timespec saved_at, epoch_began;
     double train_s; /* of the epoch under way, before a resume */
+    cwi_sequel sequel;
+    json_t *before; /* the checkpoint is of the refit: what training had found; NULL: it is not */
 } cwi_trainer;
 
 /* trainer.c */
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
                              cwi_trainer **out);
+/* The same for a sequel, of which all pointers are borrowed. */
+cw_status cwi_trainer_follow(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                             const cwi_sequel *sequel, cwi_trainer **out);
 void cwi_trainer_free(cwi_trainer *t); /* NULL is fine */
 cw_status cwi_trainer_run(cwi_trainer *t);
 /* Is there anything to learn, or is the model filled from the data? */
@@ -65,6 +82,25 @@ bool cwi_trainer_learns(const cwi_trainer *t);
 cw_status cwi_trainer_step(cwi_trainer *t);
 /* Hear from the engine how it goes; CW_BAD_DATA when the loss is not a number any more. */
 cw_status cwi_trainer_listen(cwi_trainer *t);
+
+/* baselines.c: measure what the model has to beat, and whether it does. */
+cw_status cwi_baselines_compare(cwi_trainer *t);
+
+/* refit.c: all rows of a dataset in its train part; ids are borrowed.  Clear part[0] of it. */
+cw_status cwi_all_rows(cw_context *ctx, const cw_dataset *dataset, cw_dataset *out);
+/* Train *t, which is replaced, on all rows of `all` for as many steps as it found best.  found is
+ * what it found: "about" the model and "epochs"; the refit is added to the former. */
+cw_status cwi_refit(cwi_trainer **t, const cw_dataset *all, json_t *found);
+
+/* train.c: what a model says of itself; the metrics are borrowed. */
+json_t *cwi_describe_model(const cwi_trainer *t, json_t *valid, json_t *test);
+/* The model of what the trainer holds, which is taken over, and its record, where run is given. */
+cw_status cwi_make_model(cwi_trainer *t, const json_t *found, struct cw_model **out, char **run);
+
+/* update.c: options of stage "update". */
+extern const cw_option_info cwi_update_options[];
+/* Rows that an earlier model has, over their first values. */
+cw_status cwi_params_take_over(const cwi_trainer *t, const struct cw_model *from, cwi_params *to);
 
 /* treatment.c: read the interactions free of bias where the options name a file of them. */
 cw_status cwi_treatment_load(cwi_trainer *t);

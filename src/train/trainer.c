@@ -74,7 +74,10 @@ static cw_status prepare_data(cwi_trainer *t)
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
     CW_TRY(cwi_treatment_load(t));
     CW_TRY(prepare_propensities(t));
-    cwi_dataset_hash(t->dataset, t->data_hash);
+    if (t->sequel.phase)
+        cwi_copy_text(t->data_hash, sizeof t->data_hash, t->sequel.data_hash);
+    else
+        cwi_dataset_hash(t->dataset, t->data_hash);
 done:
     return status;
 }
@@ -84,9 +87,13 @@ bool cwi_trainer_learns(const cwi_trainer *t)
     return t->task.method->sampler || t->task.backbone->learn;
 }
 
-/* An epoch is one pass over the interactions, or over the users where a step takes users. */
+/* Unless it was said otherwise an epoch is one pass over the interactions, or over the users where
+ * a step takes users. */
 static int64_t count_steps(const cwi_trainer *t)
 {
+    if (t->sequel.phase) return t->sequel.steps_per_epoch;
+    int64_t given = cwi_options_integer(t->options, "epoch-steps");
+    if (given > 0) return given;
     int64_t examples = t->task.method->sampler ? t->training.count : t->dataset->n_users;
     int64_t steps = examples / cwi_options_integer(t->options, "batch");
     return steps > 0 ? steps : 1;
@@ -118,14 +125,21 @@ static cw_status open_engine(cwi_trainer *t)
     status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
     if (status == CW_OK && cwi_trainer_learns(t)) {
         cwi_params_init(t->options, task->shape.n_users, &first);
-        return cwi_engine_choose(task)->open(t->ctx, task, &first, &t->engine);
+        if (t->sequel.model) status = cwi_params_take_over(t, t->sequel.model, &first);
+        if (status == CW_OK) return cwi_engine_choose(task)->open(t->ctx, task, &first, &t->engine);
     }
-    t->best = first;
+    t->best = first; /* also after a failure, to be freed */
     return status;
 }
 
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
                              cwi_trainer **out)
+{
+    return cwi_trainer_follow(ctx, dataset, options, &(cwi_sequel){.resumes = true}, out);
+}
+
+cw_status cwi_trainer_follow(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                             const cwi_sequel *sequel, cwi_trainer **out)
 {
     cw_status status;
     *out = NULL;
@@ -133,16 +147,20 @@ cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const c
     if (!t) return CW_NO_MEMORY;
     t->ctx = ctx;
     t->dataset = dataset;
+    t->sequel = *sequel;
     t->epochs = json_array();
     status = t->epochs ? CW_OK : cwi_no_memory(ctx);
     if (status != CW_OK) goto done;
-    CW_TRY(cwi_train_settle(ctx, options, &t->options, &t->task.method, &t->task.backbone));
+    CW_TRY(cwi_dataset_extent(ctx, dataset, &t->extent));
+    CW_TRY(cwi_train_settle(ctx, options, &t->extent, &t->options, &t->task.method,
+                            &t->task.backbone));
     CW_TRY(cwi_metric_aim(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(cwi_checkpoint_check(t));
     CW_TRY(prepare_data(t));
     CW_TRY(open_engine(t));
-    if (t->engine && cwi_options_flag(t->options, "resume")) CW_TRY(cwi_checkpoint_load(t));
+    if (t->engine && sequel->resumes && cwi_options_flag(t->options, "resume"))
+        CW_TRY(cwi_checkpoint_load(t));
     *out = t;
 done:
     if (status != CW_OK) cwi_trainer_free(t);
@@ -157,6 +175,8 @@ void cwi_trainer_free(cwi_trainer *t)
     cwi_training_clear(&t->training);
     cw_options_free(t->options);
     json_decref(t->epochs);
+    json_decref(t->baselines);
+    json_decref(t->before);
     cwi_free(t);
 }
 
@@ -325,7 +345,9 @@ done:
 
 static bool is_done(const cwi_trainer *t)
 {
+    if (t->sequel.phase) return t->epoch >= t->sequel.epochs;
     if (t->epoch >= cwi_options_integer(t->options, "epochs")) return true;
+    if (t->epoch < cwi_options_integer(t->options, "min-epochs")) return false;
     return t->stopper.worse >= cwi_options_integer(t->options, "patience");
 }
 
@@ -346,21 +368,30 @@ done:
     return status;
 }
 
+static void say_settings(const cwi_trainer *t)
+{
+    char text[CWI_FIT_BYTES];
+    if (!cwi_options_is(t->options, "preset", "auto")) return;
+    cwi_train_fit_text(&t->extent, t->options, text);
+    cwi_log(t->ctx, CW_LOG_INFO, "%s", text);
+}
+
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
     if (!t->engine) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
-    if (t->dataset->part[CW_PART_VALID].count == 0)
+    if (!t->sequel.phase) say_settings(t);
+    if (t->dataset->part[CW_PART_VALID].count == 0 && !t->sequel.phase)
         cwi_log(t->ctx, CW_LOG_WARNING,
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
                 "parameters",
                 (long long)cwi_options_integer(t->options, "epochs"));
     if (json_array_size(t->epochs) == 0) status = finish_epoch(t, 0); /* not told before a resume */
     while (status == CW_OK && !is_done(t)) status = run_epoch(t);
-    if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end"))
+    if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end") && !t->sequel.phase)
         status = cwi_checkpoint_save(t);
     if (status == CW_OK && t->stopper.best_epoch == 0) status = keep_params(t);
-    return status;
+    return status == CW_OK && !t->sequel.phase ? cwi_baselines_compare(t) : status;
 }

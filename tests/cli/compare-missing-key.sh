@@ -1,7 +1,7 @@
 # a record that lacks something, or has it of another kind, is refused with the name of what is missing
 crosswise simulate --users 60 --items 40 --interactions 300 --relevant 0.5 --popularity 0.5 --core 1 --quiet --out set
 crosswise train set --method pop --quiet --out a.safetensors
-crosswise train set --method bpr --dim 4 --epochs 1 --eval-every 1 --quiet --out b.safetensors
+crosswise train set --preset paper --method bpr --dim 4 --epochs 1 --eval-every 1 --quiet --out b.safetensors
 # As somebody would edit it: without the signature.
 edit() { sed '/^  "signed"/d; /^  "xxh3_128"/d' b.run.json | sed -z 's/,\n}/\n}/' | sed -E "$1" >edited.json; }
 try() {

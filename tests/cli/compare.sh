@@ -2,7 +2,7 @@
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
 for seed in 0 1 2; do
     for method in bpr cpr; do
-        crosswise train set --method $method --dim 8 --batch 128 --epochs 3 --eval-every 1 --lr 0.01 \
+        crosswise train set --preset paper --method $method --dim 8 --batch 128 --epochs 3 --eval-every 1 --lr 0.01 \
             --seed $seed --quiet --out $method-$seed.safetensors
     done
 done

@@ -16,10 +16,10 @@ small="--method bpr --dim 4 --batch 64 --eval-every 1 --quiet"
 run simulate --users 60 --items 40 --interactions 300 --relevant 0.5 --popularity 0.5 --core 1 --uniform-test 5 \
     --quiet --out set
 mkdir pair state
-run train set $small --epochs 2 --out pair/a.safetensors
-run train set $small --epochs 2 --lr 0.01 --out pair/b.safetensors
-run train set $small --epochs 2 --checkpoint-end --checkpoint state/half --out half.safetensors
-echo '{"options": {"dim": 4, "batch": 64, "epochs": 2, "eval-every": 1},
+run train set --preset paper $small --epochs 2 --out pair/a.safetensors
+run train set --preset paper $small --epochs 2 --lr 0.01 --out pair/b.safetensors
+run train set --preset paper $small --epochs 2 --checkpoint-end --checkpoint state/half --out half.safetensors
+echo '{"options": {"preset": "paper", "dim": 4, "batch": 64, "epochs": 2, "eval-every": 1},
        "tables": [{"methods": ["pop", "bpr"]}]}' >plan.json
 run experiment plan.json set --out lab --quiet
 use_data() { run describe set --json && run evaluate set pair/a.safetensors --json; }
@@ -31,7 +31,7 @@ use_records() { run compare pair/a.run.json pair/b.run.json --data set --bootstr
 use_lab() { run experiment plan.json set --out lab --quiet && cat lab/tables.md lab/results.csv; }
 use_results() { run report lab --out page --force --quiet && cat page/tables.md page/*.csv; }
 use_state() {
-    run train set $small --epochs 3 --checkpoint state/half --resume --out whole.safetensors &&
+    run train set --preset paper $small --epochs 3 --checkpoint state/half --resume --out whole.safetensors &&
         md5sum whole.safetensors
 }
 

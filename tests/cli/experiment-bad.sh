@@ -54,7 +54,7 @@ mkdir dense
     grep -v '^0,0$' >dense/train.csv
 printf 'user,item\n0,0\n' | tee dense/valid.csv >dense/test.csv
 cat >plan.json <<'END'
-{"options": {"dim": 4, "batch": 4, "epochs": 2, "eval-every": 1}, "seeds": 2,
+{"options": {"preset": "paper", "dim": 4, "batch": 4, "epochs": 2, "eval-every": 1}, "seeds": 2,
  "tables": [{"methods": ["pop", "cpr", {"method": "cpr-rand", "grid": {"lr": [0.1, 0.2]}}]}]}
 END
 crosswise experiment plan.json dense --out out --quiet || echo "exit code $?"

@@ -1,7 +1,7 @@
 # killed at random moments again and again, an experiment still ends in the same tables
 crosswise simulate --users 400 --items 200 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END'
-{"options": {"dim": 32, "batch": 64, "epochs": 8, "eval-every": 2}, "seeds": 2,
+{"options": {"preset": "paper", "dim": 32, "batch": 64, "epochs": 8, "eval-every": 2}, "seeds": 2,
  "tables": [{"tune": {"kind": "halving", "rungs": [2], "keep": 2},
              "methods": [{"method": "bpr", "grid": {"lr": [0.003, 0.01]}},
                          {"method": "cpr", "grid": {"lr": [0.003, 0.01, 0.03]}}]}]}

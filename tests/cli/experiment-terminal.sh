@@ -3,7 +3,7 @@ command -v script >/dev/null || { echo "no script here: there is no terminal to 
 script -qec true typescript </dev/null >/dev/null 2>&1 || { echo "no /dev/pts here: there is no terminal to look at"; exit 77; }
 crosswise simulate --users 400 --items 200 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END_OF_PLAN'
-{"options": {"dim": 64, "batch": 32, "epochs": 30, "eval-every": 2, "patience": 30}, "seeds": 3,
+{"options": {"preset": "paper", "dim": 64, "batch": 32, "epochs": 30, "eval-every": 2, "patience": 30}, "seeds": 3,
  "tables": [{"methods": ["bpr", "cpr"]}]}
 END_OF_PLAN
 script -qec "$CROSSWISE experiment plan.json set --out out" typescript </dev/null >/dev/null

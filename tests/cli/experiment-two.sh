@@ -1,7 +1,7 @@
 # of two processes in one folder the second is refused, and the first loses nothing by it
 crosswise simulate --users 400 --items 200 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END_OF_PLAN'
-{"options": {"dim": 32, "batch": 64, "epochs": 20, "eval-every": 2, "patience": 20}, "seeds": 3,
+{"options": {"preset": "paper", "dim": 32, "batch": 64, "epochs": 20, "eval-every": 2, "patience": 20}, "seeds": 3,
  "tables": [{"methods": ["bpr", "cpr"]}]}
 END_OF_PLAN
 crosswise experiment plan.json set --out whole --quiet

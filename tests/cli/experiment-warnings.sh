@@ -1,7 +1,7 @@
 # what all runs warn of is said once, and not at all where the plan takes the option back
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END_OF_PLAN'
-{"options": {"dim": 8, "batch": 128, "epochs": 2, "eval-every": 1, "vae-sizes": "8"}, "seeds": 3,
+{"options": {"preset": "paper", "dim": 8, "batch": 128, "epochs": 2, "eval-every": 1, "vae-sizes": "8"}, "seeds": 3,
  "tables": [{"methods": ["bpr", "mult-vae"], "tune": {"kind": "grid"}, "grid": {"lr": [0.01, 0.03]}}]}
 END_OF_PLAN
 crosswise experiment plan.json set --out one --quiet

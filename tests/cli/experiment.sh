@@ -3,7 +3,7 @@ crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --qui
 cat >plan.json <<'END'
 {
   "title": "Small",
-  "options": {"dim": 8, "batch": 128, "epochs": 4, "eval-every": 1},
+  "options": {"preset": "paper", "dim": 8, "batch": 128, "epochs": 4, "eval-every": 1},
   "seeds": 3,
   "tables": [
     {"title": "Methods", "tune": {"kind": "halving", "rungs": [1, 2], "keep": 2},

@@ -24,7 +24,7 @@ mkdir theirs
 cp set/train.csv theirs
 again prepare log.csv --out theirs
 ls theirs | sort
-crosswise train sim --dim 4 --epochs 1 --quiet --out m.safetensors
+crosswise train sim --preset paper --dim 4 --epochs 1 --quiet --out m.safetensors
 crosswise export m.safetensors --out vectors --quiet
 cp log.csv vectors/params
 again export m.safetensors --out vectors

@@ -4,7 +4,7 @@ size=--dim=16
 measure() { # label, options
     label=$1
     shift
-    crosswise train set "$size" --batch 256 --epochs 12 --eval-every 3 --quiet --out m.safetensors "$@"
+    crosswise train set --preset paper "$size" --batch 256 --epochs 12 --eval-every 3 --quiet --out m.safetensors "$@"
     printf '%-14s' "$label"
     sed -n '/"test": {/,/}/p' m.run.json | grep -E '"(recall|ndcg|arp)@20"' | sort |
         LC_ALL=C awk -F '[:,]' '{ printf " %.4f", $2 } END { print "" }'

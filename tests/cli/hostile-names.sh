@@ -3,7 +3,7 @@ hostile=$'=a<b>&"|\e[2J'
 crosswise simulate --users 100 --items 50 --relevant 0.5 --popularity 0.5 --quiet --out "$hostile"
 cat >plan.json <<'END'
 {"title": "</script><script>x()</script>\u001b[2J",
- "options": {"dim": 4, "epochs": 2, "eval-every": 1},
+ "options": {"preset": "paper", "dim": 4, "epochs": 2, "eval-every": 1},
  "tables": [{"title": "=1+1|<i>", "about": "@SUM <img src=x>", "methods": ["pop", "bpr"]}]}
 END
 crosswise experiment plan.json "$hostile" --out lab --quiet

@@ -5,7 +5,7 @@ there=$(crosswise describe set --isa abacus 2>&1 | sed -n "s/.*must be one of au
 best=${there##* }
 plain=glibc.cpu.hwcaps=-AVX_Usable,-AVX2_Usable,-FMA_Usable,-AVX,-AVX2,-FMA,-FMA4
 train() { # options
-    crosswise train set --batch 128 --epochs 2 --eval-every 1 --threads 1 --quiet "$@" 2>message || cat message
+    crosswise train set --preset paper --batch 128 --epochs 2 --eval-every 1 --threads 1 --quiet "$@" 2>message || cat message
 }
 count=0
 same() { # options

@@ -1,6 +1,6 @@
 # every instruction set of this CPU gives the same model; others are refused with those there are
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
-train() { crosswise train set --dim 20 --batch 64 --epochs 2 --eval-every 1 --quiet "$@"; }
+train() { crosswise train set --preset paper --dim 20 --batch 64 --epochs 2 --eval-every 1 --quiet "$@"; }
 train --out default.safetensors
 there=$(train --isa abacus 2>&1 | sed -n "s/.*'abacus'; on this machine it must be one of //p")
 for isa in auto ref avx2 avx512 neon; do

@@ -2,9 +2,9 @@
 # lacks: none hangs or crashes
 (ulimit -v 500000 && crosswise --version) >/dev/null 2>&1 || { echo "this build needs more address space than a limit leaves"; exit 77; }
 crosswise simulate --users 100 --items 50 --relevant 0.5 --popularity 0.5 --quiet --out set
-crosswise train set --epochs 2 --quiet --out model.safetensors
+crosswise train set --preset paper --epochs 2 --quiet --out model.safetensors
 cat >plan.json <<'END'
-{"options": {"dim": 4, "epochs": 2, "eval-every": 1}, "tables": [{"methods": ["pop", "bpr"]}]}
+{"options": {"preset": "paper", "dim": 4, "epochs": 2, "eval-every": 1}, "tables": [{"methods": ["pop", "bpr"]}]}
 END
 crosswise experiment plan.json set --quiet --out lab
 

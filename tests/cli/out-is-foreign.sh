@@ -1,7 +1,7 @@
 # a file that crosswise did not write is replaced only with --force, and never as a checkpoint
 crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
 flags="set --dim 4 --epochs 1 --quiet"
-try() { crosswise train $flags "$@" || echo "exit code $?"; }
+try() { crosswise train $flags --preset paper "$@" || echo "exit code $?"; }
 echo "a diary" >diary
 echo '{"dependencies": {}}' >m.run.json
 try --out diary

@@ -40,5 +40,5 @@ same_folder made/train.csv --out data/../made
 same_folder --train made/train.csv --test made/test.csv --out made
 listing made | cmp - before
 # a model may lie beside a dataset, as long as it is none of its files
-crosswise train made --method bpr --out made/model.safetensors $flags
+crosswise train made --preset paper --method bpr --out made/model.safetensors $flags
 ls made | sort

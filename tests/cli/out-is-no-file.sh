@@ -6,16 +6,16 @@ mkdir folder
 : >victim
 ln -s victim link
 for place in fifo folder link; do
-    crosswise train $flags --out $place || echo "exit code $?"
-    crosswise train $flags --checkpoint $place || echo "exit code $?"
-    crosswise train $flags --checkpoint $place --resume || echo "exit code $?"
+    crosswise train $flags --preset paper --out $place || echo "exit code $?"
+    crosswise train $flags --preset paper --checkpoint $place || echo "exit code $?"
+    crosswise train $flags --preset paper --checkpoint $place --resume || echo "exit code $?"
     mv $place m.run.json
-    crosswise train $flags --out m.safetensors || echo "exit code $?"
+    crosswise train $flags --preset paper --out m.safetensors || echo "exit code $?"
     mv m.run.json $place
 done
 # only root can make a device, one like /dev/null
 if mknod device c 1 3 2>/dev/null; then
-    crosswise train $flags --out device 2>message && echo "a device was replaced"
+    crosswise train $flags --preset paper --out device 2>message && echo "a device was replaced"
     grep -q 'cannot create device: it is a device' message || cat message
     [ -c device ] || echo "the device is gone"
     rm device message

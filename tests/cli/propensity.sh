@@ -6,7 +6,7 @@ crosswise prepare log.csv --quiet --out set
     tail -n +2 set/id2idx_i.csv | LC_ALL=C awk -F, '{ printf "%s,%.3f\n", $1, 1 / (1 + $2) }'
 } >good.csv
 gzip -k good.csv
-try() { crosswise train set --dim 4 --epochs 2 --eval-every 0 --batch 64 --quiet "$@" || echo "exit code $?"; }
+try() { crosswise train set --preset paper --dim 4 --epochs 2 --eval-every 0 --batch 64 --quiet "$@" || echo "exit code $?"; }
 for method in ubpr rel-mf; do
     try --method $method --propensity good.csv --out one.safetensors
     try --method $method --propensity good.csv.gz --out two.safetensors

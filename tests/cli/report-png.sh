@@ -1,7 +1,7 @@
 # every figure of a report is there as PNG too, 300 dots per inch; without the library it is left out
 crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END_OF_PLAN'
-{"options": {"dim": 8, "batch": 128, "epochs": 2, "eval-every": 1},
+{"options": {"preset": "paper", "dim": 8, "batch": 128, "epochs": 2, "eval-every": 1},
  "tables": [{"methods": ["pop", "bpr", "cpr"]}, {"methods": ["cpr"], "vary": [{"cycle": [2, 3]}, {"ratio": [1, 2]}]}]}
 END_OF_PLAN
 crosswise experiment plan.json set --out lab --quiet >/dev/null

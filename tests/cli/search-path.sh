@@ -5,7 +5,7 @@ done
 crosswise --version | sed 's/ .*//'
 crosswise simulate --users 60 --items 30 --relevant 0.5 --popularity 0.5 --quiet --out set
 cat >plan.json <<'END'
-{"options": {"dim": 4, "epochs": 2, "eval-every": 1}, "tables": [{"methods": ["pop", "bpr"]}]}
+{"options": {"preset": "paper", "dim": 4, "epochs": 2, "eval-every": 1}, "tables": [{"methods": ["pop", "bpr"]}]}
 END
 crosswise experiment plan.json set --out results --quiet
 (mkdir elsewhere && cd elsewhere && crosswise report ../results --quiet --out report >/dev/null)

@@ -12,5 +12,5 @@ cmp -s before set/train_0.5.csv || echo "another seed, other rows"
 find set -name 'train*' | sort
 # a skewed set can be described and trained on in place of train.csv
 crosswise describe set --train-file train_0.5.csv | sed -n '/^train /p'
-crosswise train set --train-file train_0.5.csv --dim 4 --batch 16 --epochs 1 --quiet --out m.safetensors
-crosswise train set --train-file train_9.csv --quiet || echo "exit code $?"
+crosswise train set --preset paper --train-file train_0.5.csv --dim 4 --batch 16 --epochs 1 --quiet --out m.safetensors
+crosswise train set --preset paper --train-file train_9.csv --quiet || echo "exit code $?"

@@ -1,6 +1,6 @@
 # debiased interactions from a file: what it may hold, and what it may not
 crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
-try() { crosswise train set --method cause --dim 4 --epochs 2 --quiet --out m.safetensors "$@" || echo "exit code $?"; }
+try() { crosswise train set --preset paper --method cause --dim 4 --epochs 2 --quiet --out m.safetensors "$@" || echo "exit code $?"; }
 user=$(sed -n 2p set/id2idx_u.csv | cut -d, -f1) item=$(sed -n 2p set/id2idx_i.csv | cut -d, -f1)
 pair=$user,$item
 file() { printf '%s\n' "$@" >t.csv; }
@@ -23,7 +23,7 @@ try --treatment t.csv
 file user,item "$user,\"$item"
 try --treatment t.csv
 echo "other methods"
-crosswise train set --method bpr --treatment t.csv --quiet || echo "exit code $?"
+crosswise train set --preset paper --method bpr --treatment t.csv --quiet || echo "exit code $?"
 echo "options out of bounds"
 try --treatment-cap 0
 try --neg 0

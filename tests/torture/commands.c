@@ -7,8 +7,10 @@
 #include "tree.h"
 
 /* Small enough to end in some milliseconds; --checkpoint-every 1 writes one after every epoch. */
-#define QUIET    " --threads 1 --quiet"
-#define TRAIN    " --dim 4 --batch 16 --epochs 3 --eval-every 1 --lr 0.01 --checkpoint-every 1" QUIET
+#define QUIET " --threads 1 --quiet"
+#define TRAIN                                                                                      \
+    " --preset paper --dim 4 --batch 16 --epochs 3 --eval-every 1 --lr 0.01 --checkpoint-every "   \
+    "1" QUIET
 #define SIMULATE "simulate --users 40 --items 30 --relevant 0.5 --popularity 0.5 --uniform-test 3"
 #define DEMO     "demo --users 80 --items 40 --popularity 0.1 --epochs 1 --out demo" QUIET
 
@@ -16,12 +18,14 @@
 
 const world_file world_files[] = {
     {"plan.json",
-     "{\"title\": \"Small\", \"options\": {\"dim\": 4, \"batch\": 16, \"epochs\": 2, "
-     "\"eval-every\": 1}, \"seeds\": 2,\n \"tables\": [{\"title\": \"Methods\", \"methods\": "
+     "{\"title\": \"Small\", \"options\": {\"preset\": \"paper\", \"dim\": 4, \"batch\": 16, "
+     "\"epochs\": 2, \"eval-every\": 1}, \"seeds\": 2,\n \"tables\": [{\"title\": \"Methods\", "
+     "\"methods\": "
      "[\"pop\", {\"method\": \"bpr\", \"grid\": {\"lr\": [0.003, 0.03]}}]}]}\n"},
     {"more.json",
-     "{\"title\": \"Small\", \"options\": {\"dim\": 4, \"batch\": 16, \"epochs\": 2, "
-     "\"eval-every\": 1}, \"seeds\": 3,\n \"tables\": [{\"title\": \"Methods\", \"train_sets\": "
+     "{\"title\": \"Small\", \"options\": {\"preset\": \"paper\", \"dim\": 4, \"batch\": 16, "
+     "\"epochs\": 2, \"eval-every\": 1}, \"seeds\": 3,\n \"tables\": [{\"title\": \"Methods\", "
+     "\"train_sets\": "
      "[0.5, \"train.csv\"], \"methods\": [\"pop\", \"bpr\"]}]}\n"},
     {"history.txt", "2\n27\n"},
     {"users.txt", "0\n"},
@@ -110,6 +114,18 @@ const command commands[] = {
      .uses = "log.csv",
      .words = "train log.csv --core 1 --method bpr --resume --out m.safetensors" TRAIN,
      .pair = "m"},
+    {.name = "update",
+     .uses = "log.csv cpr.safetensors",
+     .words = "update cpr.safetensors log.csv --resume --update-share 1 --checkpoint-every 1 --out "
+              "m.safetensors" QUIET,
+     .rival = "update cpr.safetensors log.csv --update-share 1 --seed 5 --out m.safetensors" QUIET,
+     .pair = "m"},
+    {.name = "tune",
+     .uses = "sim",
+     .words = "tune sim --out best --trials 4 --backbones mf --set "
+              "preset=paper,dim=4,batch=16,epochs=2,eval-every=1" QUIET,
+     .pair = "best",
+     .most = 2000},
     {.name = "evaluate",
      .uses = "sim cpr.safetensors",
      .words = "evaluate sim cpr.safetensors --bootstrap 10 --json" QUIET},

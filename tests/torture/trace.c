@@ -180,8 +180,9 @@ static bool install_filter(void)
 
 static _Noreturn void become(const order *o)
 {
-    char *environment[] = {preload_setting,      "LC_ALL=C",          "TZ=UTC",
-                           "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL};
+    char *environment[] = {
+        preload_setting,       "LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin", "HOME=/nonexistent",
+        "SOURCE_DATE_EPOCH=0", NULL}; /* of pages */
     int none = open("/dev/null", O_RDONLY);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (chdir(o->root) != 0 || dup2(none, 0) < 0 || dup2(out_file[depth - 1], 1) < 0 ||

@@ -82,6 +82,7 @@ static inline cwi_trainer *open_trainer(small_data *f, const char *first, const 
     cwi_trainer *t;
     cw_options *options;
     assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
+    assert_int_equal(cw_options_set(f->l.ctx, options, "preset", "paper"), CW_OK);
     for (int k = 0; k < 6; k++) /* the method and the backbone say what else they take */
         for (const char *at = texts[k % 3];
              sscanf(at, " %31[^= ]=%31s%n", name, value, &length) == 2; at += length) {

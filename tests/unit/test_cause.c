@@ -351,6 +351,7 @@ static int set_up(void **state)
     snprintf(f->treatment, sizeof f->treatment, "%s/t.csv", f->folder);
     f->data = simulate(f->l.ctx);
     assert_int_equal(cw_options_create(f->l.ctx, "train", &f->options), CW_OK);
+    assert_int_equal(cw_options_set(f->l.ctx, f->options, "preset", "paper"), CW_OK);
     set(f, "method", "cause");
     set(f, "dim", "8");
     set(f, "batch", "64");

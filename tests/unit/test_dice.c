@@ -552,6 +552,7 @@ static cw_options *run_options(cw_context *ctx, const char *const *settings)
 {
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "preset", "paper"), CW_OK);
     assert_int_equal(cw_options_set(ctx, options, "method", "dice"), CW_OK);
     assert_int_equal(cw_options_set(ctx, options, "dim", "8"), CW_OK);
     assert_int_equal(cw_options_set(ctx, options, "batch", "64"), CW_OK);

@@ -268,6 +268,41 @@ static void the_best_on_validation_is_chosen(void **state)
     cw_text_free(json);
 }
 
+/* The defaults are the first setting of a race, so that a row never ends below them. */
+static void a_race_begins_with_the_defaults(void **state)
+{
+    fixture *f = *state;
+    char *json;
+    json_t *plan = json_loads(f->plan, 0, NULL);
+    json_object_set_new(plan, "tables",
+                        json_pack("[{s:{s:s, s:i}, s:[s, s]}]", "tune", "kind", "race", "draws", 4,
+                                  "methods", "bpr", "pop"));
+    free(f->plan);
+    f->plan = json_dumps(plan, 0);
+    json_decref(plan);
+    assert_int_equal(run(f, "out", "2", &json), CW_OK);
+    json_t *root = json_loads(json, 0, NULL);
+    const json_t *table = json_array_get(json_object_get(root, "tables"), 0);
+    const json_t *bpr = json_array_get(json_object_get(table, "rows"), 0);
+    const json_t *runs = json_object_get(root, "runs"), *tuning = json_object_get(bpr, "tuning");
+    double first = 0, best = 0;
+    assert_int_equal(json_array_size(tuning), 4);
+    for (size_t k = 0; k < 4; k++) {
+        const char *name = json_string_value(json_array_get(tuning, k));
+        double valid = cwi_record_valid(json_object_get(runs, name));
+        double lr = json_number_value(
+            json_object_get(json_object_get(json_object_get(runs, name), "options"), "lr"));
+        if (k == 0) assert_true(lr == 1e-3);
+        if (k == 0) first = valid;
+        if (valid > best) best = valid;
+    }
+    const char *chosen = json_string_value(json_array_get(json_object_get(bpr, "runs"), 0));
+    assert_true(cwi_record_valid(json_object_get(runs, chosen)) == best);
+    assert_true(best >= first);
+    json_decref(root);
+    cw_text_free(json);
+}
+
 static void runs_of_an_experiment_can_be_compared(void **state)
 {
     fixture *f = *state;
@@ -318,6 +353,7 @@ int main(void)
         TEST(a_stopped_experiment_goes_on),
         TEST(results_hold_what_a_report_needs),
         TEST(the_best_on_validation_is_chosen),
+        TEST(a_race_begins_with_the_defaults),
         TEST(runs_of_an_experiment_can_be_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

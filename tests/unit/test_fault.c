@@ -296,6 +296,7 @@ static cw_status evaluate(cw_context *ctx, const char *folder)
     char path[128], *json = NULL;
     cw_status status = cw_dataset_load(ctx, paths_of(folder, "sim", path), &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &train);
+    if (status == CW_OK) status = cw_options_set(ctx, train, "preset", "paper");
     if (status == CW_OK) status = cw_options_set(ctx, train, "method", "pop");
     if (status == CW_OK) status = cw_train(ctx, d, train, &model, NULL);
     if (status == CW_OK) status = cw_options_create(ctx, "evaluate", &options);
@@ -453,6 +454,7 @@ static cw_status train_pair(cw_context *ctx, const cw_dataset *d, const char *me
     cw_model *model = NULL;
     cw_options *options = NULL;
     cw_status status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
     for (size_t s = 0; s < 5 && status == CW_OK; s++)
         status = cw_options_set(ctx, options, two_epochs[s][0], two_epochs[s][1]);
     if (status == CW_OK) status = cw_options_set(ctx, options, "method", method);
@@ -476,6 +478,7 @@ static cw_status train(cw_context *ctx, const char *folder)
     (void)unlink(paths_of(folder, "checkpoint", checkpoint));
     cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
     for (size_t s = 0; s < 5 && status == CW_OK; s++)
         status = cw_options_set(ctx, options, two_epochs[s][0], two_epochs[s][1]);
     if (status == CW_OK) status = cw_options_set(ctx, options, "checkpoint", checkpoint);
@@ -509,6 +512,7 @@ static cw_status train_with_propensities(cw_context *ctx, const char *folder)
     cw_options *options = NULL;
     cw_status status = cw_dataset_load(ctx, paths_of(folder, "split", path), &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
     for (size_t s = 0; s < 4 && status == CW_OK; s++)
         status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
     if (status == CW_OK)
@@ -538,6 +542,7 @@ static cw_status train_vae(cw_context *ctx, const char *folder)
     cw_options *options = NULL;
     cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
     for (size_t s = 0; s < 5 && status == CW_OK; s++)
         status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
@@ -562,6 +567,7 @@ static cw_status train_ngcf(cw_context *ctx, const char *folder)
     cw_options *options = NULL;
     cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
     if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
     for (size_t s = 0; s < sizeof settings / sizeof settings[0] && status == CW_OK; s++)
         status = cw_options_set(ctx, options, settings[s][0], settings[s][1]);
     if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
@@ -588,6 +594,7 @@ static cw_status train_on_engines(cw_context *ctx, const char *folder)
         cw_model *model = NULL;
         cw_options *options = NULL;
         status = cw_options_create(ctx, "train", &options);
+        if (status == CW_OK) status = cw_options_set(ctx, options, "preset", "paper");
         for (size_t k = 0; k < 5 && status == CW_OK; k++)
             status = cw_options_set(ctx, options, settings[k][0], settings[k][1]);
         for (size_t k = 0; k < 4 && status == CW_OK; k += 2)
@@ -672,6 +679,7 @@ static void write_runs(const char *folder)
         cw_model *model;
         char *run;
         assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+        assert_int_equal(cw_options_set(ctx, options, "preset", "paper"), CW_OK);
         assert_int_equal(cw_options_set(ctx, options, "method", methods[m][0]), CW_OK);
         assert_int_equal(cw_options_set(ctx, options, "dim", "2"), CW_OK);
         assert_int_equal(cw_options_set(ctx, options, "epochs", "1"), CW_OK);

@@ -120,6 +120,7 @@ static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *cons
 {
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "preset", "paper"), CW_OK);
     for (; *settings; settings += 2)
         assert_int_equal(cw_options_set(ctx, options, settings[0], settings[1]), CW_OK);
     return train_with(ctx, data, options);

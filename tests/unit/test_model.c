@@ -220,7 +220,7 @@ static void nothing(parts *x)
 
 static void newer(parts *x)
 {
-    x->file.version = 2;
+    x->file.version = 3;
 }
 
 static void foreign(parts *x)
@@ -395,6 +395,47 @@ static void unknown_kind(parts *x)
         (cwi_array){.name = "more", .dtype = CWI_U8, .rank = 1, .shape = {1}, .data = "a"};
 }
 
+/* Two guests, "eve" with items 1 and 3 and "fay" without any, and the item "rare". */
+static void add_guests(parts *x)
+{
+    static const int64_t start[] = {0, 2, 2}, users[] = {0, 3, 6}, items[] = {0, 4};
+    static const int32_t item[] = {1, 3};
+    const cwi_array guests[] = {
+        {.name = "guests.start", .dtype = CWI_I64, .rank = 1, .shape = {3}, .data = start},
+        {.name = "guests.item", .dtype = CWI_I32, .rank = 1, .shape = {2}, .data = item},
+        {.name = "guests.users.start", .dtype = CWI_I64, .rank = 1, .shape = {3}, .data = users},
+        {.name = "guests.users.text", .dtype = CWI_U8, .rank = 1, .shape = {6}, .data = "evefay"},
+        {.name = "guests.items.start", .dtype = CWI_I64, .rank = 1, .shape = {2}, .data = items},
+        {.name = "guests.items.text", .dtype = CWI_U8, .rank = 1, .shape = {4}, .data = "rare"}};
+    for (size_t k = 0; k < sizeof guests / sizeof guests[0]; k++)
+        x->array[x->file.n_arrays++] = guests[k];
+}
+
+static void guest_is_a_user(parts *x)
+{
+    add_guests(x);
+    set_data(x, "guests.users.text", "evebob");
+}
+
+static void guest_has_a_foreign_item(parts *x)
+{
+    static const int32_t item[] = {1, 600};
+    add_guests(x);
+    set_data(x, "guests.item", item);
+}
+
+static void guests_without_ids(parts *x)
+{
+    add_guests(x);
+    x->file.n_arrays -= 4;
+}
+
+static void no_room_for_guest_items(parts *x)
+{
+    add_guests(x);
+    array_of(x, "guests.items.start")->shape[0] = 0;
+}
+
 static void what_does_not_fit_together_is_refused(void **state)
 {
     static const struct {
@@ -403,7 +444,7 @@ static void what_does_not_fit_together_is_refused(void **state)
     } cases[] = {
         {nothing, ""},
         {items_twice_in_train, ""},
-        {newer, "was written by a newer crosswise: its format version is 2"},
+        {newer, "was written by a newer crosswise: its format version is 3"},
         {foreign, "was not written by crosswise"},
         {checkpoint, "format crosswise-checkpoint, not crosswise-model"},
         {no_method, "method is missing"},
@@ -434,6 +475,11 @@ static void what_does_not_fit_together_is_refused(void **state)
         {not_a_matrix, "embeddings is not a matrix"},
         {odd_tensor_name, "has a name that is too long or has odd characters"},
         {unknown_kind, "is not of a known kind"},
+        {add_guests, ""},
+        {guest_is_a_user, "guests are among those of training"},
+        {guest_has_a_foreign_item, "guests.item has an item that is out of range"},
+        {guests_without_ids, "guests.users.start is missing"},
+        {no_room_for_guest_items, "guests.items.start has a wrong length"},
     };
     place *p = *state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

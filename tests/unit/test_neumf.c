@@ -511,6 +511,7 @@ static cw_model *train(cw_context *ctx, const cw_dataset *data, const char *hidd
         {"epochs", "2"},       {"beta", "2"},      {"eval-every", "1"}, {"optimizer", optimizer}};
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "preset", "paper"), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
         assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
     return train_with(ctx, data, options);

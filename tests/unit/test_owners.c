@@ -37,7 +37,7 @@ static cw_status settle(listener *l, const cw_options *given, cw_options **out)
     const cwi_method *method;
     const cwi_backbone *backbone;
     cwi_begin(l->ctx);
-    return cwi_train_settle(l->ctx, given, out, &method, &backbone);
+    return cwi_train_settle(l->ctx, given, NULL, out, &method, &backbone);
 }
 
 /* Call for every method on every backbone it works on. */

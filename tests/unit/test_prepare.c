@@ -93,6 +93,53 @@ static void the_core_keeps_the_dense_block(void **state)
     listener_clear(&l);
 }
 
+/* The same: who is not in the block keeps the rows that lead into it. */
+static void what_the_core_drops_is_listed(void **state)
+{
+    (void)state;
+    const int64_t user[] = {4, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 0, 5};
+    const int64_t item[] = {0, 0, 1, 2, 0, 1, 2, 0, 1, 2, 1, 0, 9, 9};
+    listener l;
+    cw_dataset *d;
+    listener_init(&l);
+    assert_int_equal(prepare(l.ctx, user, item, NULL, 14, &d, "core", "3", NULL), CW_OK);
+    const cwi_rest *rest = &d->rest;
+    assert_int_equal(rest->users.count, 3);
+    assert_string_equal(cwi_idmap_text(&rest->users, 0), "4");
+    assert_string_equal(cwi_idmap_text(&rest->users, 1), "3");
+    assert_string_equal(cwi_idmap_text(&rest->users, 2), "5");
+    assert_int_equal(rest->items.count, 1);
+    assert_string_equal(cwi_idmap_text(&rest->items, 0), "9");
+    assert_int_equal(rest->rows.n_rows, 3);
+    assert_int_equal(rest->rows.start[1], 1);
+    assert_int_equal(rest->rows.start[2], 3);
+    assert_int_equal(rest->rows.start[3], 3); /* user 5 has nothing that is in the dataset */
+    assert_string_equal(cw_dataset_item_id(d, rest->rows.value[0]), "0");
+    assert_true(rest->rows.value[1] < rest->rows.value[2]);
+    cw_dataset_free(d);
+    assert_int_equal(prepare(l.ctx, user, item, NULL, 14, &d, "core", "1", NULL), CW_OK);
+    assert_int_equal(d->rest.users.count + d->rest.items.count, 0);
+    cw_dataset_free(d);
+    listener_clear(&l);
+}
+
+/* A sample is meant: only the core filter makes a rest. */
+static void users_not_drawn_are_no_rest(void **state)
+{
+    (void)state;
+    int64_t user[MANY], item[MANY], n = make_random(user, item);
+    listener l;
+    cw_dataset *d;
+    listener_init(&l);
+    assert_int_equal(prepare(l.ctx, user, item, NULL, n, &d, "max-users", "50", "core", "7", NULL),
+                     CW_OK);
+    assert_int_equal(d->n_users + d->rest.users.count, 50);
+    assert_true(d->rest.users.count > 0);
+    assert_int_equal(d->rest.rows.n_rows, d->rest.users.count);
+    cw_dataset_free(d);
+    listener_clear(&l);
+}
+
 static void check_partition(const cw_dataset *d, int64_t n)
 {
     static uint8_t seen[MANY * 8];
@@ -329,6 +376,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_core_of_a_path_is_empty),
         cmocka_unit_test(the_core_keeps_the_dense_block),
+        cmocka_unit_test(what_the_core_drops_is_listed),
+        cmocka_unit_test(users_not_drawn_are_no_rest),
         cmocka_unit_test(splits_divide_the_rows),
         cmocka_unit_test(without_moveback_rows_are_dropped),
         cmocka_unit_test(popular_items_are_held_out_less),

@@ -32,6 +32,7 @@ static cw_model *train_variant(cw_context *ctx, const cw_dataset *data, const va
         {"vae-sizes", "4,8"},  {"batch", "128"},          {"epochs", "1"}};
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "train", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "preset", "paper"), CW_OK);
     for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++)
         if (cw_method_takes(v->method, v->backbone, settings[k][0]))
             assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);

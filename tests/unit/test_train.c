@@ -49,6 +49,7 @@ static int set_up(void **state)
     f->data = make_data(f->l.ctx, "800", "200");
     assert_true(f->data->part[0].count > 40 * 128); /* enough steps to stop between */
     assert_int_equal(cw_options_create(f->l.ctx, "train", &f->options), CW_OK);
+    assert_int_equal(cw_options_set(f->l.ctx, f->options, "preset", "paper"), CW_OK);
     set(f, "dim", "16");
     set(f, "batch", "128");
     set(f, "lr", "3e-3");
@@ -260,6 +261,118 @@ static void a_finished_run_goes_on_for_more_epochs(void **state)
     cw_model_free(whole);
     cw_model_free(first);
     cw_model_free(rest);
+}
+
+static json_t *about_of(const cw_model *model)
+{
+    json_t *about = json_loads(model->about, 0, NULL);
+    assert_non_null(about);
+    return about;
+}
+
+/* Every row of every part is among what its user has seen, and nothing else is. */
+static void assert_knows_all_rows(const fixture *f, const cw_model *model)
+{
+    int64_t rows = 0;
+    for (int p = 0; p < CWI_PARTS; p++) {
+        const cwi_pairs *part = &f->data->part[p];
+        rows += part->count;
+        for (int64_t k = 0; k < part->count; k++)
+            assert_true(cwi_csr_has(&model->seen, part->user[k], part->item[k]));
+    }
+    assert_true(model->seen.start[model->n_users] == rows);
+    for (int32_t i = 0; i < model->n_items; i++) rows -= model->degree[i];
+    assert_true(rows == 0);
+}
+
+/* The metrics are those of before, and it says so. */
+static void assert_refitted(const cw_model *before, const cw_model *after)
+{
+    static const char *const same[] = {"valid", "test", "data", "best_epoch", "steps"};
+    json_t *a = about_of(before), *b = about_of(after);
+    const json_t *refit = json_object_get(b, "refit");
+    for (size_t k = 0; k < sizeof same / sizeof same[0]; k++)
+        assert_true(json_equal(json_object_get(a, same[k]), json_object_get(b, same[k])));
+    assert_null(json_object_get(a, "refit"));
+    assert_true(json_equal(json_object_get(refit, "steps"), json_object_get(b, "steps")));
+    assert_int_equal(json_integer_value(json_object_get(refit, "rows")),
+                     after->seen.start[after->n_users]);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void a_refit_knows_all_rows_on_any_threads_and_after_stops(void **state)
+{
+    fixture *f = *state;
+    static const char *const methods[][2] = {{"cpr", "mf"},       {"cpr", "lightgcn"},
+                                             {"cause", "mf"},     {"ubpr", "neumf"},
+                                             {"mult-vae", "vae"}, {"pop", "pop"}};
+    cw_dataset_free(f->data);
+    f->data = make_data(f->l.ctx, "200", "100");
+    set(f, "dim", "4");
+    for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
+        set(f, "method", methods[m][0]);
+        set(f, "backbone", methods[m][1]);
+        set(f, "refit", "off");
+        cw_model *before = train(f);
+        set(f, "refit", "on");
+        cw_model *after = train(f);
+        assert_refitted(before, after);
+        assert_knows_all_rows(f, after);
+        assert_same_on_any_threads(f);
+        if (strcmp(methods[m][0], "pop") != 0) assert_same_in_pieces(f, 2, 1);
+        cw_model_free(before);
+        cw_model_free(after);
+    }
+}
+
+/* Stopped at every single step of both trainings. */
+static void a_refit_goes_on_from_every_step(void **state)
+{
+    fixture *f = *state;
+    cw_model *whole, *pieces = NULL;
+    cw_status status = CW_OK;
+    set(f, "batch", "2048");
+    set(f, "refit", "on");
+    whole = train(f);
+    for (int steps = 0; !pieces; steps++) {
+        int left = steps;
+        set(f, "checkpoint", f->checkpoint);
+        set(f, "resume", "off");
+        cw_context_set_progress(f->l.ctx, count_down, &left);
+        status = cw_train(f->l.ctx, f->data, f->options, &pieces, NULL);
+        cw_context_set_progress(f->l.ctx, NULL, NULL);
+        if (status == CW_OK) break;
+        assert_int_equal(status, CW_CANCELLED);
+        set(f, "resume", "on");
+        cw_model *rest = train(f);
+        assert_same_model(f, whole, rest);
+        cw_model_free(rest);
+        (void)unlink(f->checkpoint);
+    }
+    assert_same_model(f, whole, pieces);
+    cw_model_free(whole);
+    cw_model_free(pieces);
+}
+
+/* The state of a refit is no state of the training before it. */
+static void a_checkpoint_of_a_refit_is_for_a_refit_alone(void **state)
+{
+    fixture *f = *state;
+    cw_model *model;
+    set(f, "refit", "on");
+    set(f, "checkpoint", f->checkpoint);
+    set(f, "checkpoint-every", "1");
+    model = train(f); /* leaves that of the last epoch */
+    cw_model_free(model);
+    set(f, "resume", "on");
+    set(f, "refit", "off");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "was made with --refit"));
+    set(f, "refit", "on");
+    set(f, "epochs", "6");
+    assert_int_equal(cw_train(f->l.ctx, f->data, f->options, &model, NULL), CW_BAD_DATA);
+    assert_non_null(strstr(cw_context_error(f->l.ctx), "was made with --epochs 4, not 6"));
 }
 
 static void foreign_and_damaged_checkpoints_are_refused(void **state)
@@ -584,6 +697,9 @@ int main(void)
         TEST(a_checkpoint_at_the_end_of_an_epoch_goes_on),
         TEST(a_finished_run_goes_on_for_more_epochs),
         TEST(a_resumed_run_tells_every_epoch_once),
+        TEST(a_refit_knows_all_rows_on_any_threads_and_after_stops),
+        TEST(a_refit_goes_on_from_every_step),
+        TEST(a_checkpoint_of_a_refit_is_for_a_refit_alone),
         TEST(foreign_and_damaged_checkpoints_are_refused),
         TEST(impossible_counters_of_a_checkpoint_are_refused),
         TEST(impossible_ages_of_rows_are_refused),

@@ -486,6 +486,7 @@ static void begin_run(run *r, workshop *w)
     assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &r->data), CW_OK);
     cw_options_free(options);
     assert_int_equal(cw_options_create(ctx, "train", &r->options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, r->options, "preset", "paper"), CW_OK);
     set(r, "method", "mult-vae");
     set(r, "vae-sizes", "8,16");
     set(r, "batch", "300");
@@ -663,9 +664,11 @@ static void a_default_of_the_method_gives_way_to_what_is_given(void **state)
     const cwi_method *method;
     const cwi_backbone *backbone;
     assert_int_equal(cw_options_create(w->l.ctx, "train", &given), CW_OK);
+    assert_int_equal(cw_options_set(w->l.ctx, given, "preset", "paper"), CW_OK);
     assert_int_equal(cw_options_set(w->l.ctx, given, "method", "mult-vae"), CW_OK);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(cwi_train_settle(w->l.ctx, given, &settled, &method, &backbone), CW_OK);
+        assert_int_equal(cwi_train_settle(w->l.ctx, given, NULL, &settled, &method, &backbone),
+                         CW_OK);
         assert_int_equal(cwi_options_integer(settled, "eval-every"), round == 0 ? 20 : 5);
         assert_string_equal(backbone->name, "vae");
         cw_options_free(settled);

@@ -1,0 +1,57 @@
+/*
+ * tuner.h - a race of settings under way: its data, its store, its trials so far.
+ *
+ *   tune.json                     what the race is of: data, seed, methods, ...
+ *   runs/trial-0007.json          a finished trial (race.h), signed, with its name
+ *   runs/trial-0007.safetensors   its model, and .run.json its record: of defaults and of the best
+ *   results.json                  everything tried and the verdict
+ */
+#ifndef CWI_EXPERIMENT_TUNER_H
+#define CWI_EXPERIMENT_TUNER_H
+
+#include "core/options.h"
+#include "evaluate/metrics.h"
+#include "experiment/race.h"
+#include "experiment/runstore.h"
+#include "prepare/dataset.h"
+
+typedef struct cwi_tuner {
+    const cw_dataset *data; /* with the validation rows that decide */
+    char hash[CWI_HASH_BYTES];
+    cwi_race race;
+    json_t *fixed;   /* what the option "set" says, as texts */
+    json_t *records; /* of the finished trials */
+    cwi_runstore store;
+    const char *metric; /* "recall@20" */
+    char metric_name[CWI_METRIC_BYTES];
+    int32_t k;
+    int64_t seed;
+    int64_t trials;  /* so many and no more; 0: as many as fit the budget */
+    double budget_s; /* 0: no bound */
+    bool refits;
+} cwi_tuner;
+
+extern const cw_option_info cwi_tune_options[];
+
+/* "90s", "10m", "2h" in seconds. */
+cw_status cwi_budget_parse(cw_context *ctx, const char *text, double *seconds);
+
+/* trial.c: train and measure a proposal of the race.
+ *   left_s  give up after so many seconds; 0: never
+ *   record  NULL when it was given up for want of time; the model is NULL, too, when it was stopped
+ *           early or failed by its own fault */
+cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposal, double left_s,
+                        json_t **record, cw_model **model, char **run);
+/* Train what a record says once more, which gives the same bits; with refit also on all rows. */
+cw_status cwi_trial_repeat(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
+                           bool refits, cw_model **model, char **run);
+
+/* tuner.c: the model of a record, from the store or made again; run may be NULL. */
+cw_status cwi_tuner_model(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
+                          cw_model **model, char **run);
+
+/* outcome.c: what came of it, as a new object: winner, tests against the defaults, exposure. */
+cw_status cwi_tuner_report(cw_context *ctx, const cwi_tuner *tuner, const json_t *winner,
+                           const cw_model *model, json_t **out);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * fitting.c - --preset auto: settings from the size of the data.
+ *
+ * A schedule in passes over the data leaves a small log with a few dozen steps, and settings tuned
+ * on one dataset let others down.  So the schedule goes by steps, and what a method is sensitive to
+ * follows the number of rows, users and items.  docs/training.md has the rule, the sets on which it
+ * was formed and checked, and what it gives there.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "prepare/dataset.h"
+#include "registry/registry.h"
+
+enum {
+    LARGEST_BATCH = 2048,
+    SMALLEST_BATCH = 128,
+    ROWS_A_BATCH = 16, /* at least so many batches in a pass, as far as the smallest allows */
+    LEAST_EPOCH = 100, /* steps */
+    USERS_A_BATCH = 8  /* the same for a step that takes users */
+};
+
+/* How many equal ones would meet as often: (sum of degrees)^2 / sum of their squares. */
+static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *degree)
+{
+    double squares = 0;
+    cwi_degrees(ids, rows, n, degree);
+    for (int32_t k = 0; k < n; k++) squares += (double)degree[k] * (double)degree[k];
+    return squares > 0 ? (double)rows * (double)rows / squares : 1;
+}
+
+cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_extent *out)
+{
+    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
+    int32_t users = dataset->n_users, items = dataset->n_items;
+    int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
+    if (!degree) return CW_NO_MEMORY;
+    *out = (cwi_extent){.users = users, .items = items, .rows = train->count};
+    out->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
+                   count_alike(train->item, train->count, items, degree);
+    cwi_free(degree);
+    return CW_OK;
+}
+
+/* Two digits are enough, and kind to who reads them. */
+static double round_off(double value)
+{
+    double scale = 1;
+    if (!(value > 0) || value >= 100) return rint(value);
+    while (value * scale < 10) scale *= 10;
+    return rint(value * scale) / scale;
+}
+
+static cw_status assign(cw_context *ctx, cw_options *options, const char *name, double value)
+{
+    char text[CWI_NUMBER_BYTES];
+    if (!cw_options_get(options, name) || cwi_options_is_given(options, name)) return CW_OK;
+    cwi_print_real(round_off(value), text);
+    return cwi_options_assign(ctx, options, name, text);
+}
+
+/* A power of two, so that few sizes occur. */
+static int64_t batch_of(int64_t examples, int64_t parts)
+{
+    int64_t batch = SMALLEST_BATCH;
+    while (batch < LARGEST_BATCH && batch * 2 * parts <= examples) batch *= 2;
+    return batch;
+}
+
+static cw_status fit_schedule(cw_context *ctx, const cwi_extent *extent, bool takes_users,
+                              cw_options *options)
+{
+    int64_t examples = takes_users ? extent->users : extent->rows;
+    CW_PASS(assign(ctx, options, "batch",
+                   (double)batch_of(examples, takes_users ? USERS_A_BATCH : ROWS_A_BATCH)));
+    int64_t pass = examples / cwi_options_integer(options, "batch");
+    CW_PASS(assign(ctx, options, "epoch-steps", (double)(pass > LEAST_EPOCH ? pass : LEAST_EPOCH)));
+    CW_PASS(assign(ctx, options, "eval-every", 2));
+    CW_PASS(assign(ctx, options, "patience", 20));
+    return assign(ctx, options, "min-epochs", 40);
+}
+
+cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
+                        const cwi_backbone *backbone, cw_options *options)
+{
+    if (!method->sampler && !backbone->learn) return CW_OK; /* nothing is learnt */
+    CW_PASS(fit_schedule(ctx, extent, !method->sampler, options));
+    for (const cwi_fit *row = method->fits; row && row->option; row++)
+        if (!row->backbone || strcmp(row->backbone, backbone->name) == 0)
+            CW_PASS(assign(ctx, options, row->option, row->value(extent)));
+    return CW_OK;
+}
+
+void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
+                        char out[CWI_FIT_BYTES])
+{
+    static const char *const shown[] = {"lr", "reg", "beta", "batch"};
+    char rows[CWI_NUMBER_BYTES], users[CWI_NUMBER_BYTES], items[CWI_NUMBER_BYTES];
+    int64_t epoch = cwi_options_integer(settled, "epoch-steps");
+    cwi_print_int(extent->rows, rows);
+    cwi_print_int(extent->users, users);
+    cwi_print_int(extent->items, items);
+    int used =
+        snprintf(out, CWI_FIT_BYTES, "for %s rows of %s users and %s items:", rows, users, items);
+    for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
+        if (cw_options_get(settled, shown[k]))
+            used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s,", shown[k],
+                             cw_options_get(settled, shown[k]));
+    snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
+             " evaluated every %lld steps, for at least %lld (--preset paper: the published "
+             "settings)",
+             (long long)(epoch * cwi_options_integer(settled, "eval-every")),
+             (long long)(epoch * cwi_options_integer(settled, "min-epochs")));
+}

@@ -1,0 +1,149 @@
+/* test_fitting.c - settings that follow the size of the data. */
+#include "core/options.h"
+#include "prepare/dataset.h"
+#include "registry/registry.h"
+#include "testing.h"
+
+static int set_up(void **state)
+{
+    listener *l = calloc(1, sizeof *l);
+    listener_init(l);
+    *state = l;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    listener_clear(*state);
+    free(*state);
+    return 0;
+}
+
+/* Settle "name=value" pairs, ending with NULL, for data of this extent. */
+static cw_options *settle(listener *l, const cwi_extent *extent, const char *const *pairs)
+{
+    cw_options *given, *out;
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    assert_int_equal(cw_options_create(l->ctx, "train", &given), CW_OK);
+    for (; pairs[0]; pairs += 2)
+        assert_int_equal(cw_options_set(l->ctx, given, pairs[0], pairs[1]), CW_OK);
+    cwi_begin(l->ctx);
+    assert_int_equal(cwi_train_settle(l->ctx, given, extent, &out, &method, &backbone), CW_OK);
+    cw_options_free(given);
+    return out;
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const cwi_extent tiny = {.users = 60, .items = 700, .rows = 4836, .meeting = 0.37};
+static const cwi_extent dense = {.users = 943, .items = 1473, .rows = 79828, .meeting = 0.32};
+static const cwi_extent sparse = {.users = 5550, .items = 16558, .rows = 168381, .meeting = 0.0124};
+
+static void small_data_get_as_many_steps_as_large(void **state)
+{
+    listener *l = *state;
+    cw_options *small = settle(l, &tiny, WORDS("method", "bpr"));
+    cw_options *large = settle(l, &sparse, WORDS("method", "bpr"));
+    assert_int_equal(cwi_options_integer(small, "batch"), 256);
+    assert_int_equal(cwi_options_integer(large, "batch"), 2048);
+    assert_int_equal(cwi_options_integer(small, "epoch-steps"), 100);
+    assert_int_equal(cwi_options_integer(large, "epoch-steps"), 100);
+    assert_int_equal(cwi_options_integer(small, "min-epochs"), 40);
+    cw_options_free(small);
+    cw_options_free(large);
+}
+
+static void an_epoch_of_much_data_is_a_pass(void **state)
+{
+    static const cwi_extent huge = {.users = 30000, .items = 41000, .rows = 2048000, .meeting = 1};
+    cw_options *options = settle(*state, &huge, WORDS("method", "bpr"));
+    assert_int_equal(cwi_options_integer(options, "epoch-steps"), 1000);
+    cw_options_free(options);
+}
+
+static void beta_follows_how_often_users_and_items_meet(void **state)
+{
+    cw_options *low = settle(*state, &dense, WORDS("method", "cpr"));
+    cw_options *high = settle(*state, &sparse, WORDS("method", "cpr"));
+    assert_float_equal(cwi_options_real(low, "beta"), 2, 0);
+    assert_float_equal(cwi_options_real(high, "beta"), 16, 0);
+    cw_options_free(low);
+    cw_options_free(high);
+}
+
+static void what_is_given_wins(void **state)
+{
+    cw_options *options =
+        settle(*state, &sparse,
+               WORDS("method", "cpr", "beta", "3", "lr", "0.5", "batch", "100", "patience", "7"));
+    assert_string_equal(cwi_options_text(options, "beta"), "3");
+    assert_string_equal(cwi_options_text(options, "lr"), "0.5");
+    assert_int_equal(cwi_options_integer(options, "patience"), 7);
+    assert_int_equal(cwi_options_integer(options, "epoch-steps"), 1683); /* a pass by that batch */
+    cw_options_free(options);
+}
+
+static void paper_has_the_published_settings(void **state)
+{
+    cw_options *options = settle(*state, &sparse, WORDS("method", "cpr", "preset", "paper"));
+    assert_string_equal(cwi_options_text(options, "lr"), "3e-4");
+    assert_string_equal(cwi_options_text(options, "beta"), "2");
+    assert_int_equal(cwi_options_integer(options, "batch"), 2048);
+    assert_int_equal(cwi_options_integer(options, "epoch-steps"), 0);
+    assert_int_equal(cwi_options_integer(options, "eval-every"), 5);
+    assert_int_equal(cwi_options_integer(options, "patience"), 10);
+    cw_options_free(options);
+}
+
+static void settled_options_stay_as_they_are(void **state)
+{
+    listener *l = *state;
+    const cwi_method *method;
+    const cwi_backbone *backbone;
+    cw_options *once = settle(l, &sparse, WORDS("method", "cpr")), *twice;
+    assert_int_equal(cwi_train_settle(l->ctx, once, &tiny, &twice, &method, &backbone), CW_OK);
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cwi_options_row(once, row)) != NULL; row++)
+        if (strcmp(info->name, "epochs") != 0 && cwi_options_is_given(once, info->name))
+            assert_string_equal(cwi_options_text(once, info->name),
+                                cwi_options_text(twice, info->name));
+    cw_options_free(once);
+    cw_options_free(twice);
+}
+
+/* Two users with the same two items: as if there were two of each, and all met. */
+static void extent_counts_what_is_alike(void **state)
+{
+    listener *l = *state;
+    const int64_t user[] = {1, 1, 2, 2}, item[] = {1, 2, 1, 2};
+    cw_interactions *log;
+    cw_dataset *dataset;
+    cw_options *options;
+    cwi_extent extent;
+    assert_int_equal(cw_interactions_create(l->ctx, user, item, NULL, 4, &log), CW_OK);
+    assert_int_equal(cw_options_create(l->ctx, "prepare", &options), CW_OK);
+    assert_int_equal(cw_options_set(l->ctx, options, "core", "1"), CW_OK);
+    assert_int_equal(cw_options_set(l->ctx, options, "holdout", "0.01"), CW_OK);
+    assert_int_equal(cw_dataset_prepare(l->ctx, log, options, &dataset), CW_OK);
+    assert_int_equal(cwi_dataset_extent(l->ctx, dataset, &extent), CW_OK);
+    assert_int_equal(extent.rows, 4);
+    assert_float_equal(extent.meeting, 1, 1e-12);
+    cw_options_free(options);
+    cw_dataset_free(dataset);
+    cw_interactions_free(log);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CASE(small_data_get_as_many_steps_as_large),
+                                       CASE(an_epoch_of_much_data_is_a_pass),
+                                       CASE(beta_follows_how_often_users_and_items_meet),
+                                       CASE(what_is_given_wins),
+                                       CASE(paper_has_the_published_settings),
+                                       CASE(settled_options_stay_as_they_are),
+                                       CASE(extent_counts_what_is_alike)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
