@@ -6,10 +6,10 @@
 #include "core/mem.h"
 #include "core/option_rows.h"
 #include "import/interactions.h"
+#include "prepare/account.h"
 #include "prepare/dataset.h"
 #include "prepare/rest.h"
 #include "prepare/rows.h"
-#include "prepare/split.h"
 
 const cw_option_info cwi_prepare_options[] = {
     WHOLE("core", "", 1, 1000000,
@@ -21,9 +21,12 @@ const cw_option_info cwi_prepare_options[] = {
          "how to hold out rows: debiased (each item about equally likely), compat (the same, "
          "bit for bit as the paper's files), random, leave-last and by-time (need times), "
          "given (files supplied); auto is given for a split folder, else debiased"),
-    REAL_BETWEEN("holdout", "0.3", 0, 1, "share of the rows to hold out"),
-    REAL_ABOVE("cap", "1/60", 0, 1,
-               "debiased and compat: a row weighs min(1/degree of its item, cap)"),
+    REAL_BETWEEN("holdout", "", 0, 1,
+                 "share of the rows to hold out; 0.3 unless given, less for a debiased split that "
+                 "could not test half of the items alike otherwise"),
+    REAL_ABOVE("cap", "", 0, 1,
+               "debiased and compat: a row weighs min(1/degree of its item, cap); chosen for the "
+               "data unless given, for compat 1/60"),
     REAL("test-share", "2/3", 0, 1,
          "share of the held-out rows that become the test set; the others validate"),
     WORD("moveback", "auto", "auto|on|off",
@@ -33,11 +36,9 @@ const cw_option_info cwi_prepare_options[] = {
     SEED("same seed, same dataset, on any number of threads"),
     {0}};
 
-/* What happened on the way, for dataset.json. */
+/* What is done with the rows. */
 typedef struct history {
-    int64_t rows_in, rows_kept_users, rows_core;
-    int64_t core;
-    const char *split;
+    cwi_account account;
     uint8_t *drawn; /* [users] of max-users; NULL: all are kept */
 } history;
 
@@ -52,26 +53,27 @@ static cw_status note_drawn(cw_context *ctx, const cwi_rows *rows, history *past
 
 static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *rows, history *past)
 {
+    cwi_account *account = &past->account;
     int64_t max_users = cwi_options_integer(options, "max-users");
     uint64_t seed = (uint64_t)cwi_options_integer(options, "seed");
 
-    past->rows_in = rows->count;
-    past->split = cwi_split_name(rows, options);
-    past->core = strcmp(past->split, "given") == 0 ? 1 : 3;
-    if (cwi_options_is_set(options, "core")) past->core = cwi_options_integer(options, "core");
-    if (max_users > 0 && strcmp(past->split, "compat") == 0)
+    account->rows_in = rows->count;
+    account->name = cwi_split_name(rows, options);
+    account->core = strcmp(account->name, "given") == 0 ? 1 : 3;
+    if (cwi_options_is_set(options, "core")) account->core = cwi_options_integer(options, "core");
+    if (max_users > 0 && strcmp(account->name, "compat") == 0)
         CW_PASS(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
     else if (max_users > 0)
         CW_PASS(cwi_rows_subsample(ctx, rows, max_users, seed));
     if (max_users > 0) CW_PASS(note_drawn(ctx, rows, past));
-    past->rows_kept_users = rows->count;
+    account->rows_kept_users = rows->count;
     CW_PASS(cwi_progress(ctx, "filtering", 0, 0));
-    CW_PASS(cwi_rows_core(ctx, rows, past->core));
-    past->rows_core = rows->count;
+    CW_PASS(cwi_rows_core(ctx, rows, account->core));
+    account->rows_core = rows->count;
     if (rows->count > 0) return CW_OK;
     return cwi_fail(ctx, CW_BAD_DATA,
                     "--core %lld leaves none of the %lld interactions; try a smaller one",
-                    (long long)past->core, (long long)past->rows_kept_users);
+                    (long long)account->core, (long long)account->rows_kept_users);
 }
 
 /* ---- dense ids ------------------------------------------------------------ */
@@ -153,42 +155,16 @@ done:
 
 /* ---- how it was made ------------------------------------------------------ */
 
-static json_t *describe_steps(const history *past, const cwi_split *split)
-{
-    return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I}", "rows_read",
-                     (json_int_t)past->rows_in, "rows_after_max_users",
-                     (json_int_t)past->rows_kept_users, "core", (json_int_t)past->core, "split",
-                     past->split, "rows_after_core", (json_int_t)past->rows_core, "held_out",
-                     (json_int_t)split->drawn, "moved_back", (json_int_t)split->moved_back,
-                     "dropped", (json_int_t)split->dropped);
-}
-
 static cw_status write_origin(cw_context *ctx, const cw_interactions *from,
-                              const cw_options *options, const history *past,
-                              const cwi_split *split, cw_dataset *dataset)
+                              const cw_options *options, const cwi_account *account,
+                              cw_dataset *dataset)
 {
     json_t *source = NULL;
     CW_PASS(from->source ? cwi_json_reparse(ctx, from->source, &source) : CW_OK);
     if (!source) source = json_object();
     json_t *origin = json_pack("{s:o, s:o, s:o}", "source", source, "options",
-                               cwi_json_options(options), "steps", describe_steps(past, split));
+                               cwi_json_options(options), "steps", cwi_account_steps(account));
     return cwi_json_text(ctx, origin, &dataset->origin);
-}
-
-/* Say what a user may not expect of a split. */
-static void remark(cw_context *ctx, const cw_options *options, const history *past,
-                   const cwi_split *split, const cw_dataset *dataset)
-{
-    if (split->dropped > 0)
-        cwi_log(ctx, CW_LOG_INFO,
-                "%lld of %lld held-out rows were dropped: train lacks their user or item",
-                (long long)split->dropped, (long long)split->drawn);
-    if (strcmp(past->split, "given") == 0) return;
-    if (split->n_held == 0)
-        cwi_log(ctx, CW_LOG_WARNING, "valid and test are empty: none of the %lld rows is held out",
-                (long long)past->rows_core);
-    else if (dataset->part[CW_PART_TEST].count == 0 && cwi_options_real(options, "test-share") > 0)
-        cwi_log(ctx, CW_LOG_WARNING, "test is empty");
 }
 
 cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interactions,
@@ -212,8 +188,10 @@ cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interaction
     CW_TRY(cwi_split_create(ctx, &rows, options, &split));
     CW_TRY(cwi_dataset_create(ctx, &dataset));
     CW_TRY(assemble(ctx, interactions, &rows, &split, &past, dataset));
-    CW_TRY(write_origin(ctx, interactions, options, &past, &split, dataset));
-    remark(ctx, options, &past, &split, dataset);
+    past.account.split = &split;
+    CW_TRY(cwi_reach_measure(ctx, &rows, &split, &past.account.reach));
+    CW_TRY(write_origin(ctx, interactions, options, &past.account, dataset));
+    cwi_account_say(ctx, &past.account, options, dataset);
     *out = dataset;
 done:
     if (status != CW_OK) cw_dataset_free(dataset);

@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "prepare/dataset.h"
 #include "prepare/draw.h"
+#include "prepare/reach.h"
 
 typedef cw_status (*split_fn)(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                               cwi_split *split);
@@ -29,12 +30,18 @@ static double by_degree(double degree, double cap)
 }
 
 /* Weight min(1/d_i, cap) of every row, d_i the degree of its item. */
-static cw_status debias_weights(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
-                                double **weight)
+static cw_status debias_weights(cw_context *ctx, const cwi_rows *rows, double cap, double **weight)
 {
-    return cwi_degree_weights(ctx, rows->item, rows->count, rows->n_items, by_degree,
-                              cwi_options_real(options, "cap"), weight);
+    return cwi_degree_weights(ctx, rows->item, rows->count, rows->n_items, by_degree, cap, weight);
 }
+
+/* An option that was given, or its value in the paper. */
+static double real_or(const cw_options *options, const char *name, double usual)
+{
+    return cwi_options_is_set(options, name) ? cwi_options_real(options, name) : usual;
+}
+
+static const double usual_holdout = 0.3, usual_cap = 1.0 / 60;
 
 /* Rows that are not train, in file order, as the held-out list. */
 static void list_held(const cwi_rows *rows, cwi_split *split)
@@ -83,9 +90,9 @@ static cw_status settle_unseen(cw_context *ctx, const cwi_rows *rows, const cw_o
                         back ? &split->moved_back : &split->dropped);
 }
 
-static int64_t held_share(const cwi_rows *rows, const cw_options *options)
+static int64_t held_share(const cwi_rows *rows, const cwi_split *split)
 {
-    return (int64_t)rint((double)rows->count * cwi_options_real(options, "holdout"));
+    return (int64_t)rint((double)rows->count * split->holdout);
 }
 
 static int64_t test_share(const cwi_split *split, const cw_options *options)
@@ -116,7 +123,7 @@ static cw_status cut_test(cw_context *ctx, const cw_options *options, cwi_split 
 static cw_status split_by_weight(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                  const double *weight, cwi_split *split)
 {
-    CW_PASS(cwi_draw(ctx, weight, rows->count, held_share(rows, options), seed_of(options),
+    CW_PASS(cwi_draw(ctx, weight, rows->count, held_share(rows, split), seed_of(options),
                      CWI_RNG_HOLDOUT, split->part));
     list_held(rows, split); /* drawn rows hold 1 for now, which is not train */
     CW_PASS(settle_unseen(ctx, rows, options, true, split));
@@ -127,7 +134,8 @@ static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_
                                 cwi_split *split)
 {
     double *weight;
-    cw_status status = debias_weights(ctx, rows, options, &weight);
+    CW_PASS(cwi_reach_fit(ctx, rows, options, &split->cap, &split->holdout));
+    cw_status status = debias_weights(ctx, rows, split->cap, &weight);
     if (status == CW_OK) status = split_by_weight(ctx, rows, options, weight, split);
     cwi_free(weight);
     return status;
@@ -136,6 +144,7 @@ static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_
 static cw_status split_random(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                               cwi_split *split)
 {
+    split->holdout = real_or(options, "holdout", usual_holdout);
     return split_by_weight(ctx, rows, options, NULL, split);
 }
 
@@ -174,10 +183,12 @@ static cw_status split_compat(cw_context *ctx, const cwi_rows *rows, const cw_op
     cw_status status;
     double *weight = NULL;
 
-    split->n_held = split->drawn = held_share(rows, options);
+    split->cap = real_or(options, "cap", usual_cap);
+    split->holdout = real_or(options, "holdout", usual_holdout);
+    split->n_held = split->drawn = held_share(rows, split);
     if (split->n_held > INT32_MAX)
         return cwi_fail(ctx, CW_BAD_DATA, "compat splits hold out at most %d rows", INT32_MAX);
-    CW_TRY(debias_weights(ctx, rows, options, &weight));
+    CW_TRY(debias_weights(ctx, rows, split->cap, &weight));
     CW_TRY(cwi_draw_compat(ctx, weight, rows->count, split->n_held, (uint32_t)seed_of(options),
                            split->held));
     for (int64_t h = 0; h < split->n_held; h++) split->part[split->held[h]] = CW_PART_VALID;
@@ -213,7 +224,8 @@ static cw_status split_by_time(cw_context *ctx, const cwi_rows *rows, const cw_o
 {
     cw_status status;
     cwi_ordered *sorted = NULL;
-    int64_t n_held = held_share(rows, options);
+    split->holdout = real_or(options, "holdout", usual_holdout);
+    int64_t n_held = held_share(rows, split);
 
     CW_TRY(sort_by_time(ctx, rows, options, &sorted));
     split->n_held = n_held;

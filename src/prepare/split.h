@@ -11,9 +11,10 @@ typedef struct cwi_split {
     uint8_t *part; /* [rows] cw_part or CWI_PART_DROPPED */
     int64_t *held; /* held-out rows in the order their files shall have */
     int64_t n_held;
-    int64_t drawn;      /* rows held out at first */
-    int64_t moved_back; /* of them: to train, because train lacked their user or item */
-    int64_t dropped;    /* of them: left out for the same reason */
+    int64_t drawn;       /* rows held out at first */
+    int64_t moved_back;  /* of them: to train, because train lacked their user or item */
+    int64_t dropped;     /* of them: left out for the same reason */
+    double cap, holdout; /* as given or chosen; 0 where the split has none */
 } cwi_split;
 
 /* Names of the ways to split, in the order of the option's choices. */
