@@ -1,8 +1,10 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -261,6 +263,25 @@ cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n
         if (others[k] && others[k][0]) inputs[n++] = others[k];
     cw_status status = cw_output_compare(call->ctx, outputs, n_outputs, inputs, n);
     free(inputs);
+    return status;
+}
+
+bool cli_is_folder(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) return S_ISDIR(info.st_mode);
+    return errno != ENOENT && errno != ENOTDIR;
+}
+
+cw_status cli_load(cli_call *call, const cw_options *import, const cw_options *prepare,
+                   const char *train_file, cw_dataset **out)
+{
+    const char *input = call->inputs[0];
+    cw_interactions *interactions = NULL;
+    if (cli_is_folder(input)) return cw_dataset_load_with(call->ctx, input, train_file, out);
+    cw_status status = cw_import(call->ctx, &input, 1, import, &interactions);
+    if (status == CW_OK) status = cw_dataset_prepare(call->ctx, interactions, prepare, out);
+    cw_interactions_free(interactions);
     return status;
 }
 

@@ -71,6 +71,14 @@ int cli_end(cli_call *call, int code, cw_status status);
  * call->n_given; returns how many.  (The flag's own `text` holds the last one.) */
 size_t cli_values(const cli_call *call, const char *name, const char **out);
 
+/* What cannot be looked at is taken for a folder: reading one says why. */
+bool cli_is_folder(const char *path);
+
+/* The only input: a dataset folder as it is; anything else is imported and split first.
+ *   train_file  of a folder, in place of train.csv; NULL: that */
+cw_status cli_load(cli_call *call, const cw_options *import, const cw_options *prepare,
+                   const char *train_file, cw_dataset **out);
+
 /* The name of what lies beside a model: MODEL.safetensors -> MODEL.run.json; to be freed. */
 char *cli_with_ending(const char *path, const char *ending);
 

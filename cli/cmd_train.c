@@ -1,7 +1,6 @@
 /* cmd_train.c - crosswise train DIR|LOG --out MODEL.safetensors */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -176,30 +175,11 @@ static void print_record(const char *run)
 
 /* ---- the data ----------------------------------------------------------------- */
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* A model of a raw log is one to ship, that of a folder is one to be measured on it. */
 static cw_status choose_refit(job *j)
 {
-    bool is_on = j->refit || (!j->no_refit && !is_folder(j->call->inputs[0]));
+    bool is_on = j->refit || (!j->no_refit && !cli_is_folder(j->call->inputs[0]));
     return cw_options_set(j->call->ctx, j->call->options[0], "refit", is_on ? "on" : "off");
-}
-
-/* A dataset folder as it is; anything else is imported and split first. */
-static cw_status load(cli_call *call, const char *train_file, cw_dataset **out)
-{
-    const char *input = call->inputs[0];
-    cw_interactions *interactions = NULL;
-    if (is_folder(input)) return cw_dataset_load_with(call->ctx, input, train_file, out);
-    cw_status status = cw_import(call->ctx, &input, 1, call->options[1], &interactions);
-    if (status == CW_OK)
-        status = cw_dataset_prepare(call->ctx, interactions, call->options[2], out);
-    cw_interactions_free(interactions);
-    return status;
 }
 
 static bool is_on(const cw_options *options, const char *flag)
@@ -215,7 +195,7 @@ static cw_status train(job *j)
     cw_model *model = NULL;
     char *run = NULL;
 
-    cw_status status = load(call, j->train_file, &dataset);
+    cw_status status = cli_load(call, call->options[1], call->options[2], j->train_file, &dataset);
     if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
     if (status == CW_OK && j->out)
         status = cw_model_save_run(call->ctx, model, j->out, run, j->record, j->force);

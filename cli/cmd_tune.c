@@ -1,8 +1,6 @@
 /* cmd_tune.c - crosswise tune LOG|DIR --out NAME [--budget 10m] */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,24 +69,12 @@ static void on_event(void *user, const char *text)
 
 enum { MODEL, RECORD, PAGE, STORE, N_FILES };
 
-/* NAME or NAME.safetensors with another ending. */
-static char *with_ending(const char *name, const char *ending)
-{
-    static const char usual[] = ".safetensors";
-    size_t length = strlen(name), cut = sizeof usual - 1;
-    if (length > cut && strcmp(name + length - cut, usual) == 0) length -= cut;
-    size_t bytes = length + strlen(ending) + 1;
-    char *made = malloc(bytes);
-    if (made) snprintf(made, bytes, "%.*s%s", (int)length, name, ending);
-    return made;
-}
-
 static bool name_files(const char *name, char *files[N_FILES])
 {
     static const char *const ending[N_FILES] = {".safetensors", ".run.json", ".html", ".tune"};
     bool is_whole = true;
     for (int f = 0; f < N_FILES; f++) {
-        files[f] = with_ending(name, ending[f]);
+        files[f] = cli_with_ending(name, ending[f]);
         is_whole &= files[f] != NULL;
     }
     return is_whole;
@@ -140,7 +126,7 @@ static void print_date(char *out, size_t bytes)
 
 static cw_status write_page(const tune_order *order, const json_t *results, char *const *files)
 {
-    char date[64], *command = command_text(order), *name = with_ending(order->name, "");
+    char date[64], *command = command_text(order), *name = cli_with_ending(order->name, "");
     char *text = NULL;
     print_date(date, sizeof date);
     for (char *c = name; c && *c; c++)
@@ -185,26 +171,6 @@ static void show(const tune_order *order, json_t *results, char *const *files)
     }
 }
 
-/* What cannot be looked at is taken for a folder: reading one says why. */
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    if (stat(path, &info) == 0) return S_ISDIR(info.st_mode);
-    return errno != ENOENT && errno != ENOTDIR;
-}
-
-static cw_status load(const tune_order *order, cw_dataset **out)
-{
-    cw_context *ctx = order->call->ctx;
-    const char *input = order->call->inputs[0];
-    cw_interactions *interactions = NULL;
-    if (is_folder(input)) return cw_dataset_load(ctx, input, out);
-    cw_status status = cw_import(ctx, &input, 1, order->import, &interactions);
-    if (status == CW_OK) status = cw_dataset_prepare(ctx, interactions, order->prepare, out);
-    cw_interactions_free(interactions);
-    return status;
-}
-
 /* The model first: it is what the rest is about. */
 static cw_status keep(const tune_order *order, const cw_model *model, const char *run,
                       const char *json, char *const *files)
@@ -225,13 +191,14 @@ cw_status tune_carry_out(const tune_order *order)
     char *files[N_FILES] = {NULL}, *run = NULL, *json = NULL;
     cw_dataset *dataset = NULL;
     cw_model *model = NULL;
-    bool refits = order->refits && !is_folder(order->call->inputs[0]);
+    bool refits = order->refits && !cli_is_folder(order->call->inputs[0]);
 
     cw_context_set_event(ctx, on_event, order->call);
     cw_status status = name_files(order->name, files) ? CW_OK : CW_NO_MEMORY;
     if (status == CW_OK) status = check_files(order, files);
     if (status == CW_OK && refits) status = cw_options_set(ctx, order->options, "refit", "on");
-    if (status == CW_OK) status = load(order, &dataset);
+    if (status == CW_OK)
+        status = cli_load(order->call, order->import, order->prepare, NULL, &dataset);
     if (status == CW_OK)
         status = cw_tune(ctx, dataset, order->options, files[STORE], &model, &run, &json);
     if (status == CW_OK) status = keep(order, model, run, json, files);

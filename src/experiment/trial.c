@@ -106,8 +106,7 @@ static cw_status make_options(cw_context *ctx, const cwi_tuner *tuner, const jso
     CW_TRY(cwi_options_assign(ctx, *out, "metric", tuner->metric));
     CW_TRY(cwi_options_assign(ctx, *out, "seed", seed));
     CW_TRY(cwi_options_assign(ctx, *out, "checkpoint-every", "0"));
-    if (cw_options_get(*out, "refit"))
-        CW_TRY(cwi_options_assign(ctx, *out, "refit", refits ? "on" : "off"));
+    CW_TRY(cwi_options_assign(ctx, *out, "refit", refits ? "on" : "off"));
     CW_TRY(assign_texts(ctx, *out, tuner->fixed, method, backbone));
     CW_TRY(assign_texts(ctx, *out, json_object_get(trial, "settings"), method, backbone));
 done:

@@ -91,6 +91,18 @@ static cw_status read_fixed(cw_context *ctx, cw_options *probe, const char *entr
                : cwi_fail(ctx, CW_BAD_ARG, "--set: the value of %s is no UTF-8", text);
 }
 
+/* Where the next NAME=VALUE begins, behind a comma; NULL: nowhere.  Values may have commas, too. */
+static const char *next_entry(const char *list)
+{
+    const char *comma = strchr(list, ',');
+    while (comma && comma[1]) {
+        const char *next = comma + 1 + strcspn(comma + 1, ",=");
+        if (*next == '=') return comma + 1;
+        comma = *next ? next : NULL;
+    }
+    return NULL;
+}
+
 static cw_status read_set(cw_context *ctx, const char *list, json_t **out)
 {
     cw_status status = CW_OK;
@@ -99,10 +111,10 @@ static cw_status read_set(cw_context *ctx, const char *list, json_t **out)
     CW_PASS(cwi_json_check(ctx, *out));
     CW_TRY(cwi_train_options(ctx, &probe));
     while (list && list[0]) {
-        const char *comma = strchr(list, ',');
-        size_t length = comma ? (size_t)(comma - list) : strlen(list);
+        const char *next = next_entry(list);
+        size_t length = next ? (size_t)(next - 1 - list) : strlen(list);
         CW_TRY(read_fixed(ctx, probe, list, length, *out));
-        list = comma ? comma + 1 : NULL;
+        list = next;
     }
 done:
     cw_options_free(probe);
@@ -528,14 +540,6 @@ done:
     return status;
 }
 
-/* Does this build train on all rows after validation has had its say? */
-static bool can_refit(void)
-{
-    const cw_option_info *tables[CWI_TRAIN_TABLES];
-    cwi_train_tables(NULL, NULL, NULL, tables);
-    return cwi_table_find(tables[0], "refit") != NULL;
-}
-
 static cw_status finish(cw_context *ctx, const cwi_tuner *t, cw_model **out, char **run,
                         char **json)
 {
@@ -549,7 +553,7 @@ static cw_status finish(cw_context *ctx, const cwi_tuner *t, cw_model **out, cha
                         cwi_json_get_text(json_array_get(t->records, 0), "error"));
     CW_TRY(cwi_tuner_model(ctx, t, winner, &model, &text));
     CW_TRY(write_results(ctx, t, winner, model, json));
-    if (t->refits && can_refit()) {
+    if (t->refits) {
         CW_TRY(cwi_trial_repeat(ctx, t, winner, true, &refitted, &again));
         cw_model_free(model);
         cwi_free(text);
