@@ -338,7 +338,8 @@ cw_status bench_simulate(bench *b, int64_t users, int64_t items, int64_t interac
                          (const char *[]){"users", text[0], "items", text[1], "interactions",
                                           text[2], "relevant", text[4], NULL},
                          &simulation));
-    CW_TRY(bench_options(b, "prepare", (const char *[]){"core", "1", "holdout", text[3], NULL},
+    CW_TRY(bench_options(b, "prepare", /* the cap of the paper */
+                         (const char *[]){"core", "1", "cap", "1/60", "holdout", text[3], NULL},
                          &preparation));
     CW_TRY(cw_dataset_simulate(b->ctx, simulation, preparation, out));
 done:
@@ -349,12 +350,17 @@ done:
 
 static cw_status load(bench *b, const shape *s, const char *folder, cw_dataset **out)
 {
-    cw_interactions *rows;
+    cw_status status;
+    cw_options *preparation = NULL; /* the split of the paper */
+    cw_interactions *rows = NULL;
     if (!s->is_raw) return cw_dataset_load(b->ctx, folder, out);
-    cw_status status = cw_import(b->ctx, &folder, 1, NULL, &rows);
-    if (status != CW_OK) return status;
-    status = cw_dataset_prepare(b->ctx, rows, NULL, out);
+    CW_TRY(bench_options(b, "prepare", (const char *[]){"cap", "1/60", "holdout", "0.3", NULL},
+                         &preparation));
+    CW_TRY(cw_import(b->ctx, &folder, 1, NULL, &rows));
+    CW_TRY(cw_dataset_prepare(b->ctx, rows, preparation, out));
+done:
     cw_interactions_free(rows);
+    cw_options_free(preparation);
     return status;
 }
 

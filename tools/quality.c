@@ -167,6 +167,8 @@ static bool is_at_hand(const set *s, const char *data)
     return true;
 }
 
+static const char split[] = "cap=1/60 holdout=0.3"; /* the split of the paper */
+
 static cw_dataset *open_files(cw_context *ctx, const set *s, const char *data)
 {
     char path[2][1024];
@@ -179,10 +181,12 @@ static cw_dataset *open_files(cw_context *ctx, const set *s, const char *data)
         return dataset;
     }
     cw_options *options = options_of(ctx, "import", s->import, NULL);
+    cw_options *held = options_of(ctx, "prepare", split, NULL);
     const char *const paths[] = {path[0], path[1]};
     need(ctx, s->name, cw_import(ctx, paths, n, options, &rows));
-    need(ctx, s->name, cw_dataset_prepare(ctx, rows, NULL, &dataset));
+    need(ctx, s->name, cw_dataset_prepare(ctx, rows, held, &dataset));
     cw_interactions_free(rows);
+    cw_options_free(held);
     cw_options_free(options);
     return dataset;
 }
@@ -192,7 +196,9 @@ static cw_dataset *open_set(cw_context *ctx, const set *s, const char *data)
     cw_dataset *dataset;
     if (!s->simulate) return open_files(ctx, s, data);
     cw_options *options = options_of(ctx, "simulate", s->simulate, NULL);
-    need(ctx, s->name, cw_dataset_simulate(ctx, options, NULL, &dataset));
+    cw_options *held = options_of(ctx, "prepare", split, NULL);
+    need(ctx, s->name, cw_dataset_simulate(ctx, options, held, &dataset));
+    cw_options_free(held);
     cw_options_free(options);
     return dataset;
 }

@@ -435,7 +435,7 @@ static cw_status keep_trial(cw_context *ctx, cwi_tuner *t, json_t *record, const
 static bool is_due(const cwi_tuner *t, size_t trial)
 {
     size_t first = 1; /* behind pop */
-    if (trial >= t->race.n_families) return false;
+    if (trial >= t->race.n_families || trial >= CWI_MAX_FAMILIES) return false;
     if (trial <= first) return true;
     return strcmp(t->race.family[trial].backbone, t->race.family[first].backbone) == 0;
 }

@@ -66,12 +66,13 @@ static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *
 cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
                            const cw_lists *out, cwi_listing *listing)
 {
-    *listing = (cwi_listing){.rec = rec, .out = out};
+    *listing = (cwi_listing){.rec = rec};
     CW_PASS(cwi_check_given(ctx, "the recommender", rec));
     CW_PASS(cwi_check_given(ctx, "lists", out));
     CW_PASS(cwi_check_given(ctx, "items of the lists", out->items));
     if (out->k < 1)
         CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "k is %d; it must be at least 1", (int)out->k));
+    listing->out = *out;
     listing->n_scores = rec->model->n_items;
     if (rules) CW_PASS(use_rules(ctx, rules, listing));
     return CW_OK;
@@ -130,7 +131,7 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
     size_t rows = 2 * chunk * (size_t)cw_context_threads(ctx);
     if (rows > n) rows = n;
     *b = (block){.listing = listing, .rows = (int64_t)rows, .chunk_rows = (int32_t)chunk};
-    b->k = listing->out->k < listing->n_scores ? listing->out->k : listing->n_scores;
+    b->k = listing->out.k < listing->n_scores ? listing->out.k : listing->n_scores;
     size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
     b->score = cwi_pile_add(ctx, &b->pile, rows, n_scores * sizeof *b->score);
     b->top = cwi_pile_add(ctx, &b->pile, chunks, (size_t)b->k * sizeof *b->top);
@@ -158,7 +159,7 @@ static bool pick(const block *b, int64_t chunk, int64_t row, float *score)
         skipped = merged;
     }
     int32_t count = cwi_topk(score, l->n_scores, skipped, n, b->k, top);
-    if (count >= 0) write_list(l->out, row, top, count);
+    if (count >= 0) write_list(&l->out, row, top, count);
     return count >= 0;
 }
 

@@ -20,7 +20,7 @@ enum { CWI_MAX_DIAL = 1000000 };
 typedef struct cwi_listing cwi_listing;
 struct cwi_listing {
     const cw_recommender *rec;
-    const cw_lists *out;
+    cw_lists out;
     /* out[k * n_scores + i] is the score of i in the list for who[k]; on any thread */
     void (*score)(const cwi_listing *listing, const int32_t *who, int32_t n, float *out);
     const int32_t *who;    /* whom or what the lists are for; checked */

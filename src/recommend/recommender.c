@@ -194,10 +194,9 @@ static cw_lists lists_from(const cw_lists *lists, size_t first)
 /* Users of training are ranked together, guests one after the other. */
 static cw_status list_users(cw_context *ctx, cwi_listing *listing, const int32_t *users, size_t n)
 {
-    const cw_lists *all = listing->out;
+    const cw_lists all = listing->out;
     for (size_t at = 0, end; at < n; at = end) {
-        cw_lists some = lists_from(all, at);
-        listing->out = &some;
+        listing->out = lists_from(&all, at);
         end = run_of(users, at, n, listing->rec->model->n_users);
         if (end > at) {
             CW_PASS(list_trained(ctx, listing, users + at, end - at));
@@ -267,13 +266,12 @@ static cw_status list_alike(cw_context *ctx, cwi_listing *listing, const char *n
 /* Of items without vectors nothing is known but what most people had. */
 static cw_status list_items(cw_context *ctx, cwi_listing *listing, const int32_t *items, size_t n)
 {
-    const cw_lists *all = listing->out;
+    const cw_lists all = listing->out;
     int64_t start[] = {0, 0};
     int32_t none = 0;
     const cwi_csr nothing = {.n_rows = 1, .start = start, .value = &none};
     for (size_t at = 0, end; at < n; at = end) {
-        cw_lists some = lists_from(all, at);
-        listing->out = &some;
+        listing->out = lists_from(&all, at);
         listing->skip = NULL;
         end = run_of(items, at, n, listing->rec->model->n_items);
         if (end > at) {

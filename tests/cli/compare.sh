@@ -1,5 +1,6 @@
 # runs against each other, paired by seed
-crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
+split=(--cap 1/60 --holdout 0.3) # the split of the paper
+crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 "${split[@]}" --quiet --out set
 for seed in 0 1 2; do
     for method in bpr cpr; do
         crosswise train set --preset paper --method $method --dim 8 --batch 128 --epochs 3 --eval-every 1 --lr 0.01 \
@@ -11,7 +12,7 @@ crosswise compare bpr-?.run.json cpr-?.run.json --data set --bootstrap 200
 crosswise compare bpr-?.run.json cpr-?.run.json --json | grep -c '"wilcoxon_p"'
 echo "--- what does not fit is said"
 crosswise compare bpr-0.run.json bpr-0.run.json cpr-1.run.json
-crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --seed 1 --quiet --out other
+crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --seed 1 "${split[@]}" --quiet --out other
 crosswise train other --method pop --metric recall@5 --quiet --out pop.safetensors
 crosswise compare bpr-0.run.json pop.run.json | head -n 2
 mv cpr-0.safetensors moved

@@ -7,7 +7,7 @@ crosswise prepare log.csv --quiet --out set
 crosswise train set --method pop --quiet --out pop.safetensors
 mv set "se$esc"
 on_terminal() { script -qec "\"\$CROSSWISE\" $1" typescript </dev/null >/dev/null || true; sed '1d;$d' typescript; }
-on_terminal 'recommend pop.safetensors --user u1 --k 50 --exclude none' | LC_ALL=C sed -n 's/.*\t\(.*2J.*\)\t.*/\1/p' | od -An -c
+on_terminal 'recommend pop.safetensors --user u1 --k 50 --exclude none' | LC_ALL=C sed -n 's/.*\t\([^\t]*2J[^\t]*\)\t.*/\1/p' | od -An -c
 on_terminal "describe \"se$esc\"" | tr '\r' '\n' | sed -n 's/.*\(se.*2J\)/\1/p' | od -An -c
 mkfifo pipe
 { seq -f 'u%g,i1' 1 100000; sleep 1; } >pipe &

@@ -1,5 +1,6 @@
 # a small plan: tables, the same on any number of jobs, found again, extended, one writer at a time
-crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 --quiet --out set
+split=(--cap 1/60 --holdout 0.3) # the split of the paper
+crosswise simulate --users 200 --items 100 --relevant 0.5 --popularity 0.5 "${split[@]}" --quiet --out set
 cat >plan.json <<'END'
 {
   "title": "Small",

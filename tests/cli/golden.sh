@@ -1,5 +1,6 @@
 # results of small runs that must not change unnoticed: the test metrics of every method
-crosswise simulate --users 600 --items 250 --relevant 0.4 --popularity 0.8 --seed 3 --quiet --out set
+split=(--cap 1/60 --holdout 0.3) # the split of the paper
+crosswise simulate --users 600 --items 250 --relevant 0.4 --popularity 0.8 --seed 3 "${split[@]}" --quiet --out set
 size=--dim=16
 measure() { # label, options
     label=$1

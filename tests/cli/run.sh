@@ -36,6 +36,7 @@ trap 'rm -rf "$scratch"' EXIT
 crosswise() { "$CROSSWISE" "$@"; }
 
 sort() { LC_ALL=C command sort "$@"; } # the same in every locale
+comm() { LC_ALL=C command comm "$@"; }
 
 make_log() {
     awk 'BEGIN {
@@ -56,7 +57,7 @@ refused() {
 
 listing() { (cd "$1" && find . -type f -exec md5sum {} + | sort -k 2); }
 
-export -f crosswise sort make_log refused listing
+export -f crosswise sort comm make_log refused listing
 
 # Run test $1 in locale $2, leaving what it did in $scratch/got.{out,err,code}.
 run_test() {

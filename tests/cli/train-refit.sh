@@ -39,4 +39,4 @@ crosswise evaluate set e.safetensors --quiet --json | grep -c recall@20
 crosswise train set --preset paper $flags --quiet --refit --no-refit || echo "exit code $?"
 crosswise train log.csv --method pop --core 1 --quiet --out pop.safetensors
 crosswise info pop.safetensors --json | sed -n '/"refit": {/,/}/p'
-ls
+LC_ALL=C ls

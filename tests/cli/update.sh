@@ -38,4 +38,4 @@ try new.csv m.safetensors --out o.safetensors
 try m.safetensors new.csv --out o.safetensors --dim 8
 try m.safetensors new.csv --out o.safetensors --update-share 0
 cmp m.safetensors before
-ls
+LC_ALL=C ls

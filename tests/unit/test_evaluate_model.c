@@ -25,7 +25,8 @@ static void setting_init(setting *s, const char *users)
     cw_options *simulate = options_of(
         s->l.ctx, "simulate",
         (const char *const[]){"users", users, "items", "60", "uniform-test", "10", NULL});
-    cw_options *split = options_of(s->l.ctx, "prepare", (const char *const[]){"core", "1", NULL});
+    cw_options *split = paper_split(s->l.ctx);
+    assert_int_equal(cw_options_set(s->l.ctx, split, "core", "1"), CW_OK);
     cw_options *train = options_of(s->l.ctx, "train", (const char *const[]){"method", "pop", NULL});
     assert_int_equal(cw_dataset_simulate(s->l.ctx, simulate, split, &s->dataset), CW_OK);
     assert_int_equal(cw_train(s->l.ctx, s->dataset, train, &s->model, NULL), CW_OK);

@@ -57,6 +57,10 @@ static void values_are_kept_as_text_and_number(void **state)
     cw_options *o;
     listener_init(&l);
     assert_int_equal(cw_options_create(l.ctx, "prepare", &o), CW_OK);
+    assert_string_equal(cw_options_get(o, "test-share"), "2/3");
+    assert_true(cwi_options_real(o, "test-share") == 2.0 / 3);
+    assert_false(cwi_options_is_set(o, "cap"));
+    assert_int_equal(cw_options_set(l.ctx, o, "cap", "1/60"), CW_OK);
     assert_string_equal(cw_options_get(o, "cap"), "1/60");
     assert_true(cwi_options_real(o, "cap") == 1.0 / 60);
     assert_false(cwi_options_is_set(o, "core"));

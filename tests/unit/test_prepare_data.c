@@ -19,14 +19,13 @@ static cw_dataset *prepare_ml1m(cw_context *ctx, const char *split, const char *
 {
     char path[1024];
     const char *paths[] = {in_data("ml1m/ratings_no_timestamp.dat.gz", path)};
-    cw_options *import, *prepare;
+    cw_options *import, *prepare = paper_split(ctx);
     cw_interactions *rows;
     cw_dataset *d;
     assert_int_equal(cw_options_create(ctx, "import", &import), CW_OK);
     assert_int_equal(cw_options_set(ctx, import, "min-rating", "5"), CW_OK);
     assert_int_equal(cw_import(ctx, paths, 1, import, &rows), CW_OK);
     assert_int_equal(cw_interactions_count(rows), 226310);
-    assert_int_equal(cw_options_create(ctx, "prepare", &prepare), CW_OK);
     assert_int_equal(cw_options_set(ctx, prepare, "core", "3"), CW_OK);
     assert_int_equal(cw_options_set(ctx, prepare, "split", split), CW_OK);
     assert_int_equal(cw_options_set(ctx, prepare, "seed", seed), CW_OK);

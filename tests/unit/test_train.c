@@ -30,12 +30,13 @@ static cw_dataset *make_data(cw_context *ctx, const char *users, const char *ite
                                        {"relevant", "0.5"},
                                        {"popularity", "0.5"},
                                        {"seed", "5"}};
-    cw_options *simulate;
+    cw_options *simulate, *split = paper_split(ctx);
     cw_dataset *data;
     assert_int_equal(cw_options_create(ctx, "simulate", &simulate), CW_OK);
     for (size_t s = 0; s < 5; s++)
         assert_int_equal(cw_options_set(ctx, simulate, settings[s][0], settings[s][1]), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, simulate, NULL, &data), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, simulate, split, &data), CW_OK);
+    cw_options_free(split);
     cw_options_free(simulate);
     return data;
 }

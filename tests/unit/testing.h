@@ -42,6 +42,16 @@ static inline void listener_clear(listener *l)
     cw_context_free(l->ctx);
 }
 
+/* Options of "prepare" for the split of the paper; data that numbers depend on are made with it. */
+static inline cw_options *paper_split(cw_context *ctx)
+{
+    cw_options *options;
+    assert_int_equal(cw_options_create(ctx, "prepare", &options), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "cap", "1/60"), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "holdout", "0.3"), CW_OK);
+    return options;
+}
+
 /* A fresh folder for one test; remove_scratch takes it away with all it holds. */
 static inline void make_scratch(char path[64])
 {

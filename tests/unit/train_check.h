@@ -17,12 +17,13 @@ static inline cw_dataset *simulate(cw_context *ctx)
 {
     static const char *const settings[][2] = {
         {"users", "300"}, {"items", "100"}, {"relevant", "0.5"}, {"popularity", "0.5"}};
-    cw_options *options;
+    cw_options *options, *split = paper_split(ctx);
     cw_dataset *data;
     assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
     for (size_t k = 0; k < 4; k++)
         assert_int_equal(cw_options_set(ctx, options, settings[k][0], settings[k][1]), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, options, split, &data), CW_OK);
+    cw_options_free(split);
     cw_options_free(options);
     return data;
 }

@@ -29,9 +29,9 @@ typedef struct gemm_strip {
     bool is_first;           /* sums start at zero */
     float *c;
     int64_t ldc;
-    vec b[GEMM_DEPTH * GEMM_VECS];      /* [depth][vectors] */
-    float rest[GEMM_DEPTH * GEMM_ROWS]; /* [depth][rows] of op(a) behind the last whole tile */
-    float tile[GEMM_ROWS * GEMM_COLUMNS];
+    vec *b;      /* [depth][vectors] */
+    float *rest; /* [depth][rows] of op(a) behind the last whole tile */
+    float *tile; /* [rows][columns] */
 } gemm_strip;
 
 /* Few numbers, where a call would take longer. */
@@ -144,7 +144,7 @@ static void pack_rest(gemm_strip *s)
     int32_t rows = s->m % GEMM_ROWS;
     const float *a = s->a + (s->m - rows) * s->a_row;
     if (rows == 0) return;
-    memset(s->rest, 0, sizeof s->rest);
+    memset(s->rest, 0, GEMM_DEPTH * GEMM_ROWS * sizeof *s->rest);
     for (int32_t j = 0; j < s->depth; j++)
         for (int32_t i = 0; i < rows; i++)
             s->rest[j * GEMM_ROWS + i] = a[i * s->a_row + j * s->a_column];
@@ -183,14 +183,17 @@ static void gemm(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32
                  const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
                  int32_t ldc)
 {
-    gemm_strip s;
+    vec packed[GEMM_DEPTH * GEMM_VECS];
+    float rest[GEMM_DEPTH * GEMM_ROWS], tile[GEMM_ROWS * GEMM_COLUMNS] = {0};
+    gemm_strip s = {.m = m,
+                    .a_row = transpose_a ? 1 : lda,
+                    .a_column = transpose_a ? lda : 1,
+                    .ldc = ldc,
+                    .b = packed,
+                    .rest = rest,
+                    .tile = tile};
     int64_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
     int32_t first = 0;
-    s.m = m;
-    s.a_row = transpose_a ? 1 : lda;
-    s.a_column = transpose_a ? lda : 1;
-    s.ldc = ldc;
-    memset(s.tile, 0, sizeof s.tile);
     if (beta != 0 && beta != 1) scale_rows(beta, m, n, c, ldc);
     do {
         s.a = a + first * s.a_column;
