@@ -54,10 +54,11 @@ static void say_choice(cw_context *ctx, const cwi_account *account, const cw_opt
     const cwi_split *split = account->split;
     if (strcmp(account->name, "debiased") != 0 || cwi_options_is_set(options, "cap")) return;
     cwi_log(ctx, CW_LOG_INFO,
-            "chosen for these rows: --cap 1/%.0f --holdout %.4g; items of %.0f rows or more, %.0f "
-            "%% of all, are tested alike, and none expects to lose more than half of its rows",
-            1 / split->cap, split->holdout, 1 / split->cap,
-            percent(account->reach.above_cap, account->reach.items));
+            "chosen for these rows: --cap 1/%.0f %s--holdout %.4g; items of %.0f rows or more, "
+            "%.0f %% of all, are tested alike%s",
+            1 / split->cap, cwi_options_is_set(options, "holdout") ? "for " : "", split->holdout,
+            1 / split->cap, percent(account->reach.above_cap, account->reach.items),
+            split->holdout > 0.5 ? "" : ", and none expects to lose more than half of its rows");
 }
 
 static void say_reach(cw_context *ctx, const cwi_account *account)
@@ -80,15 +81,24 @@ enum {
     MANY_UNHELD = 25 /* percent of the items */
 };
 
-static void warn_of_cap(cw_context *ctx, const cwi_account *account)
+/* What to do about a cap that few items reach depends on whose choice it is. */
+static const char *advise_on_cap(const cwi_account *account, const cw_options *options)
+{
+    if (strcmp(account->name, "debiased") != 0) return "give a larger --cap";
+    if (cwi_options_is_set(options, "cap")) return "leave --cap out, or give a larger one";
+    if (cwi_options_is_set(options, "holdout")) return "a smaller --holdout helps";
+    return "a larger --core helps";
+}
+
+static void warn_of_cap(cw_context *ctx, const cwi_account *account, const cw_options *options)
 {
     const cwi_reach *reach = &account->reach;
     double cap = account->split->cap;
     if (cap <= 0 || percent(reach->above_cap, reach->items) >= FEW_ABOVE) return;
     cwi_log(ctx, CW_LOG_WARNING,
             "only %.1f %% of the items have as many as 1/cap = %.4g rows: this split is close to a "
-            "random one, and its test to what is popular; leave --cap out, or give a larger one",
-            percent(reach->above_cap, reach->items), 1 / cap);
+            "random one, and its test to what is popular; %s",
+            percent(reach->above_cap, reach->items), 1 / cap, advise_on_cap(account, options));
 }
 
 static void warn_of_rest(cw_context *ctx, const cwi_account *account)
@@ -129,6 +139,6 @@ void cwi_account_say(cw_context *ctx, const cwi_account *account, const cw_optio
         say_reach(ctx, account);
     else if (cwi_options_real(options, "test-share") > 0)
         cwi_log(ctx, CW_LOG_WARNING, "test is empty");
-    warn_of_cap(ctx, account);
+    warn_of_cap(ctx, account, options);
     warn_of_rest(ctx, account);
 }

@@ -1,6 +1,6 @@
 # a race leaves the best model under the plain name, and is the same on any threads and in pieces
-crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
-fast=dim=8,batch=64,epochs=10,eval-every=1,patience=4
+crosswise simulate --users 150 --items 80 --relevant 0.5 --popularity 0.5 --quiet --out set
+fast=dim=8,batch=64,epochs=6,eval-every=1,patience=4
 plain() { sed '/"seconds"/d; /^  "xxh3_128"/d' "$1.tune/results.json"; } # without what no two runs share
 for threads in 1 3; do
     crosswise tune set --out best-$threads --trials 8 --set $fast --threads $threads --quiet
