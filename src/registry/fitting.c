@@ -94,24 +94,31 @@ cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_met
     return CW_OK;
 }
 
+/* What is shown, and what it goes by where it follows the data. */
+static const struct {
+    const char *option, *reason;
+} shown[] = {{"lr", ""},
+             {"reg", " (the more, the fewer rows)"},
+             {"beta", " (the more, the rarer they meet)"},
+             {"batch", " (the less, the fewer rows)"}};
+
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])
 {
-    static const char *const shown[] = {"lr", "reg", "beta", "batch"};
-    char rows[CWI_NUMBER_BYTES], users[CWI_NUMBER_BYTES], items[CWI_NUMBER_BYTES];
     int64_t epoch = cwi_options_integer(settled, "epoch-steps");
-    cwi_print_int(extent->rows, rows);
-    cwi_print_int(extent->users, users);
-    cwi_print_int(extent->items, items);
-    int used =
-        snprintf(out, CWI_FIT_BYTES, "for %s rows of %s users and %s items:", rows, users, items);
-    for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
-        if (cw_options_get(settled, shown[k]))
-            used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s,", shown[k],
-                             cw_options_get(settled, shown[k]));
+    int used = snprintf(out, CWI_FIT_BYTES,
+                        "chosen for %lld rows of %d users and %d items, of which two drawn by "
+                        "their rows have met %.2g times:",
+                        (long long)extent->rows, extent->users, extent->items, extent->meeting);
+    for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
+        const char *value = cw_options_get(settled, shown[k].option);
+        if (value)
+            used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,",
+                             shown[k].option, value, shown[k].reason);
+    }
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
-             " evaluated every %lld steps, for at least %lld (--preset paper: the published "
-             "settings)",
+             " evaluated every %lld steps, for at least %lld; --preset paper has the published "
+             "settings",
              (long long)(epoch * cwi_options_integer(settled, "eval-every")),
              (long long)(epoch * cwi_options_integer(settled, "min-epochs")));
 }

@@ -68,13 +68,12 @@ static double clamp(double value, double low, double high)
     return value < low ? low : (value > high ? high : value);
 }
 
-enum { FEW_ROWS = 10000 }; /* which have few hard crosses that are not chance */
-
-/* Where users and items seldom meet, most crosses are easy: the hard ones have to be looked for. */
+/* Where users and items seldom meet, most crosses are easy: the hard ones have to be looked for.
+ * Of few rows the hardest are chance. */
 static double cpr_beta(const cwi_extent *extent)
 {
-    double rare = 0.019 / extent->meeting;
-    return clamp(8 * rare * rare, extent->rows < FEW_ROWS ? 1.5 : 2, 16);
+    double rows = (double)extent->rows, rare = 0.019 / extent->meeting;
+    return clamp(8 * rare * rare, clamp(rows / 10000, 1, 2), clamp(rows / 4000, 1, 16));
 }
 
 static double cpr_graph_beta(const cwi_extent *extent)
@@ -90,13 +89,12 @@ static double bpr_reg(const cwi_extent *extent)
 
 static double cpr_reg(const cwi_extent *extent)
 {
-    return clamp(2000 / (double)extent->rows, 0.05, 0.1);
+    return clamp(2000 / (double)extent->rows, 0.05, 0.2);
 }
 
 static double cpr_rand_reg(const cwi_extent *extent)
 {
-    (void)extent;
-    return 0.03;
+    return clamp(800 / (double)extent->rows, 0.03, 0.2);
 }
 
 static double usual_lr(const cwi_extent *extent)

@@ -72,6 +72,19 @@ static void beta_follows_how_often_users_and_items_meet(void **state)
     cw_options_free(high);
 }
 
+/* The hardest of few crosses are chance, and few rows are easily learnt by heart. */
+static void few_rows_are_not_searched_and_held_short(void **state)
+{
+    static const cwi_extent few = {.users = 2000, .items = 3000, .rows = 4000, .meeting = 1e-3};
+    const cwi_extent *small[] = {&tiny, &few};
+    for (int k = 0; k < 2; k++) {
+        cw_options *options = settle(*state, small[k], WORDS("method", "cpr"));
+        assert_true(cwi_options_real(options, "beta") <= 1.3);
+        assert_float_equal(cwi_options_real(options, "reg"), 0.2, 0);
+        cw_options_free(options);
+    }
+}
+
 static void what_is_given_wins(void **state)
 {
     cw_options *options =
@@ -141,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {CASE(small_data_get_as_many_steps_as_large),
                                        CASE(an_epoch_of_much_data_is_a_pass),
                                        CASE(beta_follows_how_often_users_and_items_meet),
+                                       CASE(few_rows_are_not_searched_and_held_short),
                                        CASE(what_is_given_wins),
                                        CASE(paper_has_the_published_settings),
                                        CASE(settled_options_stay_as_they_are),
