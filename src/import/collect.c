@@ -148,11 +148,31 @@ static cw_status keep_translated(cwi_import *import, const cwi_source *source, c
     return keep(import, raw_user, raw_item, time);
 }
 
+/* The rating of a row.  *is_out: the row is left out, and that is counted. */
+static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_text text,
+                             bool *is_out)
+{
+    double rating = 0;
+
+    text = cwi_trim(text);
+    if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating)) {
+        import->bad_ratings++;
+        *is_out = true;
+        return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
+    }
+    if (import->settings.has_min_rating && rating < import->settings.min_rating) {
+        import->below++;
+        *is_out = true;
+    }
+    return cwi_ratings_add(import->ctx, &import->ratings, rating);
+}
+
 cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row)
 {
     cwi_text user = row->field[CWI_ROLE_USER], item = row->field[CWI_ROLE_ITEM];
-    cwi_text text = row->field[CWI_ROLE_TIME];
-    double rating = 0, time = 0;
+    cwi_text when = row->field[CWI_ROLE_TIME], rating = row->field[CWI_ROLE_RATING];
+    double time = 0;
+    bool is_out = false;
     int64_t limit = import->settings.max_rows;
 
     if (limit > 0 && ++import->n_rows > limit)
@@ -161,21 +181,13 @@ cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi
                                limit);
     if (!is_good_id(user)) return bad_id(import, source, "user", user);
     if (!is_good_id(item)) return bad_id(import, source, "item", item);
-    if (text.at) {
-        text = cwi_trim(text);
-        if (!cwi_parse_time(text.at, text.length, &time))
-            return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+    if (when.at) {
+        when = cwi_trim(when);
+        if (!cwi_parse_time(when.at, when.length, &time))
+            return bad_value(import, source, "time", when, "a number of seconds or an ISO date");
     }
-    text = row->field[CWI_ROLE_RATING];
-    if (text.at) {
-        text = cwi_trim(text);
-        if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating))
-            return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
-        if (import->settings.has_min_rating && rating < import->settings.min_rating) {
-            import->below++;
-            return CW_OK;
-        }
-    }
+    if (rating.at) CW_PASS(read_rating(import, source, rating, &is_out));
+    if (is_out) return CW_OK;
     if (import->user_names) return keep_translated(import, source, user, item, time);
     return keep(import, user, item, time);
 }
