@@ -294,6 +294,38 @@ static void log_choice(const chooser *c)
                                     : "");
 }
 
+/* The first value in a column that is neither empty nor a time, of the sampled lines. */
+static cwi_text find_unreadable(const chooser *c, size_t column)
+{
+    cwi_text field[MAX_NAMES];
+
+    for (size_t s = c->layout->has_header ? 1 : 0; s < c->sample->count; s++) {
+        if (cwi_split_roughly(c->layout, c->sample->line[s], field, column + 1) <= column) continue;
+        cwi_text value = cwi_trim(field[column]);
+        if (value.length > 0 && !is_time(value)) return value;
+    }
+    return (cwi_text){NULL, 0};
+}
+
+/* A column that is called a time and was not taken, since hardly any value of it can be read. */
+static void log_unreadable_times(const chooser *c)
+{
+    char name[48], shown[48];
+
+    if (c->import->settings.columns[0] || !c->layout->has_header) return;
+    for (size_t n = 0; n < c->header.count && c->layout->column[CWI_ROLE_TIME] < 0; n++) {
+        if (!is_known_name(CWI_ROLE_TIME, c->header.name[n])) continue;
+        cwi_text value = find_unreadable(c, n);
+        if (!value.at) continue;
+        cwi_log(c->import->ctx, CW_LOG_WARNING,
+                "%s: the times in column %s cannot be read, such as '%s': no times are used, so "
+                "splits by time are not possible",
+                cwi_source_name(c->source), print_column(c, n, name),
+                cwi_excerpt(value.at, value.length, shown));
+        return;
+    }
+}
+
 static cw_status remember_name(cwi_import *import, const char *name)
 {
     enum { REMEMBERED = 256 };
@@ -348,5 +380,6 @@ cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const
         if ((size_t)(layout->column[role] + 1) > layout->n_columns)
             layout->n_columns = (size_t)(layout->column[role] + 1);
     log_choice(&c);
+    log_unreadable_times(&c);
     return remember_ignored(&c);
 }

@@ -91,7 +91,9 @@ typedef struct cwi_import {
     char first_bad[512];
     cwi_ratings ratings;
     int64_t bad_ratings; /* that are no numbers: their lines are malformed */
-    char **ignored;      /* columns that have no role, as --columns would name them */
+    int64_t bad_times;   /* that cannot be read, in malformed lines or not */
+    char first_bad_time[512];
+    char **ignored; /* columns that have no role, as --columns would name them */
     size_t n_ignored, ignored_capacity;
     cwi_entry *entry;
     size_t n_entries, entry_capacity;

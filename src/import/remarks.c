@@ -107,6 +107,15 @@ static void log_ratings(const cwi_import *import)
     }
 }
 
+static void log_times(const cwi_import *import)
+{
+    if (import->bad_times == 0 || !import->lost_time) return;
+    cwi_log(import->ctx, CW_LOG_WARNING,
+            "%" PRId64 " time%s could not be read, first %s: no times are used, so splits by time "
+            "are not possible",
+            import->bad_times, import->bad_times == 1 ? "" : "s", import->first_bad_time);
+}
+
 static void log_lines(const cwi_import *import)
 {
     if (import->bad_lines > 0)
@@ -125,5 +134,6 @@ static void log_lines(const cwi_import *import)
 void cwi_import_log(const cwi_import *import)
 {
     log_ratings(import);
+    log_times(import);
     log_lines(import);
 }

@@ -23,5 +23,8 @@ told wide.csv
 { seq -s , 1 300; seq -s , 1 300; } >wider.csv # more than are told apart
 told wider.csv | sed 's/"8".*"253"/.../'
 told named.csv bare.csv # each file has its own
+# a column of that name whose values cannot be read
+printf 'user,item,date\n1,2,31/12/2020\n2,2,\n3,3,30/12/2020\n' >date.csv
+told date.csv
 printf 'user,item,date\n1,2,\n2,2,\n' >blank.csv
 told blank.csv

@@ -560,6 +560,56 @@ static void impossible_times_are_malformed(void **state)
     }
 }
 
+static void times_that_only_look_like_it_are_given_up(void **state)
+{
+    bed *b = *state;
+    const char *text = "user,item,time\n1,2,10\n1,3,soon\n2,2,12\n2,3,\n";
+    (void)import_text(b, text, NULL);
+    expect_rows(b, 4, 2, 2);
+    assert_null(b->rows->time);
+    expect_log(b, "W:2 times could not be read, first ");
+    expect_log(b, "x.csv:3: 'soon': no times are used, so splits by time are not possible\n");
+    (void)import_text(b, text, PAIRS("skip-bad", "2"));
+    expect_rows(b, 2, 2, 1);
+    assert_true(b->rows->time[1] == 12);
+    assert_null(strstr(b->log, "no times"));
+    (void)import_text(b, text, PAIRS("skip-bad", "1")); /* the first is left out all the same */
+    expect_rows(b, 3, 2, 2);
+    assert_null(b->rows->time);
+    (void)import_text(b, text, PAIRS("columns", "user=1,item=2,time=time"));
+    expect_error(b, CW_BAD_DATA, "x.csv:3: time 'soon' is not a number of seconds or an ISO date");
+}
+
+static void times_stay_given_up_in_further_files(void **state)
+{
+    bed *b = *state;
+    write_text(b, "a.csv", "user,item,time\n1,2,10\n1,3,soon\n");
+    write_text(b, "b.csv", "user,item,time\n3,2,10\n4,3,11\n");
+    write_text(b, "c.csv", "user,item\n5,2\n");
+    (void)import_names(b, PAIRS("a.csv", "b.csv", "c.csv"), NULL);
+    expect_rows(b, 5, 4, 2);
+    assert_null(b->rows->time);
+    expect_log(b, "W:1 time could not be read, first ");
+    assert_null(strstr(b->log, "do not agree"));
+    (void)import_names(b, PAIRS("b.csv", "a.csv"), NULL);
+    expect_rows(b, 4, 3, 2);
+    assert_null(b->rows->time);
+}
+
+static void a_column_of_dates_in_another_form_is_mentioned(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "user,item,date\n1,2,\n1,3,31.12.2020\n", NULL);
+    expect_rows(b, 2, 1, 2);
+    expect_log(b, "I:");
+    expect_log(b, "item in column 2; ignored: date\n");
+    expect_log(b, "the times in column date cannot be read, such as '31.12.2020': no times");
+    (void)import_text(b, "user,item,date,ts\n1,2,31.12.2020,9\n", NULL);
+    assert_true(b->rows->time[0] == 9);
+    assert_null(strstr(b->log, "cannot be read"));
+    expect_log(b, "time in column 4; ignored: date\n");
+}
+
 /* ---- bad input ---- */
 
 static void ratings_must_be_finite_numbers(void **state)
@@ -752,6 +802,7 @@ static void the_record_says_what_was_read(void **state)
     assert_int_equal(count_of(record, "bad_lines"), 1);
     assert_int_equal(count_of(record, "below_min_rating"), 1);
     assert_int_equal(count_of(record, "repeats"), 1);
+    assert_int_equal(count_of(record, "bad_times"), 0);
     const json_t *ratings = json_object_get(record, "ratings");
     assert_int_equal(count_of(ratings, "numbers"), 3);
     assert_int_equal(count_of(ratings, "not_numbers"), 0);
@@ -905,6 +956,9 @@ int main(void)
         TEST(one_user_and_one_item_are_enough),
         TEST(times_are_seconds_since_1970),
         TEST(impossible_times_are_malformed),
+        TEST(times_that_only_look_like_it_are_given_up),
+        TEST(times_stay_given_up_in_further_files),
+        TEST(a_column_of_dates_in_another_form_is_mentioned),
         TEST(ratings_must_be_finite_numbers),
         TEST(a_log_is_told_what_its_ratings_are),
         TEST(ratings_below_the_least_are_left_out_with_their_ids),
