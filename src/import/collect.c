@@ -11,6 +11,15 @@
 
 static const double max_rating = 1e15; /* above this, doubles no longer tell whole numbers apart */
 
+/* Times are all or nothing. */
+static void lose_times(cwi_import *import)
+{
+    import->lost_time = true;
+    import->has_time = false;
+    cwi_free(import->rows->time);
+    import->rows->time = NULL;
+}
+
 cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool has_rating,
                            bool has_time)
 {
@@ -21,10 +30,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
                         cwi_source_name(source));
     if (import->n_files++ == 0) import->has_time = has_time;
     if (has_time != import->has_time && !import->lost_time) {
-        import->lost_time = true;
-        import->has_time = false;
-        cwi_free(import->rows->time);
-        import->rows->time = NULL;
+        lose_times(import);
         cwi_log(import->ctx, CW_LOG_WARNING,
                 "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
                 has_time ? "has" : "has no");
@@ -148,11 +154,58 @@ static cw_status keep_translated(cwi_import *import, const cwi_source *source, c
     return keep(import, raw_user, raw_item, time);
 }
 
+/* Must the times be good?  Yes when --columns says which they are: then they are meant.  A column
+ * that only looks like times is given up once --skip-bad leaves out no more lines. */
+static bool needs_times(const cwi_import *import)
+{
+    if (import->settings.columns[0]) return true;
+    return !import->lost_time && import->bad_lines < import->settings.skip_bad;
+}
+
+/* The time of a row.  *is_out: the row is left out as malformed. */
+static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_text text, double *out,
+                           bool *is_out)
+{
+    char shown[48];
+
+    text = cwi_trim(text);
+    if (cwi_parse_time(text.at, text.length, out)) return CW_OK;
+    if (import->bad_times++ == 0)
+        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s:%" PRId64 ": '%s'",
+                 cwi_source_name(source), cwi_source_line_number(source),
+                 cwi_excerpt(text.at, text.length, shown));
+    *is_out = needs_times(import);
+    if (*is_out)
+        return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+    lose_times(import);
+    return CW_OK;
+}
+
+/* The rating of a row.  *is_out: the row is left out, and that is counted. */
+static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_text text,
+                             bool *is_out)
+{
+    double rating = 0;
+
+    text = cwi_trim(text);
+    if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating)) {
+        import->bad_ratings++;
+        *is_out = true;
+        return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
+    }
+    if (import->settings.has_min_rating && rating < import->settings.min_rating) {
+        import->below++;
+        *is_out = true;
+    }
+    return cwi_ratings_add(import->ctx, &import->ratings, rating);
+}
+
 cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row)
 {
     cwi_text user = row->field[CWI_ROLE_USER], item = row->field[CWI_ROLE_ITEM];
-    cwi_text text = row->field[CWI_ROLE_TIME];
-    double rating = 0, time = 0;
+    cwi_text when = row->field[CWI_ROLE_TIME], rating = row->field[CWI_ROLE_RATING];
+    double time = 0;
+    bool is_out = false;
     int64_t limit = import->settings.max_rows;
 
     if (limit > 0 && ++import->n_rows > limit)
@@ -161,21 +214,9 @@ cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi
                                limit);
     if (!is_good_id(user)) return bad_id(import, source, "user", user);
     if (!is_good_id(item)) return bad_id(import, source, "item", item);
-    if (text.at) {
-        text = cwi_trim(text);
-        if (!cwi_parse_time(text.at, text.length, &time))
-            return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
-    }
-    text = row->field[CWI_ROLE_RATING];
-    if (text.at) {
-        text = cwi_trim(text);
-        if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating))
-            return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
-        if (import->settings.has_min_rating && rating < import->settings.min_rating) {
-            import->below++;
-            return CW_OK;
-        }
-    }
+    if (when.at) CW_PASS(read_time(import, source, when, &time, &is_out));
+    if (rating.at && !is_out) CW_PASS(read_rating(import, source, rating, &is_out));
+    if (is_out) return CW_OK;
     if (import->user_names) return keep_translated(import, source, user, item, time);
     return keep(import, user, item, time);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/mem.h"
 #include "core/text.h"
 #include "import/fields.h"
 #include "import/import.h"
@@ -236,10 +237,48 @@ static cw_status choose_by_position(const chooser *c)
     return CW_OK;
 }
 
+static bool has_role(const chooser *c, size_t column)
+{
+    for (int role = 0; role < CWI_N_ROLES; role++)
+        if (c->layout->column[role] == (int)column) return true;
+    return false;
+}
+
+/* What --columns would call a column: its name where it has one, its number otherwise. */
+static const char *print_column(const chooser *c, size_t column, char out[48])
+{
+    bool is_named = c->layout->has_header && c->header.name[column].length > 0;
+    if (is_named) return cwi_excerpt(c->header.name[column].at, c->header.name[column].length, out);
+    snprintf(out, 48, "%zu", column + 1);
+    return out;
+}
+
+/* "title, genre, column 7 and 3 more", or "columns 5, 6"; returns how many there are. */
+static size_t print_ignored(const chooser *c, char *out, size_t bytes)
+{
+    enum { SHOWN = 8 };
+    char name[48], word[64];
+    size_t count = 0;
+
+    out[0] = '\0';
+    for (size_t n = 0; n < c->header.count; n++) {
+        if (has_role(c, n) || count++ >= SHOWN) continue;
+        bool lacks_name = c->layout->has_header && c->header.name[n].length == 0;
+        snprintf(word, sizeof word, "%s%s", lacks_name ? "column " : "", print_column(c, n, name));
+        cwi_list_text(out, bytes, word);
+    }
+    size_t used = strlen(out);
+    if (c->header.count == MAX_NAMES && count > SHOWN)
+        snprintf(out + used, bytes - used, " and more");
+    else if (count > SHOWN)
+        snprintf(out + used, bytes - used, " and %zu more", count - SHOWN);
+    return count;
+}
+
 static void log_choice(const chooser *c)
 {
     static const char *const role_names[CWI_N_ROLES] = {"user", "item", "rating", "time"};
-    char text[128] = "";
+    char text[128] = "", ignored[560];
     size_t used = 0;
 
     for (int role = 0; role < CWI_N_ROLES; role++)
@@ -247,9 +286,68 @@ static void log_choice(const chooser *c)
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%s in column %d",
                                  role ? ", " : "", role_names[role], c->layout->column[role] + 1);
-    cwi_log(c->import->ctx, CW_LOG_INFO, "%s: %s%s", cwi_source_name(c->source), text,
+    size_t count = print_ignored(c, ignored, sizeof ignored);
+    const char *what = c->layout->has_header ? "" : count == 1 ? "column " : "columns ";
+    cwi_log(c->import->ctx, CW_LOG_INFO, "%s: %s%s%s%s%s", cwi_source_name(c->source), text,
+            count ? "; ignored: " : "", count ? what : "", ignored,
             c->layout->is_ambiguous ? "; --format adjacency would read lists of items instead"
                                     : "");
+}
+
+/* The first value in a column that is neither empty nor a time, of the sampled lines. */
+static cwi_text find_unreadable(const chooser *c, size_t column)
+{
+    cwi_text field[MAX_NAMES];
+
+    for (size_t s = c->layout->has_header ? 1 : 0; s < c->sample->count; s++) {
+        if (cwi_split_roughly(c->layout, c->sample->line[s], field, column + 1) <= column) continue;
+        cwi_text value = cwi_trim(field[column]);
+        if (value.length > 0 && !is_time(value)) return value;
+    }
+    return (cwi_text){NULL, 0};
+}
+
+/* A column that is called a time and was not taken, since hardly any value of it can be read. */
+static void log_unreadable_times(const chooser *c)
+{
+    char name[48], shown[48];
+
+    if (c->import->settings.columns[0] || !c->layout->has_header) return;
+    for (size_t n = 0; n < c->header.count && c->layout->column[CWI_ROLE_TIME] < 0; n++) {
+        if (!is_known_name(CWI_ROLE_TIME, c->header.name[n])) continue;
+        cwi_text value = find_unreadable(c, n);
+        if (!value.at) continue;
+        cwi_log(c->import->ctx, CW_LOG_WARNING,
+                "%s: the times in column %s cannot be read, such as '%s': no times are used, so "
+                "splits by time are not possible",
+                cwi_source_name(c->source), print_column(c, n, name),
+                cwi_excerpt(value.at, value.length, shown));
+        return;
+    }
+}
+
+static cw_status remember_name(cwi_import *import, const char *name)
+{
+    enum { REMEMBERED = 256 };
+
+    for (size_t n = 0; n < import->n_ignored; n++)
+        if (strcmp(import->ignored[n], name) == 0) return CW_OK;
+    if (import->n_ignored == REMEMBERED) return CW_OK;
+    CW_PASS(cwi_grow(import->ctx, &import->ignored, &import->ignored_capacity,
+                     import->n_ignored + 1, sizeof *import->ignored));
+    char *copy = cwi_strdup(import->ctx, name);
+    if (!copy) return CW_NO_MEMORY;
+    import->ignored[import->n_ignored++] = copy;
+    return CW_OK;
+}
+
+/* For the record of what was read: several files mostly have the same columns. */
+static cw_status remember_ignored(const chooser *c)
+{
+    char name[48];
+    for (size_t n = 0; n < c->header.count; n++)
+        if (!has_role(c, n)) CW_PASS(remember_name(c->import, print_column(c, n, name)));
+    return CW_OK;
 }
 
 static bool names_a_column(const char *columns)
@@ -282,5 +380,6 @@ cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const
         if ((size_t)(layout->column[role] + 1) > layout->n_columns)
             layout->n_columns = (size_t)(layout->column[role] + 1);
     log_choice(&c);
-    return CW_OK;
+    log_unreadable_times(&c);
+    return remember_ignored(&c);
 }

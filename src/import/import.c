@@ -17,8 +17,11 @@ void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 void cwi_import_clear(cwi_import *import)
 {
     for (size_t e = 0; e < import->n_entries; e++) cwi_free(import->entry[e].name);
+    for (size_t n = 0; n < import->n_ignored; n++) cwi_free(import->ignored[n]);
     cwi_free(import->entry);
+    cwi_free(import->ignored);
     cwi_free(import->movie);
+    cwi_ratings_clear(&import->ratings);
 }
 
 /* The last name of a path, without slashes behind it. */
@@ -140,21 +143,6 @@ static cw_status trim(cw_context *ctx, void *array, int64_t count, size_t size)
     return CW_OK;
 }
 
-static void log_counts(const cwi_import *import)
-{
-    if (import->bad_lines > 0)
-        cwi_log(import->ctx, CW_LOG_WARNING, "%" PRId64 " malformed line%s left out, first %s",
-                import->bad_lines, import->bad_lines == 1 ? " was" : "s were", import->first_bad);
-    if (import->repeats > 0)
-        cwi_log(import->ctx, CW_LOG_WARNING, "%" PRId64 " repeated interaction%s dropped",
-                import->repeats, import->repeats == 1 ? " was" : "s were");
-    if (import->overlaps > 0)
-        cwi_log(import->ctx, CW_LOG_WARNING,
-                "%" PRId64 " interaction%s dropped because an earlier part has %s too",
-                import->overlaps, import->overlaps == 1 ? " was" : "s were",
-                import->overlaps == 1 ? "it" : "them");
-}
-
 cw_status cwi_import_finish(cwi_import *import)
 {
     cw_context *ctx = import->ctx;
@@ -169,7 +157,7 @@ cw_status cwi_import_finish(cwi_import *import)
     CW_PASS(trim(ctx, &rows->time, rows->count, sizeof *rows->time));
     CW_PASS(trim(ctx, &rows->part, rows->count, sizeof *rows->part));
     CW_PASS(cwi_origin_print(import, &rows->source));
-    log_counts(import);
+    cwi_import_log(import);
     return CW_OK;
 }
 

@@ -3,6 +3,7 @@
 #define CWI_IMPORT_IMPORT_H
 
 #include "import/interactions.h"
+#include "import/ratings.h"
 #include "import/source.h"
 
 /* Some bytes of a line; at is NULL for "there is no such column". */
@@ -88,6 +89,12 @@ typedef struct cwi_import {
     int64_t n_rows; /* seen so far, kept or not */
     int64_t lines, bad_lines, below, repeats, overlaps;
     char first_bad[512];
+    cwi_ratings ratings;
+    int64_t bad_ratings; /* that are no numbers: their lines are malformed */
+    int64_t bad_times;   /* that cannot be read, in malformed lines or not */
+    char first_bad_time[512];
+    char **ignored; /* columns that have no role, as --columns would name them */
+    size_t n_ignored, ignored_capacity;
     cwi_entry *entry;
     size_t n_entries, entry_capacity;
 } cwi_import;
@@ -163,6 +170,9 @@ cw_status cwi_drop_repeats(cw_context *ctx, cw_interactions *rows, int64_t *repe
 
 /* origin.c: what was read, as JSON text. */
 cw_status cwi_origin_print(const cwi_import *import, char **out);
+
+/* remarks.c: say what a person should know about what was read. */
+void cwi_import_log(const cwi_import *import);
 
 /* import.c: an import begins with init and ends with finish; clear always. */
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import);

@@ -24,13 +24,45 @@ static json_t *list_options(const cwi_import *import)
     return object;
 }
 
+static json_t *list_ignored(const cwi_import *import)
+{
+    json_t *list = json_array();
+    for (size_t n = 0; n < import->n_ignored; n++)
+        cwi_json_add(&list, cwi_json_string(import->ignored[n]));
+    return list;
+}
+
+/* Every value with its rows where there are few, and null where there was no rating at all. */
+static json_t *print_ratings(const cwi_import *import)
+{
+    const cwi_ratings *ratings = &import->ratings;
+    cwi_rated list[CWI_RATINGS_KEPT];
+    size_t n = cwi_ratings_list(ratings, list);
+
+    if (ratings->count + import->bad_ratings == 0) return json_null();
+    json_t *object = json_pack("{s:I, s:I}", "numbers", (json_int_t)ratings->count, "not_numbers",
+                               (json_int_t)import->bad_ratings);
+    if (ratings->count == 0) return object;
+    cwi_json_set(&object, "min", cwi_json_number(ratings->min));
+    cwi_json_set(&object, "median", cwi_json_number(cwi_ratings_median(ratings)));
+    cwi_json_set(&object, "max", cwi_json_number(ratings->max));
+    if (n == 0 || n > CWI_RATINGS_LISTED) return object;
+    json_t *values = json_array();
+    for (size_t v = 0; v < n; v++)
+        cwi_json_add(&values, json_pack("{s:o, s:I}", "value", cwi_json_number(list[v].value),
+                                        "rows", (json_int_t)list[v].rows));
+    cwi_json_set(&object, "values", values);
+    return object;
+}
+
 cw_status cwi_origin_print(const cwi_import *import, char **out)
 {
     json_t *object = json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "files", list_files(import), "lines",
-        (json_int_t)import->lines, "bad_lines", (json_int_t)import->bad_lines, "below_min_rating",
-        (json_int_t)import->below, "repeats", (json_int_t)import->repeats, "overlaps",
-        (json_int_t)import->overlaps, "options", list_options(import));
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "files", list_files(import), "lines",
+        (json_int_t)import->lines, "bad_lines", (json_int_t)import->bad_lines, "bad_times",
+        (json_int_t)import->bad_times, "below_min_rating", (json_int_t)import->below, "repeats",
+        (json_int_t)import->repeats, "overlaps", (json_int_t)import->overlaps, "columns_ignored",
+        list_ignored(import), "ratings", print_ratings(import), "options", list_options(import));
     *out = cwi_json_print(import->ctx, object, JSON_COMPACT);
     json_decref(object);
     return *out ? CW_OK : CW_NO_MEMORY;

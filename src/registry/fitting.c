@@ -107,8 +107,8 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
 {
     int64_t epoch = cwi_options_integer(settled, "epoch-steps");
     int used = snprintf(out, CWI_FIT_BYTES,
-                        "chosen for %lld rows of %d users and %d items, of which two drawn by "
-                        "their rows have met %.2g times:",
+                        "chosen for %lld rows of %d users and %d items (of whom two, drawn by "
+                        "their rows, met %.2g times):",
                         (long long)extent->rows, extent->users, extent->items, extent->meeting);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
         const char *value = cw_options_get(settled, shown[k].option);

@@ -192,6 +192,23 @@ static void unknown_header_is_an_error_that_lists_the_columns(void **state)
                  "--columns user=..,item=.., or say --header no");
 }
 
+static void columns_without_a_role_are_named(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "user,title,item,,rating,score\n1,a,2,x,3,4\n", NULL);
+    expect_log(b, "rating in column 5; ignored: title, column 4, score\n");
+    assert_non_null(strstr(b->rows->source, "\"columns_ignored\":[\"title\",\"4\",\"score\"]"));
+    (void)import_text(b, "1,2,x\r\n2,2,y\r\n", NULL);
+    expect_log(b, "item in column 2; ignored: column 3\n");
+    (void)import_text(b, "1,2,x,a,b\n2,2,y,a,b\n", NULL);
+    expect_log(b, "item in column 2; ignored: columns 3, 4, 5\n");
+    (void)import_text(b, "user,item,a,b,c,d,e,f,g,h,i,j\n1,2,,,,,,,,,,\n", NULL);
+    expect_log(b, "; ignored: a, b, c, d, e, f, g, h and 2 more\n");
+    (void)import_text(b, "user,item\n1,2\n", NULL);
+    assert_null(strstr(b->log, "ignored"));
+    assert_non_null(strstr(b->rows->source, "\"columns_ignored\":[],\"ratings\":null"));
+}
+
 static void header_can_be_forced(void **state)
 {
     bed *b = *state;
@@ -543,6 +560,56 @@ static void impossible_times_are_malformed(void **state)
     }
 }
 
+static void times_that_only_look_like_it_are_given_up(void **state)
+{
+    bed *b = *state;
+    const char *text = "user,item,time\n1,2,10\n1,3,soon\n2,2,12\n2,3,\n";
+    (void)import_text(b, text, NULL);
+    expect_rows(b, 4, 2, 2);
+    assert_null(b->rows->time);
+    expect_log(b, "W:2 times could not be read, first ");
+    expect_log(b, "x.csv:3: 'soon': no times are used, so splits by time are not possible\n");
+    (void)import_text(b, text, PAIRS("skip-bad", "2"));
+    expect_rows(b, 2, 2, 1);
+    assert_true(b->rows->time[1] == 12);
+    assert_null(strstr(b->log, "no times"));
+    (void)import_text(b, text, PAIRS("skip-bad", "1")); /* the first is left out all the same */
+    expect_rows(b, 3, 2, 2);
+    assert_null(b->rows->time);
+    (void)import_text(b, text, PAIRS("columns", "user=1,item=2,time=time"));
+    expect_error(b, CW_BAD_DATA, "x.csv:3: time 'soon' is not a number of seconds or an ISO date");
+}
+
+static void times_stay_given_up_in_further_files(void **state)
+{
+    bed *b = *state;
+    write_text(b, "a.csv", "user,item,time\n1,2,10\n1,3,soon\n");
+    write_text(b, "b.csv", "user,item,time\n3,2,10\n4,3,11\n");
+    write_text(b, "c.csv", "user,item\n5,2\n");
+    (void)import_names(b, PAIRS("a.csv", "b.csv", "c.csv"), NULL);
+    expect_rows(b, 5, 4, 2);
+    assert_null(b->rows->time);
+    expect_log(b, "W:1 time could not be read, first ");
+    assert_null(strstr(b->log, "do not agree"));
+    (void)import_names(b, PAIRS("b.csv", "a.csv"), NULL);
+    expect_rows(b, 4, 3, 2);
+    assert_null(b->rows->time);
+}
+
+static void a_column_of_dates_in_another_form_is_mentioned(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "user,item,date\n1,2,\n1,3,31.12.2020\n", NULL);
+    expect_rows(b, 2, 1, 2);
+    expect_log(b, "I:");
+    expect_log(b, "item in column 2; ignored: date\n");
+    expect_log(b, "the times in column date cannot be read, such as '31.12.2020': no times");
+    (void)import_text(b, "user,item,date,ts\n1,2,31.12.2020,9\n", NULL);
+    assert_true(b->rows->time[0] == 9);
+    assert_null(strstr(b->log, "cannot be read"));
+    expect_log(b, "time in column 4; ignored: date\n");
+}
+
 /* ---- bad input ---- */
 
 static void ratings_must_be_finite_numbers(void **state)
@@ -557,6 +624,21 @@ static void ratings_must_be_finite_numbers(void **state)
         (void)import_text(b, text, NULL);
         expect_error(b, CW_BAD_DATA, wanted);
     }
+}
+
+static void a_log_is_told_what_its_ratings_are(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "user,item,rating\n1,2,1\n1,3,3\n1,4,4\n1,5,5\n", NULL);
+    expect_rows(b, 4, 1, 4);
+    expect_log(b, "I:ratings count as likes, the low ones too: 1: 25 %, 3: 25 %, 4: 25 %, 5: 25 %; "
+                  "--min-rating 4 keeps 50 % of the rows\n");
+    (void)import_text(b, "user,item,rating\n1,2,1\n1,3,3\n", PAIRS("min-rating", "2"));
+    expect_log(b, "I:--min-rating 2 kept 1 of 2 rows, 1 was below it\n");
+    (void)import_text(b, "user,item,rating\n1,2,1.5\n1,3,1.5\n", NULL);
+    expect_log(b, "I:every rating is 1.5 and counts as a like\n");
+    (void)import_text(b, "user,item\n1,2\n1,3\n", NULL);
+    assert_null(strstr(b->log, "rating"));
 }
 
 static void ratings_below_the_least_are_left_out_with_their_ids(void **state)
@@ -720,6 +802,14 @@ static void the_record_says_what_was_read(void **state)
     assert_int_equal(count_of(record, "bad_lines"), 1);
     assert_int_equal(count_of(record, "below_min_rating"), 1);
     assert_int_equal(count_of(record, "repeats"), 1);
+    assert_int_equal(count_of(record, "bad_times"), 0);
+    const json_t *ratings = json_object_get(record, "ratings");
+    assert_int_equal(count_of(ratings, "numbers"), 3);
+    assert_int_equal(count_of(ratings, "not_numbers"), 0);
+    assert_true(json_real_value(json_object_get(ratings, "median")) == 5);
+    const json_t *value = json_array_get(json_object_get(ratings, "values"), 1);
+    assert_true(json_real_value(json_object_get(value, "value")) == 5);
+    assert_int_equal(count_of(value, "rows"), 2);
     const json_t *options = json_object_get(record, "options");
     assert_string_equal(json_string_value(json_object_get(options, "min-rating")), "2");
     json_decref(record);
@@ -814,7 +904,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
     const char *folder[] = {path_of(b, "d", d)}, *file[] = {path_of(b, "x.csv", x)};
 
     assert_int_equal(mkdir(d, 0700), 0);
-    write_gzip(b, "d/train.csv.gz", "user,item\n0,0\n1,1\n0,0\n");
+    write_gzip(b, "d/train.csv.gz", "user,item,title\n0,0,a\n1,1,b\n0,0,a\n");
     write_text(b, "d/test.txt", "0 1 0\n1\n");
     write_text(b, "d/id2idx_u.csv", "id,idx\n\"a\"\"nn\",0\nbob,1\n");
     write_text(b, "x.csv", "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n");
@@ -841,6 +931,7 @@ int main(void)
         TEST(every_delimiter_is_recognised),
         TEST(header_names_are_found_in_any_order),
         TEST(unknown_header_is_an_error_that_lists_the_columns),
+        TEST(columns_without_a_role_are_named),
         TEST(header_can_be_forced),
         TEST(columns_are_chosen_by_number_and_name),
         TEST(wrong_columns_are_refused),
@@ -865,7 +956,11 @@ int main(void)
         TEST(one_user_and_one_item_are_enough),
         TEST(times_are_seconds_since_1970),
         TEST(impossible_times_are_malformed),
+        TEST(times_that_only_look_like_it_are_given_up),
+        TEST(times_stay_given_up_in_further_files),
+        TEST(a_column_of_dates_in_another_form_is_mentioned),
         TEST(ratings_must_be_finite_numbers),
+        TEST(a_log_is_told_what_its_ratings_are),
         TEST(ratings_below_the_least_are_left_out_with_their_ids),
         TEST(least_rating_needs_a_rating_column),
         TEST(empty_ids_are_malformed),
