@@ -36,7 +36,7 @@ static json_t *list_ignored(const cwi_import *import)
 static json_t *print_ratings(const cwi_import *import)
 {
     const cwi_ratings *ratings = &import->ratings;
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     size_t n = cwi_ratings_list(ratings, list);
 
     if (ratings->count + import->bad_ratings == 0) return json_null();

@@ -46,7 +46,8 @@ static size_t find_slot(const cwi_ratings *ratings, double rating)
 {
     uint64_t bits;
     memcpy(&bits, &rating, sizeof bits);
-    size_t slot = (bits * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (CWI_RATINGS_SLOTS - 1);
+    /* The high bits: those of small whole numbers and halves have zeros below. */
+    size_t slot = (size_t)(bits * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CWI_RATINGS_SLOT_BITS));
     while (ratings->rows[slot] > 0 && ratings->value[slot] != rating)
         slot = (slot + 1) & (CWI_RATINGS_SLOTS - 1);
     return slot;
@@ -95,24 +96,24 @@ void cwi_ratings_clear(cwi_ratings *ratings)
 
 static int compare_values(const void *a, const void *b)
 {
-    double x = ((const cwi_rated *)a)->value, y = ((const cwi_rated *)b)->value;
+    double x = ((const cwi_rating_rows *)a)->value, y = ((const cwi_rating_rows *)b)->value;
     return (x > y) - (x < y);
 }
 
-size_t cwi_ratings_list(const cwi_ratings *ratings, cwi_rated out[CWI_RATINGS_KEPT])
+size_t cwi_ratings_list(const cwi_ratings *ratings, cwi_rating_rows out[CWI_RATINGS_KEPT])
 {
     size_t n = 0;
     if (ratings->bucket) return 0;
     for (size_t slot = 0; slot < CWI_RATINGS_SLOTS; slot++)
         if (ratings->rows[slot] > 0)
-            out[n++] = (cwi_rated){ratings->value[slot], ratings->rows[slot]};
+            out[n++] = (cwi_rating_rows){ratings->value[slot], ratings->rows[slot]};
     qsort(out, n, sizeof *out, compare_values);
     return n;
 }
 
 double cwi_ratings_median(const cwi_ratings *ratings)
 {
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     int64_t half = ratings->count - ratings->count / 2, below = 0;
     size_t at = 0;
 
@@ -133,7 +134,7 @@ bool cwi_ratings_are_counts(const cwi_ratings *ratings)
 
 bool cwi_ratings_threshold(const cwi_ratings *ratings, double *value, int64_t *kept)
 {
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     size_t n = cwi_ratings_list(ratings, list);
 
     *kept = 0;

@@ -5,9 +5,10 @@
 #include "core/context.h"
 
 enum {
-    CWI_RATINGS_KEPT = 128,  /* distinct values that are told apart: 0 to 100 and more */
-    CWI_RATINGS_SLOTS = 512, /* of the table, so that it is never full: a power of 2 */
-    CWI_RATINGS_LISTED = 11  /* distinct values that are listed: a scale from 0 to 10 */
+    CWI_RATINGS_KEPT = 128, /* distinct values that are told apart: 0 to 100 and more */
+    CWI_RATINGS_SLOT_BITS = 9,
+    CWI_RATINGS_SLOTS = 1 << CWI_RATINGS_SLOT_BITS, /* of the table, which is never full */
+    CWI_RATINGS_LISTED = 11 /* distinct values that are listed: a scale from 0 to 10 */
 };
 
 /* A zeroed one is empty.  Nothing in it depends on the order of the ratings. */
@@ -21,17 +22,17 @@ typedef struct cwi_ratings {
     int64_t *bucket;                 /* NULL until there are more distinct values than are kept */
 } cwi_ratings;
 
-typedef struct cwi_rated {
+typedef struct cwi_rating_rows {
     double value;
     int64_t rows;
-} cwi_rated;
+} cwi_rating_rows;
 
 /* Count a rating between -1e15 and 1e15. */
 cw_status cwi_ratings_add(cw_context *ctx, cwi_ratings *ratings, double rating);
 void cwi_ratings_clear(cwi_ratings *ratings);
 
 /* The distinct values from the lowest on; returns how many, 0 when there are too many. */
-size_t cwi_ratings_list(const cwi_ratings *ratings, cwi_rated out[CWI_RATINGS_KEPT]);
+size_t cwi_ratings_list(const cwi_ratings *ratings, cwi_rating_rows out[CWI_RATINGS_KEPT]);
 
 /* The smallest rating that at least half of them do not exceed; within 1 % of it where there are
  * too many values to tell apart. */

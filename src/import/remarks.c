@@ -39,7 +39,7 @@ static void print_about(double value, char out[CWI_NUMBER_BYTES])
 /* "1: 6 %, 2: 94 %", or "from 1 to 900, median 12" when there are more than a few values. */
 static void print_spread(const cwi_ratings *ratings, char out[LINE_BYTES])
 {
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     char number[CWI_NUMBER_BYTES], least[CWI_NUMBER_BYTES], most[CWI_NUMBER_BYTES];
     char share[SHARE_BYTES], word[CWI_NUMBER_BYTES + SHARE_BYTES + 2];
     size_t n = cwi_ratings_list(ratings, list);

@@ -73,7 +73,7 @@ static double clamp(double value, double low, double high)
 static double cpr_beta(const cwi_extent *extent)
 {
     double rows = (double)extent->rows, rare = 0.019 / extent->meeting;
-    return clamp(8 * rare * rare, clamp(rows / 10000, 1, 2), clamp(rows / 4000, 1, 16));
+    return clamp(8 * rare * rare, clamp(rows / 30000, 1, 2), clamp(rows / 4000, 1, 16));
 }
 
 static double cpr_graph_beta(const cwi_extent *extent)
@@ -89,7 +89,7 @@ static double bpr_reg(const cwi_extent *extent)
 
 static double cpr_reg(const cwi_extent *extent)
 {
-    return clamp(2000 / (double)extent->rows, 0.05, 0.2);
+    return clamp(3000 / (double)extent->rows, 0.05, 0.2);
 }
 
 static double cpr_rand_reg(const cwi_extent *extent)

@@ -57,7 +57,7 @@ static void expect_threshold(bed *b, double wanted, int64_t rows)
 static void few_values_are_counted_one_by_one(void **state)
 {
     bed *b = *state;
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     add(b, 5, 3);
     add(b, -1.5, 2);
     add(b, 0.0, 1);
@@ -77,7 +77,7 @@ static void few_values_are_counted_one_by_one(void **state)
 static void as_many_values_as_are_kept_are_exact(void **state)
 {
     bed *b = *state;
-    cwi_rated list[CWI_RATINGS_KEPT];
+    cwi_rating_rows list[CWI_RATINGS_KEPT];
     for (int v = 0; v < CWI_RATINGS_KEPT; v++) add(b, v * 0.1, v + 1);
     assert_int_equal(cwi_ratings_list(&b->ratings, list), CWI_RATINGS_KEPT);
     for (int v = 0; v < CWI_RATINGS_KEPT; v++)
