@@ -98,9 +98,9 @@ cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_met
 static const struct {
     const char *option, *reason;
 } shown[] = {{"lr", ""},
-             {"reg", " (the more, the fewer rows)"},
-             {"beta", " (the more, the rarer they meet)"},
-             {"batch", " (the less, the fewer rows)"}};
+             {"reg", " (more for few rows)"},
+             {"beta", " (more where they seldom meet)"},
+             {"batch", " (less for few rows)"}};
 
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])

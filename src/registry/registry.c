@@ -1,6 +1,7 @@
 /* registry.c - one page: every backbone, and every method as sampler, loss and tuned defaults. */
 #include "registry/registry.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/option_rows.h"
@@ -73,7 +74,8 @@ static double clamp(double value, double low, double high)
 static double cpr_beta(const cwi_extent *extent)
 {
     double rows = (double)extent->rows, rare = 0.019 / extent->meeting;
-    return clamp(8 * rare * rare, clamp(rows / 30000, 1, 2), clamp(rows / 4000, 1, 16));
+    double few = rows < 40000 ? sqrt(rows / 40000) : 1;
+    return clamp(8 * rare * rare * few, clamp(rows / 30000, 1, 2), 16);
 }
 
 static double cpr_graph_beta(const cwi_extent *extent)
@@ -87,14 +89,21 @@ static double bpr_reg(const cwi_extent *extent)
     return clamp(250 / (double)extent->rows, 1e-3, 3e-2);
 }
 
+/* The more so where users and items often meet. */
+static double cross_reg(const cwi_extent *extent, double least)
+{
+    double often = clamp(extent->meeting / 0.1, 0, 1);
+    return clamp(1500 / (double)extent->rows * often * often, least, 0.2);
+}
+
 static double cpr_reg(const cwi_extent *extent)
 {
-    return clamp(3000 / (double)extent->rows, 0.05, 0.2);
+    return cross_reg(extent, 0.05);
 }
 
 static double cpr_rand_reg(const cwi_extent *extent)
 {
-    return clamp(800 / (double)extent->rows, 0.03, 0.2);
+    return cross_reg(extent, 0.03);
 }
 
 static double usual_lr(const cwi_extent *extent)
