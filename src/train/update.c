@@ -315,6 +315,7 @@ static cw_status describe(const cwi_trainer *t, const cw_model *model, const gro
     if (old) json_object_del(old, "before"); /* which would grow without end */
     cwi_json_set(&about, "steps", json_integer((json_int_t)trained));
     cwi_json_set(&about, "update", update);
+    cwi_json_copy_keys(before, "dial", &about);
     cwi_json_set(&about, "before", old);
     *found = json_pack("{s:o, s:O}", "about", about, "epochs", t->epochs);
     return cwi_json_check(t->ctx, *found);

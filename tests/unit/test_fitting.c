@@ -76,14 +76,14 @@ static void beta_follows_how_often_users_and_items_meet(void **state)
 static void few_rows_are_not_searched_and_held_short(void **state)
 {
     static const cwi_extent few = {.users = 400, .items = 1300, .rows = 6164, .meeting = 0.024};
-    cw_options *dense = settle(*state, &tiny, WORDS("method", "cpr"));
-    cw_options *sparse = settle(*state, &few, WORDS("method", "cpr"));
-    assert_float_equal(cwi_options_real(dense, "beta"), 1, 0);
-    assert_float_equal(cwi_options_real(dense, "reg"), 0.2, 0);
-    assert_float_equal(cwi_options_real(sparse, "beta"), 2, 0);
-    assert_float_equal(cwi_options_real(sparse, "reg"), 0.05, 0);
-    cw_options_free(dense);
-    cw_options_free(sparse);
+    cw_options *often = settle(*state, &tiny, WORDS("method", "cpr"));
+    cw_options *seldom = settle(*state, &few, WORDS("method", "cpr"));
+    assert_float_equal(cwi_options_real(often, "beta"), 1, 0);
+    assert_float_equal(cwi_options_real(often, "reg"), 0.2, 0);
+    assert_float_equal(cwi_options_real(seldom, "beta"), 2, 0);
+    assert_float_equal(cwi_options_real(seldom, "reg"), 0.05, 0);
+    cw_options_free(often);
+    cw_options_free(seldom);
 }
 
 static void what_is_given_wins(void **state)

@@ -167,6 +167,24 @@ static void parameters_are_taken_over(void **state)
     }
 }
 
+/* A model that was tuned with a popularity dial is ranked with it afterwards, too. */
+static void the_dial_stays(void **state)
+{
+    fixture *f = *state;
+    cw_model *old = train(f);
+    size_t bytes = strlen(old->about) + 32;
+    char *about = malloc(bytes);
+    double dial;
+    snprintf(about, bytes, "{\"dial\": 0.25,%s", old->about + 1);
+    free(old->about);
+    old->about = about;
+    cw_model *now = update(f, old);
+    assert_int_equal(cwi_model_dial(f->l.ctx, now, &dial), CW_OK);
+    assert_float_equal(dial, 0.25, 0);
+    cw_model_free(old);
+    cw_model_free(now);
+}
+
 /* Stopped again and again. */
 static void assert_same_in_pieces(fixture *f, const cw_model *old, const cw_model *whole)
 {
@@ -242,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(old_numbers_stay_and_all_rows_are_known),
         TEST(parameters_are_taken_over),
+        TEST(the_dial_stays),
         TEST(every_method_goes_on_to_the_same_bits),
         TEST(foreign_checkpoints_are_refused),
     };
