@@ -333,10 +333,14 @@ static void a_refit_goes_on_from_every_step(void **state)
     fixture *f = *state;
     cw_model *whole, *pieces = NULL;
     cw_status status = CW_OK;
-    set(f, "batch", "2048");
+    int steps = 0;
+    cw_dataset_free(f->data);
+    f->data = make_data(f->l.ctx, "200", "100");
+    set(f, "dim", "4");
+    set(f, "batch", "256");
     set(f, "refit", "on");
     whole = train(f);
-    for (int steps = 0; !pieces; steps++) {
+    for (; !pieces; steps++) {
         int left = steps;
         set(f, "checkpoint", f->checkpoint);
         set(f, "resume", "off");
@@ -351,6 +355,8 @@ static void a_refit_goes_on_from_every_step(void **state)
         cw_model_free(rest);
         (void)unlink(f->checkpoint);
     }
+    print_message("stopped at %d steps\n", steps);
+    assert_true(steps >= 20);
     assert_same_model(f, whole, pieces);
     cw_model_free(whole);
     cw_model_free(pieces);
