@@ -23,6 +23,7 @@ typedef enum cwi_purpose {
     CWI_RNG_SIM_UNIFORM = 10,
     CWI_RNG_SAMPLE = 11,
     CWI_RNG_INIT = 12,
+    CWI_RNG_EXTENT = 13,
     CWI_RNG_BOOTSTRAP = 20,
     CWI_RNG_TRUTH_USERS = 21,
     CWI_RNG_TRUTH_ITEMS = 22,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/rng.h"
 #include "core/text.h"
 #include "prepare/dataset.h"
 #include "registry/registry.h"
@@ -32,17 +33,67 @@ static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *
     return squares > 0 ? (double)rows * (double)rows / squares : 1;
 }
 
+static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
+{
+    int32_t users = extent->users, items = extent->items;
+    int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
+    if (!degree) return CW_NO_MEMORY;
+    extent->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
+                      count_alike(train->item, train->count, items, degree);
+    cwi_free(degree);
+    return CW_OK;
+}
+
+static int32_t draw_of(const cwi_csr *csr, int32_t row, cwi_rng *rng)
+{
+    uint64_t n = (uint64_t)(csr->start[row + 1] - csr->start[row]);
+    return csr->value[csr->start[row] + (int64_t)cwi_rng_below(rng, n)];
+}
+
+/* Of a row that is drawn, somebody else who has its item and another item of its user: how often do
+ * the two meet? */
+static double count_closed(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item)
+{
+    enum { DRAWS = 65536 };
+    int64_t drawn = 0, closed = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        cwi_rng rng;
+        cwi_rng_init(&rng, 0, CWI_RNG_EXTENT, k);
+        int64_t r = (int64_t)cwi_rng_below(&rng, (uint64_t)train->count);
+        int32_t user = draw_of(by_item, train->item[r], &rng);
+        int32_t item = draw_of(by_user, train->user[r], &rng);
+        if (user == train->user[r] || item == train->item[r]) continue;
+        drawn++;
+        closed += cwi_csr_has(by_user, user, item);
+    }
+    return drawn > 0 ? (double)closed / (double)drawn : 0;
+}
+
+static cw_status measure_likeness(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
+{
+    cw_status status;
+    cwi_csr by_user = {0}, by_item = {0};
+    CW_TRY(cwi_csr_create(ctx, train->user, train->item, train->count, extent->users, &by_user));
+    CW_TRY(cwi_csr_create(ctx, train->item, train->user, train->count, extent->items, &by_item));
+    cwi_csr_sort(&by_user);
+    extent->likeness = count_closed(train, &by_user, &by_item) / extent->meeting;
+done:
+    cwi_csr_clear(&by_user);
+    cwi_csr_clear(&by_item);
+    return status;
+}
+
 cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_extent *out)
 {
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    int32_t users = dataset->n_users, items = dataset->n_items;
-    int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
-    if (!degree) return CW_NO_MEMORY;
-    *out = (cwi_extent){.users = users, .items = items, .rows = train->count};
-    out->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
-                   count_alike(train->item, train->count, items, degree);
-    cwi_free(degree);
-    return CW_OK;
+    *out = (cwi_extent){.users = dataset->n_users,
+                        .items = dataset->n_items,
+                        .rows = train->count,
+                        .meeting = 1,
+                        .likeness = 1};
+    if (train->count == 0) return CW_OK; /* which training refuses */
+    CW_PASS(measure_meeting(ctx, train, out));
+    return measure_likeness(ctx, train, out);
 }
 
 /* Two digits are enough, and kind to who reads them. */
@@ -99,7 +150,7 @@ static const struct {
     const char *option, *reason;
 } shown[] = {{"lr", ""},
              {"reg", " (more for few rows)"},
-             {"beta", " (more where they seldom meet)"},
+             {"beta", " (more where to share one tells much)"},
              {"batch", " (less for few rows)"}};
 
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
@@ -107,9 +158,9 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
 {
     int64_t epoch = cwi_options_integer(settled, "epoch-steps");
     int used = snprintf(out, CWI_FIT_BYTES,
-                        "chosen for %lld rows of %d users and %d items (of whom two, drawn by "
-                        "their rows, met %.2g times):",
-                        (long long)extent->rows, extent->users, extent->items, extent->meeting);
+                        "chosen for %lld rows of %d users and %d items, where who shares an item "
+                        "shares others %.2g times as often as by chance:",
+                        (long long)extent->rows, extent->users, extent->items, extent->likeness);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
         const char *value = cw_options_get(settled, shown[k].option);
         if (value)

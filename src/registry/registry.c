@@ -69,13 +69,12 @@ static double clamp(double value, double low, double high)
     return value < low ? low : (value > high ? high : value);
 }
 
-/* Where users and items seldom meet, most crosses are easy: the hard ones have to be looked for.
- * Of few rows the hardest are chance. */
+/* Where taste comes in clusters most crosses are easy: the hard ones have to be looked for.  Where
+ * it does not, or rows are few, the hardest are chance. */
 static double cpr_beta(const cwi_extent *extent)
 {
-    double rows = (double)extent->rows, rare = 0.019 / extent->meeting;
-    double few = rows < 40000 ? sqrt(rows / 40000) : 1;
-    return clamp(8 * rare * rare * few, clamp(rows / 30000, 1, 2), 16);
+    double rows = (double)extent->rows, many = rows < 40000 ? sqrt(sqrt(rows / 40000)) : 1;
+    return clamp(1 + 2.5 * (extent->likeness - 1) * many, clamp(rows / 30000, 1, 2), 16);
 }
 
 static double cpr_graph_beta(const cwi_extent *extent)
@@ -112,6 +111,13 @@ static double usual_lr(const cwi_extent *extent)
     return 1e-3;
 }
 
+/* Popularity is counted in rows: a margin of 40 is one of 59 rows an item. */
+static double dice_margin(const cwi_extent *extent)
+{
+    double rows_an_item = (double)extent->rows / (double)extent->items;
+    return clamp(0.7 * rows_an_item, 1, 1e6);
+}
+
 static const cwi_fit cpr_fits[] = {{"mf", "lr", usual_lr},
                                    {"mf", "reg", cpr_reg},
                                    {"mf", "beta", cpr_beta},
@@ -119,6 +125,8 @@ static const cwi_fit cpr_fits[] = {{"mf", "lr", usual_lr},
                                    {NULL, NULL, NULL}};
 static const cwi_fit cpr_rand_fits[] = {
     {"mf", "lr", usual_lr}, {"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
+static const cwi_fit dice_fits[] = {
+    {"mf", "margin", dice_margin}, {"lightgcn", "margin", dice_margin}, {NULL, NULL, NULL}};
 static const cwi_fit bpr_fits[] = {{"mf", "reg", bpr_reg}, {NULL, NULL, NULL}};
 
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
@@ -213,6 +221,7 @@ static const cwi_method methods[] = {
      .penalty = &cwi_penalty_dice,
      .heads = 2,
      .backbones = ANY_BACKBONE,
+     .fits = dice_fits,
      .defaults = dice_defaults,
      .options = dice_options},
     {.name = "pop",

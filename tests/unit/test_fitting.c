@@ -36,9 +36,12 @@ static cw_options *settle(listener *l, const cwi_extent *extent, const char *con
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static const cwi_extent tiny = {.users = 60, .items = 700, .rows = 4836, .meeting = 0.37};
-static const cwi_extent dense = {.users = 943, .items = 1473, .rows = 79828, .meeting = 0.32};
-static const cwi_extent sparse = {.users = 5550, .items = 16558, .rows = 168381, .meeting = 0.0124};
+static const cwi_extent tiny = {
+    .users = 60, .items = 700, .rows = 4836, .meeting = 0.37, .likeness = 0.9};
+static const cwi_extent dense = {
+    .users = 943, .items = 1473, .rows = 79828, .meeting = 0.32, .likeness = 1};
+static const cwi_extent sparse = {
+    .users = 5550, .items = 16558, .rows = 168381, .meeting = 0.0124, .likeness = 8};
 
 static void small_data_get_as_many_steps_as_large(void **state)
 {
@@ -56,13 +59,14 @@ static void small_data_get_as_many_steps_as_large(void **state)
 
 static void an_epoch_of_much_data_is_a_pass(void **state)
 {
-    static const cwi_extent huge = {.users = 30000, .items = 41000, .rows = 2048000, .meeting = 1};
+    static const cwi_extent huge = {
+        .users = 30000, .items = 41000, .rows = 2048000, .meeting = 1, .likeness = 1};
     cw_options *options = settle(*state, &huge, WORDS("method", "bpr"));
     assert_int_equal(cwi_options_integer(options, "epoch-steps"), 1000);
     cw_options_free(options);
 }
 
-static void beta_follows_how_often_users_and_items_meet(void **state)
+static void beta_follows_how_much_it_tells_to_share_an_item(void **state)
 {
     cw_options *low = settle(*state, &dense, WORDS("method", "cpr"));
     cw_options *high = settle(*state, &sparse, WORDS("method", "cpr"));
@@ -75,15 +79,26 @@ static void beta_follows_how_often_users_and_items_meet(void **state)
 /* The hardest of few crosses are chance, and few rows of dense data are easily learnt by heart. */
 static void few_rows_are_not_searched_and_held_short(void **state)
 {
-    static const cwi_extent few = {.users = 400, .items = 1300, .rows = 6164, .meeting = 0.024};
+    static const cwi_extent few = {
+        .users = 400, .items = 1300, .rows = 6164, .meeting = 0.024, .likeness = 2.7};
     cw_options *often = settle(*state, &tiny, WORDS("method", "cpr"));
     cw_options *seldom = settle(*state, &few, WORDS("method", "cpr"));
     assert_float_equal(cwi_options_real(often, "beta"), 1, 0);
     assert_float_equal(cwi_options_real(often, "reg"), 0.2, 0);
-    assert_float_equal(cwi_options_real(seldom, "beta"), 2, 0);
+    assert_float_equal(cwi_options_real(seldom, "beta"), 3.7, 0);
     assert_float_equal(cwi_options_real(seldom, "reg"), 0.05, 0);
     cw_options_free(often);
     cw_options_free(seldom);
+}
+
+static void the_margin_of_dice_is_counted_in_rows_an_item(void **state)
+{
+    cw_options *few = settle(*state, &sparse, WORDS("method", "dice"));
+    cw_options *many = settle(*state, &dense, WORDS("method", "dice"));
+    assert_float_equal(cwi_options_real(few, "margin"), 7.1, 0);
+    assert_float_equal(cwi_options_real(many, "margin"), 38, 0);
+    cw_options_free(few);
+    cw_options_free(many);
 }
 
 static void what_is_given_wins(void **state)
@@ -143,9 +158,33 @@ static void extent_counts_what_is_alike(void **state)
     assert_int_equal(cwi_dataset_extent(l->ctx, dataset, &extent), CW_OK);
     assert_int_equal(extent.rows, 4);
     assert_float_equal(extent.meeting, 1, 1e-12);
+    assert_float_equal(extent.likeness, 1, 1e-12);
     cw_options_free(options);
     cw_dataset_free(dataset);
     cw_interactions_free(log);
+}
+
+/* Two groups of users, each with items of its own: whoever shares one shares all, and of all pairs
+ * half have met. */
+static void likeness_is_that_of_clusters(void **state)
+{
+    enum { N = 20 };
+    listener *l = *state;
+    int32_t user[N * N / 2], item[N * N / 2];
+    cw_dataset dataset = {.n_users = N, .n_items = N};
+    cwi_extent extent;
+    int64_t n = 0;
+    for (int32_t u = 0; u < N; u++)
+        for (int32_t i = 0; i < N; i++)
+            if ((u < N / 2) == (i < N / 2)) {
+                user[n] = u;
+                item[n++] = i;
+            }
+    dataset.part[CW_PART_TRAIN] = (cwi_pairs){.count = n, .user = user, .item = item};
+    cwi_begin(l->ctx);
+    assert_int_equal(cwi_dataset_extent(l->ctx, &dataset, &extent), CW_OK);
+    assert_float_equal(extent.meeting, 0.5, 1e-12);
+    assert_float_equal(extent.likeness, 2, 1e-12);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -154,11 +193,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {CASE(small_data_get_as_many_steps_as_large),
                                        CASE(an_epoch_of_much_data_is_a_pass),
-                                       CASE(beta_follows_how_often_users_and_items_meet),
+                                       CASE(beta_follows_how_much_it_tells_to_share_an_item),
                                        CASE(few_rows_are_not_searched_and_held_short),
+                                       CASE(the_margin_of_dice_is_counted_in_rows_an_item),
                                        CASE(what_is_given_wins),
                                        CASE(paper_has_the_published_settings),
                                        CASE(settled_options_stay_as_they_are),
-                                       CASE(extent_counts_what_is_alike)};
+                                       CASE(extent_counts_what_is_alike),
+                                       CASE(likeness_is_that_of_clusters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
