@@ -308,7 +308,9 @@ static cw_status read_guests(const reader *r)
 static cw_status read_hidden(const reader *r)
 {
     cwi_rest *rest = &r->model->rest;
-    if (!cwi_tensorfile_find(r->file, "hidden.start")) return CW_OK;
+    bool has_any =
+        cwi_tensorfile_find(r->file, "hidden.start") || cwi_tensorfile_find(r->file, "hidden.item");
+    if (!has_any) return CW_OK;
     CW_PASS(read_rows(r, "hidden.start", "hidden.item", 1, &rest->hidden));
     if (rest->hidden.n_rows != r->model->n_users + rest->users.count)
         return refuse(r, "hidden.start", "has a wrong length");
