@@ -49,8 +49,8 @@ static void print_tensors(const json_t *tensors)
 
 static cw_status print_info(const char *json)
 {
-    static const char *const keys[] = {"method", "backbone",   "users",
-                                       "items",  "train_rows", "parameters"};
+    static const char *const keys[] = {"method",     "backbone",    "users",     "items",
+                                       "train_rows", "hidden_rows", "parameters"};
     json_t *root = cli_parse(json);
     if (!root) return CW_NO_MEMORY;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)

@@ -18,6 +18,29 @@ static void make_seen(cw_context *ctx, tape *t, cw_model *model)
     cwi_csr_sort(&model->seen);
 }
 
+/* Any rows of users; there are no guests. */
+static void make_hidden(cw_context *ctx, tape *t, cw_model *model)
+{
+    int32_t user[MOST], item[MOST];
+    int64_t n = take_number(t, 0, MOST);
+    for (int64_t k = 0; k < n; k++) {
+        user[k] = (int32_t)take_number(t, 0, model->n_users - 1);
+        item[k] = (int32_t)take_number(t, 0, model->n_items - 1);
+    }
+    if (n == 0) return;
+    must_work(ctx, cwi_csr_create(ctx, user, item, n, model->n_users, &model->rest.hidden));
+    cwi_csr_sort(&model->rest.hidden);
+}
+
+static void compare_hidden(const cwi_csr *a, const cwi_csr *b)
+{
+    size_t n = (size_t)a->n_rows;
+    must(a->n_rows == b->n_rows && !a->start == !b->start);
+    if (!a->start) return;
+    must(memcmp(a->start, b->start, (n + 1) * sizeof *a->start) == 0);
+    must(memcmp(a->value, b->value, (size_t)a->start[n] * sizeof *a->value) == 0);
+}
+
 static cw_model *make(cw_context *ctx, tape *t)
 {
     cw_model *model;
@@ -39,6 +62,7 @@ static cw_model *make(cw_context *ctx, tape *t)
     for (int64_t k = 0; k < rows * columns; k++) tensor->data[k] = take_float(t);
     model->about = cwi_strdup(ctx, "{\"seed\":1}");
     must(model->about != NULL);
+    make_hidden(ctx, t, model);
     return model;
 }
 
@@ -55,6 +79,7 @@ static void compare(const cw_model *a, const cw_model *b)
     must(memcmp(a->seen.start, b->seen.start, (n_users + 1) * sizeof *a->seen.start) == 0);
     must(memcmp(a->seen.value, b->seen.value,
                 (size_t)a->seen.start[n_users] * sizeof *a->seen.value) == 0);
+    compare_hidden(&a->rest.hidden, &b->rest.hidden);
     must(x->rows == y->rows && x->columns == y->columns && strcmp(x->name, y->name) == 0);
     must(memcmp(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof *x->data) == 0);
 }

@@ -16,6 +16,10 @@ static inline void check_rows(const cw_interactions *rows)
         must(rows->item[r] >= 0 && rows->item[r] < rows->items.count);
         must(!rows->time || isfinite(rows->time[r]));
     }
+    for (int64_t r = 0; r < rows->below.count; r++) {
+        must(rows->below.row[r][0] >= 0 && rows->below.row[r][0] < rows->below.users.count);
+        must(rows->below.row[r][1] >= 0 && rows->below.row[r][1] < rows->below.items.count);
+    }
     for (int32_t u = 0; u < rows->users.count; u++) {
         const char *id = cwi_idmap_text(&rows->users, u);
         must(id[0] != '\0' && cwi_idmap_find(&rows->users, id, strlen(id)) == u);

@@ -273,7 +273,9 @@ CW_API CW_MUST_CHECK cw_status cw_dataset_describe(cw_context *ctx, const cw_dat
 
 /* ---- training --------------------------------------------------------------- */
 
-/* Parameters, raw ids, what users have seen, and how it was trained. */
+/* Parameters, raw ids, what users have seen, and how it was trained.  Of a dataset that
+ * cw_dataset_prepare made also which rows the option "min-rating" of the import left out: they are
+ * not trained on, and lists leave them out like what was seen. */
 typedef struct cw_model cw_model;
 
 /*
@@ -424,7 +426,8 @@ CW_API const cw_model *cw_recommender_model(const cw_recommender *recommender);
 /* What may be in a list and how it is ranked.  All zeros are the defaults, as is NULL in place of
  * rules.  Items are numbers of the model, in any order. */
 typedef struct cw_rules {
-    bool with_seen; /* keep what the user has seen in training, or what is in the history */
+    bool with_seen; /* keep what the user has seen in training or rated below the option
+                       "min-rating" of the import, or what is in the history */
     double dial;    /* of popularity: rank by score + dial * ln(1 + train rows of the item) */
     const int32_t *exclude; /* [n_exclude] items that nobody gets */
     size_t n_exclude;

@@ -35,7 +35,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
                 "%s %s times, other files do not agree: no times are used", cwi_source_name(source),
                 has_time ? "has" : "has no");
     }
-    import->last_length = import->movie_length = 0;
+    import->last_user.length = import->last_below.length = import->movie_length = 0;
     return CW_OK;
 }
 
@@ -110,48 +110,71 @@ static cwi_text translate(const cwi_translation *names, cwi_text id)
 }
 
 /* Logs are often sorted by user, so look at the previous one before asking the map. */
-static cw_status add_user(cwi_import *import, cwi_text id, int32_t *out)
+static cw_status add_user(cw_context *ctx, cwi_idmap *users, cwi_recent *last, cwi_text id,
+                          int32_t *out)
 {
-    if (id.length == import->last_length && memcmp(id.at, import->last_id, id.length) == 0) {
-        *out = import->last_user;
+    if (id.length == last->length && memcmp(id.at, last->id, id.length) == 0) {
+        *out = last->number;
         return CW_OK;
     }
-    cw_status status = cwi_idmap_add(import->ctx, &import->rows->users, id.at, id.length, out);
-    bool is_short = id.length <= sizeof import->last_id;
-    import->last_user = *out;
-    import->last_length = is_short ? id.length : 0;
-    if (is_short) memcpy(import->last_id, id.at, id.length);
+    cw_status status = cwi_idmap_add(ctx, users, id.at, id.length, out);
+    bool is_short = id.length <= sizeof last->id;
+    last->number = *out;
+    last->length = is_short ? id.length : 0;
+    if (is_short) memcpy(last->id, id.at, id.length);
     return status;
 }
 
-static cw_status keep(cwi_import *import, cwi_text user, cwi_text item, double time)
+/* A row that is in order. */
+typedef struct good_row {
+    cwi_text user, item;
+    double time;
+    bool is_below; /* --min-rating */
+} good_row;
+
+static cw_status keep_below(cwi_import *import, const good_row *good)
+{
+    cwi_below *below = &import->rows->below;
+    CW_PASS(cwi_grow(import->ctx, &below->row, &below->capacity, (size_t)below->count + 1,
+                     sizeof *below->row));
+    int32_t *row = below->row[below->count];
+    CW_PASS(add_user(import->ctx, &below->users, &import->last_below, good->user, &row[0]));
+    CW_PASS(cwi_idmap_add(import->ctx, &below->items, good->item.at, good->item.length, &row[1]));
+    below->count++;
+    return CW_OK;
+}
+
+static cw_status keep(cwi_import *import, const good_row *good)
 {
     cw_interactions *rows = import->rows;
     int64_t r = rows->count;
+    if (good->is_below) return keep_below(import, good);
     CW_PASS(grow_rows(import));
-    CW_PASS(add_user(import, user, &rows->user[r]));
-    CW_PASS(cwi_idmap_add(import->ctx, &rows->items, item.at, item.length, &rows->item[r]));
-    if (rows->time) rows->time[r] = time;
+    CW_PASS(add_user(import->ctx, &rows->users, &import->last_user, good->user, &rows->user[r]));
+    CW_PASS(
+        cwi_idmap_add(import->ctx, &rows->items, good->item.at, good->item.length, &rows->item[r]));
+    if (rows->time) rows->time[r] = good->time;
     if (rows->part) rows->part[r] = import->part;
     rows->count++;
     return CW_OK;
 }
 
-static cw_status keep_translated(cwi_import *import, const cwi_source *source, cwi_text user,
-                                 cwi_text item, double time)
+static cw_status keep_translated(cwi_import *import, const cwi_source *source, const good_row *good)
 {
     const cwi_translation *users = import->user_names, *items = import->item_names;
-    cwi_text raw_user = users->file ? translate(users, user) : user;
-    cwi_text raw_item = items->file ? translate(items, item) : item;
+    good_row raw = *good;
     char shown[48];
 
-    if (!raw_user.at)
+    if (users->file) raw.user = translate(users, good->user);
+    if (items->file) raw.item = translate(items, good->item);
+    if (good->is_below && (!raw.user.at || !raw.item.at)) return CW_OK; /* nobody misses it */
+    if (!raw.user.at)
         return cwi_import_bad(import, source, "user %s is not in %s",
-                              cwi_excerpt(user.at, user.length, shown), users->file);
-    if (!raw_item.at)
+                              cwi_excerpt(good->user.at, good->user.length, shown), users->file);
+    if (!raw.item.at)
         return cwi_import_bad(import, source, "item %s is not in %s",
-                              cwi_excerpt(item.at, item.length, shown), items->file);
-    return keep(import, raw_user, raw_item, time);
+                              cwi_excerpt(good->item.at, good->item.length, shown), items->file);
+    return keep(import, &raw);
 }
 
 /* Must the times be good?  Yes when --columns says which they are: then they are meant.  A column
@@ -181,9 +204,9 @@ static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_tex
     return CW_OK;
 }
 
-/* The rating of a row.  *is_out: the row is left out, and that is counted. */
+/* Is the rating of a row below --min-rating, which is counted?  *is_out: it is malformed. */
 static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_text text,
-                             bool *is_out)
+                             bool *is_below, bool *is_out)
 {
     double rating = 0;
 
@@ -195,16 +218,15 @@ static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_t
     }
     if (import->settings.has_min_rating && rating < import->settings.min_rating) {
         import->below++;
-        *is_out = true;
+        *is_below = true;
     }
     return cwi_ratings_add(import->ctx, &import->ratings, rating);
 }
 
 cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row)
 {
-    cwi_text user = row->field[CWI_ROLE_USER], item = row->field[CWI_ROLE_ITEM];
     cwi_text when = row->field[CWI_ROLE_TIME], rating = row->field[CWI_ROLE_RATING];
-    double time = 0;
+    good_row good = {.user = row->field[CWI_ROLE_USER], .item = row->field[CWI_ROLE_ITEM]};
     bool is_out = false;
     int64_t limit = import->settings.max_rows;
 
@@ -212,11 +234,10 @@ cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi
         return cwi_source_fail(import->ctx, source, CW_BAD_DATA,
                                "there are more than %" PRId64 " rows, the limit of --max-rows",
                                limit);
-    if (!is_good_id(user)) return bad_id(import, source, "user", user);
-    if (!is_good_id(item)) return bad_id(import, source, "item", item);
-    if (when.at) CW_PASS(read_time(import, source, when, &time, &is_out));
-    if (rating.at && !is_out) CW_PASS(read_rating(import, source, rating, &is_out));
+    if (!is_good_id(good.user)) return bad_id(import, source, "user", good.user);
+    if (!is_good_id(good.item)) return bad_id(import, source, "item", good.item);
+    if (when.at) CW_PASS(read_time(import, source, when, &good.time, &is_out));
+    if (rating.at && !is_out) CW_PASS(read_rating(import, source, rating, &good.is_below, &is_out));
     if (is_out) return CW_OK;
-    if (import->user_names) return keep_translated(import, source, user, item, time);
-    return keep(import, user, item, time);
+    return import->user_names ? keep_translated(import, source, &good) : keep(import, &good);
 }

@@ -156,6 +156,7 @@ cw_status cwi_import_finish(cwi_import *import)
     CW_PASS(trim(ctx, &rows->item, rows->count, sizeof *rows->item));
     CW_PASS(trim(ctx, &rows->time, rows->count, sizeof *rows->time));
     CW_PASS(trim(ctx, &rows->part, rows->count, sizeof *rows->part));
+    CW_PASS(trim(ctx, &rows->below.row, rows->below.count, sizeof *rows->below.row));
     CW_PASS(cwi_origin_print(import, &rows->source));
     cwi_import_log(import);
     return CW_OK;

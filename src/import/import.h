@@ -69,6 +69,13 @@ typedef struct cwi_entry {
     int64_t lines, rows;
 } cwi_entry;
 
+/* The id that was added to a map last, when it is short. */
+typedef struct cwi_recent {
+    int32_t number;
+    char id[24];
+    size_t length; /* 0 for none */
+} cwi_recent;
+
 typedef struct cwi_import {
     cw_context *ctx;
     const cw_options *options; /* may be NULL */
@@ -81,10 +88,8 @@ typedef struct cwi_import {
     bool saw_adjacency;
     int64_t n_files; /* begun */
     const cwi_translation *user_names, *item_names;
-    int32_t last_user;  /* of the previous row */
-    char last_id[24];   /* its raw id, when it is that short */
-    size_t last_length; /* 0 for none */
-    char *movie;        /* of a Netflix file: whom the ratings that follow are for */
+    cwi_recent last_user, last_below; /* of the rows that are kept, and of those below */
+    char *movie;                      /* of a Netflix file: whom the ratings that follow are for */
     size_t movie_length, movie_capacity;
     int64_t n_rows; /* seen so far, kept or not */
     int64_t lines, bad_lines, below, repeats, overlaps;

@@ -74,6 +74,9 @@ void cw_interactions_free(cw_interactions *interactions)
     cwi_free(interactions->part);
     cwi_idmap_clear(&interactions->users);
     cwi_idmap_clear(&interactions->items);
+    cwi_free(interactions->below.row);
+    cwi_idmap_clear(&interactions->below.users);
+    cwi_idmap_clear(&interactions->below.items);
     cwi_free(interactions->source);
     cwi_free(interactions);
 }

@@ -5,6 +5,15 @@
 #include "core/context.h"
 #include "import/idmap.h"
 
+/* Rows below --min-rating, as they were read.  Their ids have numbers of their own, so that those
+ * of the interactions do not depend on them; a pair may occur often, and at a better rating too. */
+typedef struct cwi_below {
+    int64_t count;
+    size_t capacity;
+    int32_t (*row)[2]; /* [count] numbers of user and item */
+    cwi_idmap users, items;
+} cwi_below;
+
 struct cw_interactions {
     int64_t count;
     int32_t *user;      /* [count] */
@@ -13,7 +22,8 @@ struct cw_interactions {
     uint8_t *part;      /* [count] cw_part of a given split, or NULL */
     bool keeps_repeats; /* a pair may occur more than once */
     cwi_idmap users, items;
-    char *source; /* what was read, as JSON text: how the counts below came about, files */
+    cwi_below below; /* what nobody trains on, but users know */
+    char *source;    /* what was read, as JSON text: how the counts below came about, files */
 };
 
 extern const cw_option_info cwi_import_options[];

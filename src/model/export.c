@@ -36,6 +36,8 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
                   model->backbone, "users", model->n_users, "items", model->n_items, "train_rows",
                   (json_int_t)model->seen.start[model->n_users], "parameters", parameters,
                   "tensors", describe_tensors(&model->params), "about", about);
+    if (cwi_model_count_hidden(model) > 0)
+        cwi_json_set(&root, "hidden_rows", json_integer(cwi_model_count_hidden(model)));
     return cwi_json_text(ctx, root, out);
 }
 

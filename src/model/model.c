@@ -55,6 +55,12 @@ bool cwi_model_has_guests(const cw_model *model)
     return model->rest.users.count + model->rest.items.count > 0;
 }
 
+int64_t cwi_model_count_hidden(const cw_model *model)
+{
+    const cwi_csr *hidden = &model->rest.hidden;
+    return hidden->start ? hidden->start[hidden->n_rows] : 0;
+}
+
 int32_t cw_model_users(const cw_model *model)
 {
     return model->n_users;

@@ -17,7 +17,8 @@ struct cw_model {
     cwi_csr seen;           /* train items by user, ascending: what recommending leaves out */
     int64_t *degree;        /* [n_items] train rows of each item */
     cwi_idmap users, items; /* raw ids */
-    cwi_rest rest;          /* guests: users and items that were left out of training */
+    cwi_rest rest;          /* guests: users and items that were left out of training; rows that are
+                               hidden beside the seen ones */
     char *about; /* JSON object as text: options, seed, data (checksum, counts), best_epoch,
                     valid and test metrics; see docs/models.md */
 };
@@ -32,6 +33,9 @@ cw_model *cwi_model_hold(cw_model *model);
 
 /* Is anybody known who was left out of training? */
 bool cwi_model_has_guests(const cw_model *model);
+
+/* Rows that were not trained on, and are hidden. */
+int64_t cwi_model_count_hidden(const cw_model *model);
 
 /* The ranker of a model, which must outlive it.  The backbone is found by its name and gets no
  * options: it ranks by its parameters alone, whose shapes it checks. */

@@ -9,8 +9,8 @@
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
 
-/* Version 2 has guests; a model without is written as version 1, as it ever was. */
-enum { FORMAT_VERSION = 2, N_OWN_ARRAYS = 13 };
+/* Version 2 has guests or hidden rows; a model without is written as version 1, as it ever was. */
+enum { FORMAT_VERSION = 2, N_OWN_ARRAYS = 15 };
 
 static const char format[] = "crosswise-model";
 
@@ -74,6 +74,14 @@ static size_t list_guests(const cw_model *model, const names *ids, cwi_array *ou
     return n;
 }
 
+static size_t list_hidden(const cw_model *model, cwi_array *out)
+{
+    const cwi_csr *hidden = &model->rest.hidden;
+    out[0] = list_of("hidden.start", CWI_I64, (int64_t)hidden->n_rows + 1, hidden->start);
+    out[1] = list_of("hidden.item", CWI_I32, hidden->start[hidden->n_rows], hidden->value);
+    return 2;
+}
+
 static size_t list_arrays(const cw_model *model, const names *ids,
                           cwi_array out[N_OWN_ARRAYS + CWI_MAX_TENSORS])
 {
@@ -96,6 +104,7 @@ static size_t list_arrays(const cw_model *model, const names *ids,
     out[n++] = list_of("items.start", CWI_I64, n_items + 1, items->start);
     out[n++] = list_of("items.text", CWI_U8, items->start[n_items], items->text);
     if (cwi_model_has_guests(model)) n += list_guests(model, ids, out + n);
+    if (cwi_model_count_hidden(model) > 0) n += list_hidden(model, out + n);
     return n;
 }
 
@@ -111,6 +120,7 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
 {
     cw_status status;
     cwi_pile pile = {0};
+    bool has_rest = cwi_model_has_guests(model) || cwi_model_count_hidden(model) > 0;
     const names ids = {pack_ids(ctx, &pile, &model->users), pack_ids(ctx, &pile, &model->items),
                        pack_ids(ctx, &pile, &model->rest.users),
                        pack_ids(ctx, &pile, &model->rest.items)};
@@ -119,7 +129,7 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                         {"backbone", model->backbone},
                         {"about", model->about ? model->about : "{}"}};
     cwi_tensorfile file = {.format = format,
-                           .version = cwi_model_has_guests(model) ? FORMAT_VERSION : 1,
+                           .version = has_rest ? FORMAT_VERSION : 1,
                            .arrays = arrays,
                            .notes = notes,
                            .n_notes = 3};
@@ -294,6 +304,19 @@ static cw_status read_guests(const reader *r)
     return CW_OK;
 }
 
+/* Of a file that has any: rows of users, then of guests. */
+static cw_status read_hidden(const reader *r)
+{
+    cwi_rest *rest = &r->model->rest;
+    bool has_any =
+        cwi_tensorfile_find(r->file, "hidden.start") || cwi_tensorfile_find(r->file, "hidden.item");
+    if (!has_any) return CW_OK;
+    CW_PASS(read_rows(r, "hidden.start", "hidden.item", 1, &rest->hidden));
+    if (rest->hidden.n_rows != r->model->n_users + rest->users.count)
+        return refuse(r, "hidden.start", "has a wrong length");
+    return CW_OK;
+}
+
 static cw_status read_tensor(const reader *r, const cwi_array *array)
 {
     cwi_tensor *tensor;
@@ -316,7 +339,8 @@ static cw_status read_params(const reader *r)
 {
     static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
                               "items.text|guests.start|guests.item|guests.users.start|"
-                              "guests.users.text|guests.items.start|guests.items.text";
+                              "guests.users.text|guests.items.start|guests.items.text|"
+                              "hidden.start|hidden.item";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
         if (cwi_word_index(own, array->name) >= 0) continue;
@@ -339,6 +363,7 @@ static cw_status fill_model(const reader *r)
     CW_PASS(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
     CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
     CW_PASS(read_guests(r));
+    CW_PASS(read_hidden(r));
     return read_params(r);
 }
 

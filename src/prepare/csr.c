@@ -24,6 +24,19 @@ cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *val
     return CW_OK;
 }
 
+cw_status cwi_csr_copy(cw_context *ctx, const cwi_csr *from, cwi_csr *out)
+{
+    if (!from->start) return CW_OK;
+    size_t starts = (size_t)from->n_rows + 1, values = (size_t)from->start[from->n_rows];
+    out->start = cwi_alloc(ctx, starts, sizeof *out->start);
+    out->value = cwi_alloc(ctx, values, sizeof *out->value);
+    if (!out->start || !out->value) return CW_NO_MEMORY;
+    memcpy(out->start, from->start, starts * sizeof *out->start);
+    if (values > 0) memcpy(out->value, from->value, values * sizeof *out->value);
+    out->n_rows = from->n_rows;
+    return CW_OK;
+}
+
 static int by_value(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;

@@ -16,6 +16,11 @@ typedef struct cwi_csr {
 cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *value, int64_t count,
                          int32_t n_rows, cwi_csr *out);
 
+/* out must be empty, and stays so when there is nothing to copy; to be cleared also after a
+ * failure.
+ */
+cw_status cwi_csr_copy(cw_context *ctx, const cwi_csr *from, cwi_csr *out);
+
 /* Sort the values of every row ascending, so that cwi_csr_has works. */
 void cwi_csr_sort(cwi_csr *csr);
 

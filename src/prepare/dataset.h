@@ -30,12 +30,14 @@ typedef struct cwi_truth {
     cwi_pairs uniform;      /* relevant pairs of a uniformly exposed test; may be empty */
 } cwi_truth;
 
-/* What the core filter, or a split that drops rows, left out of a dataset that was prepared just
- * now; empty for one that was loaded. */
+/* What --min-rating, the core filter, or a split that drops rows, left out of a dataset that was
+ * prepared just now; empty for one that was loaded. */
 typedef struct cwi_rest {
     cwi_idmap users; /* raw ids of users that are not in the dataset, by first appearance */
     cwi_csr rows;    /* [users.count] their items that are, as its numbers, ascending */
     cwi_idmap items; /* raw ids of items that are not in the dataset */
+    cwi_csr hidden;  /* [n_users + users.count] items that each rated too low to be trained on, as
+                        numbers of the dataset, ascending, in none of its parts; empty: nobody */
 } cwi_rest;
 
 enum { CWI_PARTS = 3 };

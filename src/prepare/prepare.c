@@ -8,6 +8,7 @@
 #include "import/interactions.h"
 #include "prepare/account.h"
 #include "prepare/dataset.h"
+#include "prepare/hidden.h"
 #include "prepare/rest.h"
 #include "prepare/rows.h"
 
@@ -148,6 +149,7 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
     const cwi_kept kept = {users.new_id, items.new_id, past->drawn};
     CW_TRY(cwi_rest_fill(ctx, from, &kept, &dataset->rest));
+    CW_TRY(cwi_hide_below(ctx, &from->below, dataset));
 done:
     cwi_pile_clear(&pile);
     return status;

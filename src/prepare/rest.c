@@ -15,6 +15,7 @@ void cwi_rest_clear(cwi_rest *rest)
     cwi_idmap_clear(&rest->users);
     cwi_idmap_clear(&rest->items);
     cwi_csr_clear(&rest->rows);
+    cwi_csr_clear(&rest->hidden);
 }
 
 /* Users and items that the dataset lacks, and the rows between its items and the former. */

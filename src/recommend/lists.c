@@ -86,15 +86,31 @@ void cwi_listing_clear(cwi_listing *listing)
 
 /* ---- one list ------------------------------------------------------------------ */
 
-/* Both ascending lists in one, each item once. */
-static int64_t merge(const int32_t *a, int64_t n_a, const int32_t *b, int64_t n_b, int32_t *out)
+/* Some items, ascending. */
+typedef struct span {
+    const int32_t *item;
+    int64_t count;
+} span;
+
+/* Items of a row that are left out for its sake. */
+static span row_of(const cwi_csr *csr, int32_t row)
 {
-    int64_t at = 0, bt = 0, n = 0;
-    while (at < n_a || bt < n_b) {
-        int32_t next = bt == n_b || (at < n_a && a[at] < b[bt]) ? a[at++] : b[bt++];
-        if (n == 0 || out[n - 1] != next) out[n++] = next;
+    return (span){csr->value + csr->start[row], csr->start[row + 1] - csr->start[row]};
+}
+
+/* All lists in one, each item once; they are used up. */
+static int64_t merge(span *list, int n_lists, int32_t *out)
+{
+    int64_t n = 0;
+    for (;;) {
+        span *least = NULL;
+        for (span *l = list; l < list + n_lists; l++)
+            if (l->count > 0 && (!least || l->item[0] < least->item[0])) least = l;
+        if (!least) return n;
+        if (n == 0 || out[n - 1] != least->item[0]) out[n++] = least->item[0];
+        least->item++;
+        least->count--;
     }
-    return n;
 }
 
 /* Places that no item is left for are -1 with score 0. */
@@ -118,7 +134,7 @@ typedef struct block {
     int32_t k;          /* places that can be filled */
     float *score;       /* [rows][n_scores] */
     cwi_ranked *top;    /* [chunks][k] */
-    int32_t *merged;    /* [chunks][n_scores] when something is barred */
+    int32_t *merged;    /* [chunks][n_scores] when something is barred or hidden */
     cwi_pile pile;
 } block;
 
@@ -135,30 +151,34 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
     size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
     b->score = cwi_pile_add(ctx, &b->pile, rows, n_scores * sizeof *b->score);
     b->top = cwi_pile_add(ctx, &b->pile, chunks, (size_t)b->k * sizeof *b->top);
-    if (listing->n_barred > 0)
+    if (listing->n_barred > 0 || listing->hidden)
         b->merged = cwi_pile_add(ctx, &b->pile, chunks, n_scores * sizeof *b->merged);
     return b->pile.status;
+}
+
+/* What is left out of the list of a row: what its user had, and what nobody gets. */
+static span find_skipped(const block *b, int64_t chunk, const int32_t *who)
+{
+    const cwi_listing *l = b->listing;
+    span own = l->skip ? row_of(l->skip, *who) : (span){who, 1};
+    span hidden = l->hidden ? row_of(l->hidden, *who) : (span){NULL, 0};
+    if (l->with_skipped) own.count = hidden.count = 0;
+    if (hidden.count + l->n_barred == 0) return own;
+    int32_t *merged = b->merged + chunk * l->n_scores;
+    return (span){merged, merge((span[]){own, hidden, {l->barred, l->n_barred}}, 3, merged)};
 }
 
 /* The list of a row from its scores, to which the dial is applied in place. */
 static bool pick(const block *b, int64_t chunk, int64_t row, float *score)
 {
     const cwi_listing *l = b->listing;
-    const cwi_csr *skip = l->skip;
     cwi_ranked *top = b->top + chunk * b->k;
-    const int32_t *skipped = skip ? skip->value + skip->start[l->who[row]] : &l->who[row];
-    int64_t n = skip ? skip->start[l->who[row] + 1] - skip->start[l->who[row]] : 1;
+    span skipped = find_skipped(b, chunk, &l->who[row]);
 
-    if (l->with_skipped) n = 0;
     if (l->dial != 0)
         for (int32_t i = 0; i < l->n_scores; i++)
             score[i] = (float)((double)score[i] + l->dial * l->rec->log_degree[i]);
-    if (b->merged) {
-        int32_t *merged = b->merged + chunk * l->n_scores;
-        n = merge(skipped, n, l->barred, l->n_barred, merged);
-        skipped = merged;
-    }
-    int32_t count = cwi_topk(score, l->n_scores, skipped, n, b->k, top);
+    int32_t count = cwi_topk(score, l->n_scores, skipped.item, skipped.count, b->k, top);
     if (count >= 0) write_list(&l->out, row, top, count);
     return count >= 0;
 }

@@ -28,7 +28,8 @@ struct cwi_listing {
     const float *newcomer; /* [n_items] scores for somebody new; otherwise NULL */
     const float *alike;    /* [n_scores] vectors to compare; otherwise NULL */
     const cwi_csr *skip;   /* what is left out, ascending, by who; NULL: each leaves out itself */
-    bool with_skipped;     /* it is not left out after all */
+    const cwi_csr *hidden; /* as well, by who; NULL: nothing */
+    bool with_skipped;     /* neither is left out after all */
     double dial;
     int32_t *barred; /* [n_barred] ascending: left out of all lists */
     int32_t n_barred;

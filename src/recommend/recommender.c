@@ -158,20 +158,35 @@ const char *cw_way_name(cw_list_way way)
 /* Lists for n users in a row, all of them trained. */
 static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32_t *users, size_t n)
 {
+    const cw_model *model = listing->rec->model;
     listing->score = score_users;
     listing->who = users;
-    listing->skip = &listing->rec->model->seen;
+    listing->skip = &model->seen;
+    listing->hidden = cwi_model_count_hidden(model) > 0 ? &model->rest.hidden : NULL;
     return cwi_listing_run(ctx, listing, n);
+}
+
+/* One row of many, as row 0; start is room for where it begins and ends. */
+static cwi_csr single_row(const cwi_csr *rows, int32_t row, int64_t start[2])
+{
+    start[0] = 0;
+    start[1] = rows->start[row + 1] - rows->start[row];
+    return (cwi_csr){.n_rows = 1, .start = start, .value = rows->value + rows->start[row]};
 }
 
 static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)
 {
     const cw_recommender *rec = listing->rec;
-    const cwi_csr *rows = &rec->model->rest.rows;
-    int32_t guest = user - rec->model->n_users;
-    int64_t start[] = {0, rows->start[guest + 1] - rows->start[guest]};
-    cwi_csr own = {.n_rows = 1, .start = start, .value = rows->value + rows->start[guest]};
-    return list_newcomer(ctx, listing, &own, cw_user_way(rec, user));
+    const cw_model *model = rec->model;
+    bool has_hidden = cwi_model_count_hidden(model) > 0;
+    int64_t own_start[2], hidden_start[2];
+    cwi_csr own = single_row(&model->rest.rows, user - model->n_users, own_start), hidden;
+
+    if (has_hidden) hidden = single_row(&model->rest.hidden, user, hidden_start);
+    listing->hidden = has_hidden ? &hidden : NULL;
+    cw_status status = list_newcomer(ctx, listing, &own, cw_user_way(rec, user));
+    listing->hidden = NULL;
+    return status;
 }
 
 /* Those of training among 0 .. n - 1, from `first` on: where do they end? */

@@ -12,8 +12,9 @@ const cw_option_info cwi_recommend_options[] = {
     WHOLE("k", "10", 1, 1000000,
           "length of a list; it is shorter when there are not as many items"),
     TEXT("exclude", "seen",
-         "what to leave out: seen (the train items of each user), none, or a file with one item "
-         "id a line that nobody shall get, in addition to seen"),
+         "what to leave out: seen (the items of each user in train, and those rated below "
+         "min-rating), none, or a file with one item id a line that nobody shall get, in addition "
+         "to seen"),
     REAL("popularity", "0", -CWI_MAX_DIAL, CWI_MAX_DIAL,
          "the popularity dial: rank by score + dial * ln(1 + train rows of the item); above 0 "
          "favours popular items, below 0 rare ones; a model of tune has its own unless it is "

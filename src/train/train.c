@@ -86,21 +86,14 @@ static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
     return cwi_json_sign(t->ctx, record, run);
 }
 
-/* Of a dataset that was prepared just now: whom the core filter left out. */
-static cw_status copy_guests(cw_context *ctx, const cwi_rest *from, cwi_rest *to)
+/* Of a dataset that was prepared just now: whom and what the filters left out. */
+static cw_status copy_rest(cw_context *ctx, const cwi_rest *from, cwi_rest *to)
 {
-    int32_t n = from->users.count;
-    if (n + from->items.count == 0) return CW_OK;
-    int64_t count = n > 0 ? from->rows.start[n] : 0;
+    CW_PASS(cwi_csr_copy(ctx, &from->hidden, &to->hidden));
+    if (from->users.count + from->items.count == 0) return CW_OK;
     CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
     CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
-    to->rows.n_rows = n;
-    to->rows.start = cwi_alloc_zero(ctx, (size_t)n + 1, sizeof *to->rows.start);
-    to->rows.value = cwi_alloc(ctx, (size_t)count, sizeof *to->rows.value);
-    if (!to->rows.start || !to->rows.value) return CW_NO_MEMORY;
-    if (n > 0) memcpy(to->rows.start, from->rows.start, ((size_t)n + 1) * sizeof *to->rows.start);
-    if (count > 0) memcpy(to->rows.value, from->rows.value, (size_t)count * sizeof *to->rows.value);
-    return CW_OK;
+    return cwi_csr_copy(ctx, &from->rows, &to->rows);
 }
 
 /* Hand over what the trainer holds; ids are copied. */
@@ -114,7 +107,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
-    CW_TRY(copy_guests(t->ctx, &t->dataset->rest, &model->rest));
+    CW_TRY(copy_rest(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
     model->seen = t->training.by_user;

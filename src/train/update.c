@@ -8,6 +8,7 @@
 #include "core/option_rows.h"
 #include "import/import.h"
 #include "model/model.h"
+#include "prepare/hidden.h"
 #include "prepare/rest.h"
 #include "train/train.h"
 
@@ -102,6 +103,27 @@ static cw_status fill_rows(cw_context *ctx, const cw_model *model, const cw_inte
     return CW_OK;
 }
 
+/* What was hidden and what is too low now, unless it is trained on. */
+static cw_status hide_rows(cw_context *ctx, const cw_model *model, const cwi_below *below,
+                           cw_dataset *data)
+{
+    const cwi_csr *old = &model->rest.hidden;
+    cwi_pairs rows = {0};
+
+    CW_PASS(cwi_pairs_create(ctx, cwi_model_count_hidden(model) + below->count, &rows));
+    rows.count = 0;
+    for (int32_t u = 0; u < old->n_rows; u++) {
+        /* guests have other numbers now, or are users */
+        int32_t user = u < model->n_users ? u : cwi_find_anybody(data, cw_model_user_id(model, u));
+        for (int64_t e = old->start[u]; e < old->start[u + 1]; e++)
+            add_row(&rows, user, old->value[e]);
+    }
+    cw_status status = cwi_hidden_add(ctx, below, data, &rows);
+    if (status == CW_OK) status = cwi_hidden_fill(ctx, &rows, data);
+    cwi_pairs_clear(&rows);
+    return status;
+}
+
 /* Guests that are not in the new log stay guests. */
 static cw_status keep_guests(cw_context *ctx, const cw_model *model, cw_dataset *data)
 {
@@ -150,7 +172,8 @@ static cw_status grow(cw_context *ctx, const cw_model *model, const cw_interacti
         return cwi_fail(ctx, CW_BAD_DATA,
                         "there is nothing new: the model knows all %lld interactions already",
                         (long long)rows->count);
-    return keep_guests(ctx, model, data);
+    CW_PASS(keep_guests(ctx, model, data));
+    return hide_rows(ctx, model, &rows->below, data);
 }
 
 static void growth_clear(growth *g)

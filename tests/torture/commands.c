@@ -112,11 +112,13 @@ const command commands[] = {
      .pair = "m"},
     {.name = "train-log",
      .uses = "log.csv",
-     .words = "train log.csv --core 1 --method bpr --resume --out m.safetensors" TRAIN,
+     .words =
+         "train log.csv --core 1 --min-rating 2 --method bpr --resume --out m.safetensors" TRAIN,
      .pair = "m"},
     {.name = "update",
      .uses = "log.csv cpr.safetensors",
-     .words = "update cpr.safetensors log.csv --resume --update-share 1 --checkpoint-every 1 --out "
+     .words = "update cpr.safetensors log.csv --min-rating 2 --resume --update-share 1 "
+              "--checkpoint-every 1 --out "
               "m.safetensors" QUIET,
      .rival = "update cpr.safetensors log.csv --update-share 1 --seed 5 --out m.safetensors" QUIET,
      .pair = "m"},

@@ -554,6 +554,56 @@ static cw_status train_vae(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* Rows of a log that are rated 4 or 5. */
+static cw_status import_liked(cw_context *ctx, const char *input, cw_interactions **out)
+{
+    cw_options *options = NULL;
+    *out = NULL;
+    cw_status status = cw_options_create(ctx, "import", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "min-rating", "4");
+    if (status == CW_OK) status = cw_import(ctx, &input, 1, options, out);
+    cw_options_free(options);
+    return status;
+}
+
+/* Lists without what was rated low, from the log to a model that goes on with another. */
+static cw_status hide_rows(cw_context *ctx, const char *folder)
+{
+    static const int32_t who[] = {0, 1, 2};
+    char path[128];
+    int32_t item[3] = {0};
+    cw_interactions *rows = NULL, *more = NULL;
+    cw_options *options = NULL;
+    cw_dataset *d = NULL;
+    cw_model *model = NULL, *now = NULL;
+    cw_recommender *rec = NULL;
+    cw_status status = import_liked(ctx, paths_of(folder, "rated.csv", path), &rows);
+    if (status == CW_OK) status = import_liked(ctx, paths_of(folder, "more.csv", path), &more);
+    if (status == CW_OK) status = cw_options_create(ctx, "prepare", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "core", "1");
+    if (status == CW_OK) status = cw_dataset_prepare(ctx, rows, options, &d);
+    cw_options_free(options);
+    options = NULL;
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "method", "pop");
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+    if (status == CW_OK) status = cw_update(ctx, model, more, NULL, &now, NULL);
+    if (status == CW_OK) status = cw_model_save(ctx, now, paths_of(folder, "h", path));
+    if (status == CW_OK) status = cw_recommender_open(ctx, now, &rec);
+    if (status == CW_OK)
+        status = cw_recommend(ctx, rec, who, 3, NULL, &(cw_lists){.k = 1, .items = item});
+    snprintf(path, sizeof path, "%d %d %d", (int)item[0], (int)item[1], (int)item[2]);
+    if (status == CW_OK) say(path);
+    cw_recommender_close(rec);
+    cw_model_free(now);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
+    cw_interactions_free(more);
+    cw_interactions_free(rows);
+    return status;
+}
+
 /* NGCF in the form that needs most, and a list for somebody new. */
 static cw_status train_ngcf(cw_context *ctx, const char *folder)
 {
@@ -704,6 +754,9 @@ static void write_inputs(const char *folder)
     gzFile zipped = gzopen(paths_of(folder, "log.csv.gz", path), "wb");
     assert_int_equal(gzwrite(zipped, log, sizeof log - 1), sizeof log - 1);
     assert_int_equal(gzclose(zipped), Z_OK);
+    write_file(folder, "rated.csv",
+               "user,item,rating\na,x,5\na,y,4\nb,x,5\nb,z,5\nb,y,1\nc,z,4\nc,x,1\na,z,2\n");
+    write_file(folder, "more.csv", "user,item,rating\nb,y,5\nc,y,1\nd,x,4\nd,z,1\n");
     write_file(folder, "p.csv", "item,propensity\n\"x\",1\ny,0.5\n");
     write_file(folder, "lists.txt", "0 1 2 3\n1 2\n2 1 3 4 5\n");
     write_file(folder, "x.inter", "user_id:token\titem_id:token\n1\t2\n3\t4\n");
@@ -741,6 +794,7 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {report_experiment, 29, true},
                      {train_with_propensities, 7, false},
                      {train_vae, 7, false},
+                     {hide_rows, 1, true},
                      {train_ngcf, 7, false},
                      {train_on_engines, 7, false}};
     char folder[64];

@@ -651,6 +651,56 @@ static void ratings_below_the_least_are_left_out_with_their_ids(void **state)
                  "no interactions are left of x.csv: 2 lines, 0 malformed, 1 below --min-rating");
 }
 
+/* Row r below --min-rating is of this user and item. */
+static void assert_below(const cw_interactions *rows, int64_t r, const char *user, const char *item)
+{
+    const cwi_below *below = &rows->below;
+    assert_true(r < below->count);
+    assert_string_equal(cwi_idmap_text(&below->users, below->row[r][0]), user);
+    assert_string_equal(cwi_idmap_text(&below->items, below->row[r][1]), item);
+}
+
+static void rows_below_the_least_are_kept_aside(void **state)
+{
+    bed *b = *state;
+    (void)import_text(b, "user,item,rating\nbob,y,1\nann,x,5\nann,y,2\nann,y,1\nbob,x,4\neve,z,0\n",
+                      PAIRS("min-rating", "4"));
+    expect_rows(b, 2, 2, 1);
+    assert_row(b->rows, 0, "ann", "x");
+    assert_int_equal(b->rows->user[0], 0); /* whoever came first below it */
+    assert_int_equal(b->rows->below.count, 4);
+    assert_below(b->rows, 0, "bob", "y");
+    assert_below(b->rows, 1, "ann", "y");
+    assert_below(b->rows, 2, "ann", "y");
+    assert_below(b->rows, 3, "eve", "z");
+    (void)import_text(b, "user,item,rating\nbob,y,1\nann,x,5\n", NULL);
+    assert_int_equal(b->rows->below.count, 0);
+    (void)import_text(b, "1:\n5,3,2005-09-06\n6,5,2005-05-13\n", PAIRS("min-rating", "4"));
+    assert_int_equal(b->rows->below.count, 1);
+    assert_below(b->rows, 0, "5", "1");
+    (void)import_text(b, "user,item,rating\n1,2,x\n3,4,5\n5,6,1\n1,2,5\n",
+                      PAIRS("min-rating", "4", "skip-bad", "1"));
+    expect_rows(b, 2, 2, 2);
+    assert_int_equal(b->rows->below.count, 1); /* what is malformed is nobody's */
+    (void)import_text(b, "user,item,rating\n1,2,1\n3,4,5\n",
+                      PAIRS("min-rating", "4", "max-rows", "1"));
+    expect_error(b, CW_BAD_DATA, "x.csv:3: there are more than 1 rows, the limit of --max-rows");
+}
+
+/* Ids are those behind the numbers; a number without one never mattered below the rating. */
+static void rows_below_the_least_of_a_split_have_raw_ids(void **state)
+{
+    bed *b = *state;
+    char d[256];
+    assert_int_equal(mkdir(path_of(b, "d", d), 0700), 0);
+    write_text(b, "d/train.csv", "user,item,rating\n0,0,5\n1,0,1\n7,0,1\n");
+    write_text(b, "d/id2idx_u.csv", "id,idx\nann,0\nbob,1\n");
+    (void)import_names(b, PAIRS("d"), PAIRS("min-rating", "4"));
+    expect_rows(b, 1, 1, 1);
+    assert_int_equal(b->rows->below.count, 1);
+    assert_below(b->rows, 0, "bob", "0");
+}
+
 static void least_rating_needs_a_rating_column(void **state)
 {
     bed *b = *state;
@@ -908,11 +958,13 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
     write_text(b, "d/test.txt", "0 1 0\n1\n");
     write_text(b, "d/id2idx_u.csv", "id,idx\n\"a\"\"nn\",0\nbob,1\n");
     write_text(b, "x.csv", "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n");
-    for (int which = 0; which < 2; which++) {
+    cw_options *liked = import_options(b->ctx, PAIRS("min-rating", "4"));
+    for (int which = 0; which < 3; which++) {
         cw_status status = CW_NO_MEMORY;
         for (int64_t nth = 1; status != CW_OK; nth++) {
             cwi_mem_fail_at(b->ctx, nth);
-            status = cw_import(b->ctx, which ? file : folder, 1, NULL, &b->rows);
+            status =
+                cw_import(b->ctx, which ? file : folder, 1, which > 1 ? liked : NULL, &b->rows);
             cwi_mem_fail_at(b->ctx, 0);
             if (status != CW_OK) assert_int_equal(status, CW_NO_MEMORY);
             if (status != CW_OK) assert_null(b->rows);
@@ -920,6 +972,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
         cw_interactions_free(b->rows);
         b->rows = NULL;
     }
+    cw_options_free(liked);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -962,6 +1015,8 @@ int main(void)
         TEST(ratings_must_be_finite_numbers),
         TEST(a_log_is_told_what_its_ratings_are),
         TEST(ratings_below_the_least_are_left_out_with_their_ids),
+        TEST(rows_below_the_least_are_kept_aside),
+        TEST(rows_below_the_least_of_a_split_have_raw_ids),
         TEST(least_rating_needs_a_rating_column),
         TEST(empty_ids_are_malformed),
         TEST(huge_ids_fit_up_to_the_limit),

@@ -78,6 +78,43 @@ static void a_model_survives_the_round_trip(void **state)
     cw_model_free(got);
 }
 
+/* ann's i1 and i5, dee's i4, and i0 of the guest eve. */
+static void hide_some(place *p)
+{
+    static const int32_t row[] = {0, 0, 3, 4}, item[] = {1, 5, 4, 0}, own[] = {2};
+    static const char *const guest[] = {"eve"};
+    cwi_rest *rest = &p->model->rest;
+    sample_ids(p->ctx, guest, 1, &rest->users);
+    assert_int_equal(cwi_csr_create(p->ctx, (int32_t[]){0}, own, 1, 1, &rest->rows), CW_OK);
+    assert_int_equal(cwi_csr_create(p->ctx, row, item, 4, SAMPLE_USERS + 1, &rest->hidden), CW_OK);
+}
+
+static void hidden_rows_survive_the_round_trip(void **state)
+{
+    place *p = *state;
+    static const int64_t start[] = {0, 2, 2, 2, 3, 4};
+    static const int32_t item[] = {1, 5, 4, 0};
+    unsigned char first[MAX_BYTES], second[MAX_BYTES];
+    cw_model *got;
+    char *text;
+
+    hide_some(p);
+    assert_int_equal(cw_model_save(p->ctx, p->model, p->path), CW_OK);
+    size_t length = load_bytes(p->path, first);
+    assert_non_null(strstr((const char *)first + 8, "\"format_version\":\"2\""));
+    assert_int_equal(cw_model_load(p->ctx, p->path, &got), CW_OK);
+    assert_int_equal(got->rest.hidden.n_rows, SAMPLE_USERS + 1);
+    assert_memory_equal(got->rest.hidden.start, start, sizeof start);
+    assert_memory_equal(got->rest.hidden.value, item, sizeof item);
+    assert_int_equal(cw_model_info(p->ctx, got, &text), CW_OK);
+    assert_non_null(strstr(text, "\"hidden_rows\": 4"));
+    cw_text_free(text);
+    assert_int_equal(cw_model_save(p->ctx, got, p->path), CW_OK);
+    assert_int_equal(load_bytes(p->path, second), length);
+    assert_memory_equal(first, second, length);
+    cw_model_free(got);
+}
+
 static void info_is_json(void **state)
 {
     place *p = *state;
@@ -163,7 +200,7 @@ static void a_foreign_file_is_no_place_for_a_model_or_record(void **state)
 
 /* The sample as arrays and notes, to be changed before it is written. */
 typedef struct parts {
-    cwi_array array[16];
+    cwi_array array[20];
     cwi_note note[3];
     cwi_tensorfile file;
 } parts;
@@ -436,6 +473,93 @@ static void no_room_for_guest_items(parts *x)
     array_of(x, "guests.items.start")->shape[0] = 0;
 }
 
+/* Of ann i1 and i5, of dee i4. */
+static void add_hidden(parts *x)
+{
+    static const int64_t start[] = {0, 2, 2, 2, 3};
+    static const int32_t item[] = {1, 5, 4};
+    x->array[x->file.n_arrays++] = (cwi_array){
+        .name = "hidden.start", .dtype = CWI_I64, .rank = 1, .shape = {5}, .data = start};
+    x->array[x->file.n_arrays++] =
+        (cwi_array){.name = "hidden.item", .dtype = CWI_I32, .rank = 1, .shape = {3}, .data = item};
+}
+
+static void hidden_of_guests_is_missing(parts *x)
+{
+    add_guests(x);
+    add_hidden(x);
+}
+
+static void hidden_of_too_few(parts *x)
+{
+    add_hidden(x);
+    array_of(x, "hidden.start")->shape[0] = 4;
+    array_of(x, "hidden.item")->shape[0] = 2;
+}
+
+static void hidden_start_descends(parts *x)
+{
+    static const int64_t start[] = {0, 2, 1, 2, 3};
+    add_hidden(x);
+    set_data(x, "hidden.start", start);
+}
+
+static void hidden_start_is_short(parts *x)
+{
+    static const int64_t start[] = {0, 2, 2, 2, 2};
+    add_hidden(x);
+    set_data(x, "hidden.start", start);
+}
+
+static void hidden_start_is_negative(parts *x)
+{
+    static const int64_t start[] = {-1, 2, 2, 2, 3};
+    add_hidden(x);
+    set_data(x, "hidden.start", start);
+}
+
+static void hidden_item_too_large(parts *x)
+{
+    static const int32_t item[] = {1, SAMPLE_ITEMS, 4};
+    add_hidden(x);
+    set_data(x, "hidden.item", item);
+}
+
+static void hidden_item_negative(parts *x)
+{
+    static const int32_t item[] = {-1, 5, 4};
+    add_hidden(x);
+    set_data(x, "hidden.item", item);
+}
+
+static void hidden_items_descend(parts *x)
+{
+    static const int32_t item[] = {5, 1, 4};
+    add_hidden(x);
+    set_data(x, "hidden.item", item);
+}
+
+static void hidden_without_items(parts *x)
+{
+    add_hidden(x);
+    x->file.n_arrays--;
+}
+
+static void hidden_without_users(parts *x)
+{
+    add_hidden(x);
+    x->array[x->file.n_arrays - 2] = x->array[x->file.n_arrays - 1];
+    x->file.n_arrays--;
+}
+
+static void hidden_items_are_floats(parts *x)
+{
+    static const float none[3];
+    add_hidden(x);
+    array_of(x, "hidden.item")->dtype = CWI_F32;
+    set_data(x, "hidden.item", none);
+}
+
 static void what_does_not_fit_together_is_refused(void **state)
 {
     static const struct {
@@ -480,6 +604,18 @@ static void what_does_not_fit_together_is_refused(void **state)
         {guest_has_a_foreign_item, "guests.item has an item that is out of range"},
         {guests_without_ids, "guests.users.start is missing"},
         {no_room_for_guest_items, "guests.items.start has a wrong length"},
+        {add_hidden, ""},
+        {hidden_of_guests_is_missing, "hidden.start has a wrong length"},
+        {hidden_of_too_few, "hidden.start has a wrong length"},
+        {hidden_start_descends, "hidden.start does not ascend"},
+        {hidden_start_is_short, "hidden.start does not ascend"},
+        {hidden_start_is_negative, "hidden.start does not ascend"},
+        {hidden_item_too_large, "hidden.item has an item that is out of range"},
+        {hidden_item_negative, "hidden.item has an item that is out of range"},
+        {hidden_items_descend, "hidden.item has an item that is out of range or out of order"},
+        {hidden_without_items, "hidden.item is missing"},
+        {hidden_without_users, "hidden.start is missing"},
+        {hidden_items_are_floats, "hidden.item is of another type"},
     };
     place *p = *state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -631,6 +767,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_place, close_place)
     const struct CMUnitTest tests[] = {
         TEST(a_model_survives_the_round_trip),
+        TEST(hidden_rows_survive_the_round_trip),
         TEST(info_is_json),
         TEST(a_record_names_the_checksum_of_its_model),
         TEST(a_foreign_file_is_no_place_for_a_model_or_record),

@@ -170,6 +170,66 @@ static void a_file_of_items_is_left_out_for_everybody(void **state)
     assert_int_equal(p->n_lists, 0);
 }
 
+/* Hide i1 of ann, i2 of c d, and i0 of a guest, eve, who had i2. */
+static void hide_some(place *p)
+{
+    static const int32_t row[] = {0, 2, 4}, item[] = {1, 2, 0}, had[] = {2}, zero[] = {0};
+    static const char *const guest[] = {"eve"};
+    cwi_rest *rest = &p->model->rest;
+    sample_ids(p->l.ctx, guest, 1, &rest->users);
+    assert_int_equal(cwi_csr_create(p->l.ctx, zero, had, 1, 1, &rest->rows), CW_OK);
+    assert_int_equal(cwi_csr_create(p->l.ctx, row, item, 3, SAMPLE_USERS + 1, &rest->hidden),
+                     CW_OK);
+}
+
+static void hidden_items_are_left_out_like_seen_ones(void **state)
+{
+    place *p = *state;
+    char path[128];
+    hide_some(p);
+    set(p, "k", "6");
+    assert_int_equal(recommend(p, NULL, 0), CW_OK);
+    assert_string_equal(p->lists, "ann: i2 i3 caf\xe9 i5;bob: i0 i1 i5 caf\xe9;"
+                                  "c\td: i0 caf\xe9 i3 i5 i1;dee: caf\xe9;");
+    write_file(p->folder, "out.txt", "i3\ni1\ni0\n"); /* of what is hidden and seen, too */
+    snprintf(path, sizeof path, "%s/out.txt", p->folder);
+    set(p, "exclude", path);
+    assert_int_equal(recommend(p, NULL, 0), CW_OK);
+    assert_string_equal(p->lists, "ann: i2 caf\xe9 i5;bob: i5 caf\xe9;"
+                                  "c\td: caf\xe9 i5;dee: caf\xe9;");
+    set(p, "exclude", "none");
+    assert_int_equal(recommend(p, NULL, 0), CW_OK);
+    assert_string_equal(p->lists, "ann: i0 i1 i2 i3 caf\xe9 i5;bob: i2 i3 i0 i1 i5 caf\xe9;"
+                                  "c\td: i0 i2 caf\xe9 i3 i5 i1;dee: i0 i1 i2 i3 caf\xe9 i5;");
+}
+
+/* A guest leaves out both, users before and after are not concerned, nor are other lists. */
+static void hidden_items_of_guests_are_left_out(void **state)
+{
+    place *p = *state;
+    static const int32_t users[] = {SAMPLE_USERS, 1, SAMPLE_USERS};
+    int32_t items[3][SAMPLE_ITEMS], counts[3];
+    const cw_lists lists = {.k = SAMPLE_ITEMS, .items = items[0], .counts = counts};
+    const char *liked[] = {"i2"};
+    cw_recommender *rec;
+
+    hide_some(p);
+    assert_int_equal(cw_recommender_open(p->l.ctx, p->model, &rec), CW_OK);
+    assert_int_equal(cw_recommend(p->l.ctx, rec, users, 3, NULL, &lists), CW_OK);
+    assert_int_equal(counts[0], 4);
+    assert_int_equal(counts[1], 4);
+    assert_memory_equal(items[0], items[2], sizeof items[0]);
+    for (int r = 0; r < 4; r++) assert_true(items[0][r] != 0 && items[0][r] != 2);
+    assert_int_equal(items[1][0], 0); /* bob's best */
+    const cw_rules all = {.with_seen = true};
+    assert_int_equal(cw_recommend(p->l.ctx, rec, users, 3, &all, &lists), CW_OK);
+    assert_int_equal(counts[0], SAMPLE_ITEMS);
+    cw_recommender_close(rec);
+    set(p, "k", "6");
+    assert_int_equal(from_history(p, liked, 1), CW_OK);
+    assert_non_null(strstr(p->lists, "i0")); /* who has the same history is somebody else */
+}
+
 static void popularity_moves_the_ranking(void **state)
 {
     place *p = *state;
@@ -435,6 +495,7 @@ static void allocation_failures_are_reported(void **state)
     place *p = *state;
     const char *ids[] = {"i1"};
     char path[128];
+    hide_some(p);
     write_file(p->folder, "out.txt", "i3\n");
     snprintf(path, sizeof path, "%s/out.txt", p->folder);
     set(p, "exclude", path);
@@ -458,6 +519,8 @@ int main(void)
         TEST(users_get_unseen_items_best_first),
         TEST(all_users_come_in_order_and_lists_end_with_the_catalogue),
         TEST(a_file_of_items_is_left_out_for_everybody),
+        TEST(hidden_items_are_left_out_like_seen_ones),
+        TEST(hidden_items_of_guests_are_left_out),
         TEST(popularity_moves_the_ranking),
         TEST(numbers_and_ids_belong_together),
         TEST(options_of_another_stage_are_refused),
