@@ -156,6 +156,12 @@ json_t *cli_parse_file(const char *path, json_error_t *error);
 /* A value as text, to be freed; NULL once any value has found no memory. */
 char *cli_print_json(const json_t *value, size_t flags);
 
+/* A result, which is taken over, as the last event, on one line like the others. */
+void cli_print_done(json_t *result);
+
+/* "1,234 items with 3-7 rows": a popularity group of an evaluation. */
+json_t *cli_group_label(const json_t *group);
+
 /* ---- table.c ---------------------------------------------------------------- */
 
 /* 1234567 as 1,234,567. */

@@ -161,9 +161,7 @@ static void print_wrapped(const char *text)
 static void show(const tune_order *order, json_t *results, char *const *files)
 {
     if (order->call->json) {
-        json_object_set_new(results, "event", json_string("done"));
-        json_dumpf(results, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
-        putchar('\n');
+        cli_print_done(json_incref(results));
     } else if (!order->call->quiet) {
         print_wrapped(text_of(results, "verdict"));
         printf("\nmodel  %s\nrun    %s\npage   %s\ntrials %s/results.json\n", files[MODEL],

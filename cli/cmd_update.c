@@ -50,16 +50,6 @@ static void print_result(const job *j, const char *run)
     json_decref(root);
 }
 
-/* The record as the last event, on one line like the others. */
-static void print_record(const char *run)
-{
-    json_t *record = cli_parse(run);
-    if (!record || json_object_set_new(record, "event", json_string("done")) != 0) return;
-    json_dumpf(record, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
-    putchar('\n');
-    json_decref(record);
-}
-
 static cw_status update(job *j)
 {
     cli_call *call = j->call;
@@ -77,7 +67,7 @@ static cw_status update(job *j)
     if (status == CW_OK) cw_checkpoint_remove(j->checkpoint); /* no longer needed */
     cli_clear_line();
     if (status == CW_OK && call->json)
-        print_record(run);
+        cli_print_done(cli_parse(run));
     else if (status == CW_OK && !call->quiet)
         print_result(j, run);
     if (status == CW_CANCELLED)

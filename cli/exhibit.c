@@ -180,20 +180,6 @@ static json_t *lists(const demo *d)
                      (int)d->list_length);
 }
 
-static json_t *group_label(const json_t *group)
-{
-    char text[96], items[32];
-    json_int_t from = json_integer_value(json_object_get(group, "degree_from"));
-    json_int_t to = json_integer_value(json_object_get(group, "degree_to"));
-    cli_thousands(json_integer_value(json_object_get(group, "items")), items);
-    if (from == to)
-        snprintf(text, sizeof text, "%s items with %lld rows", items, (long long)to);
-    else
-        snprintf(text, sizeof text, "%s items with %lld-%lld rows", items, (long long)from,
-                 (long long)to);
-    return json_string(text);
-}
-
 /* One bar of every group of items: 100 times the number `key`. */
 static json_t *group_series(const char *name, const json_t *groups, const char *key)
 {
@@ -211,7 +197,7 @@ static json_t *popularity_chart(const demo *d)
     const json_t *groups = result[DEMO_CPR].groups;
     json_t *x = json_array();
     for (size_t g = 0; g < json_array_size(groups); g++)
-        json_array_append_new(x, group_label(json_array_get(groups, g)));
+        json_array_append_new(x, cli_group_label(json_array_get(groups, g)));
     return json_pack(
         "{s:s, s:s, s:s, s:o, s:[o, o, o, o]}", "kind", "bar", "x_title",
         "items, from rare to popular", "y_title", "share in %", "x", x, "series",

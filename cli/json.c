@@ -81,3 +81,26 @@ char *cli_print_json(const json_t *value, size_t flags)
     is_at_it = false;
     return text;
 }
+
+void cli_print_done(json_t *result)
+{
+    if (result && json_object_set_new(result, "event", json_string("done")) == 0) {
+        json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+        putchar('\n');
+    }
+    json_decref(result);
+}
+
+json_t *cli_group_label(const json_t *group)
+{
+    char text[96], items[32];
+    json_int_t from = json_integer_value(json_object_get(group, "degree_from"));
+    json_int_t to = json_integer_value(json_object_get(group, "degree_to"));
+    cli_thousands(json_integer_value(json_object_get(group, "items")), items);
+    if (from == to)
+        snprintf(text, sizeof text, "%s items with %lld rows", items, (long long)to);
+    else
+        snprintf(text, sizeof text, "%s items with %lld-%lld rows", items, (long long)from,
+                 (long long)to);
+    return json_string(text);
+}

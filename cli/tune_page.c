@@ -85,20 +85,6 @@ static json_t *sides_table(const json_t *results)
                      rows);
 }
 
-static json_t *group_label(const json_t *group)
-{
-    char text[96], items[32];
-    json_int_t from = json_integer_value(json_object_get(group, "degree_from"));
-    json_int_t to = json_integer_value(json_object_get(group, "degree_to"));
-    cli_thousands(json_integer_value(json_object_get(group, "items")), items);
-    if (from == to)
-        snprintf(text, sizeof text, "%s items with %lld rows", items, (long long)to);
-    else
-        snprintf(text, sizeof text, "%s items with %lld-%lld rows", items, (long long)from,
-                 (long long)to);
-    return json_string(text);
-}
-
 static const json_t *groups_of(const json_t *side)
 {
     return json_object_get(json_object_get(side, "evaluation"), "groups");
@@ -110,7 +96,7 @@ static json_t *group_chart(const json_t *sides, const char *key, const char *tit
     json_t *x = json_array(), *series = json_array();
     const json_t *groups = groups_of(json_array_get(sides, 0));
     for (size_t g = 0; g < json_array_size(groups); g++)
-        json_array_append_new(x, group_label(json_array_get(groups, g)));
+        json_array_append_new(x, cli_group_label(json_array_get(groups, g)));
     for (size_t k = 0; k < json_array_size(sides); k++) {
         json_t *values = json_array();
         groups = groups_of(json_array_get(sides, k));
