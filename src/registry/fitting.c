@@ -54,11 +54,12 @@ static int32_t draw_of(const cwi_csr *csr, int32_t row, cwi_rng *rng)
  * the two meet? */
 static double count_closed(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item)
 {
-    enum { DRAWS = 65536 };
+    enum { DRAWS = 65536, DRAWS_A_ROW = 16 }; /* at most, whichever is less */
     int64_t drawn = 0, closed = 0;
-    for (uint64_t k = 0; k < DRAWS; k++) {
+    int64_t n = train->count < DRAWS / DRAWS_A_ROW ? train->count * DRAWS_A_ROW : DRAWS;
+    for (int64_t k = 0; k < n; k++) {
         cwi_rng rng;
-        cwi_rng_init(&rng, 0, CWI_RNG_EXTENT, k);
+        cwi_rng_init(&rng, 0, CWI_RNG_EXTENT, (uint64_t)k);
         int64_t r = (int64_t)cwi_rng_below(&rng, (uint64_t)train->count);
         int32_t user = draw_of(by_item, train->item[r], &rng);
         int32_t item = draw_of(by_user, train->user[r], &rng);
