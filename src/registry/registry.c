@@ -77,9 +77,11 @@ static double cpr_beta(const cwi_extent *extent)
     return clamp(1 + 2.5 * (extent->likeness - 1) * many, clamp(rows / 30000, 1, 2), 16);
 }
 
+/* A graph makes more crosses easy. */
 static double cpr_graph_beta(const cwi_extent *extent)
 {
-    return clamp(cpr_beta(extent), 3, 16);
+    double beta = cpr_beta(extent);
+    return beta < 2 ? 1.5 * beta : clamp(beta, 3, 16);
 }
 
 /* Few rows are easily learnt by heart. */

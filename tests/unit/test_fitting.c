@@ -83,6 +83,9 @@ static void few_rows_are_not_searched_and_held_short(void **state)
         .users = 400, .items = 1300, .rows = 6164, .meeting = 0.024, .likeness = 2.7};
     cw_options *often = settle(*state, &tiny, WORDS("method", "cpr"));
     cw_options *seldom = settle(*state, &few, WORDS("method", "cpr"));
+    cw_options *graph = settle(*state, &tiny, WORDS("method", "cpr", "backbone", "lightgcn"));
+    assert_float_equal(cwi_options_real(graph, "beta"), 1.5, 0);
+    cw_options_free(graph);
     assert_float_equal(cwi_options_real(often, "beta"), 1, 0);
     assert_float_equal(cwi_options_real(often, "reg"), 0.2, 0);
     assert_float_equal(cwi_options_real(seldom, "beta"), 3.7, 0);
