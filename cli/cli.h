@@ -156,6 +156,10 @@ json_t *cli_parse_file(const char *path, json_error_t *error);
 /* A value as text, to be freed; NULL once any value has found no memory. */
 char *cli_print_json(const json_t *value, size_t flags);
 
+/* A value of an object: 0 when it has no such number, "" when no such text. */
+double cli_number(const json_t *object, const char *key);
+const char *cli_text_of(const json_t *object, const char *key);
+
 /* A result, which is taken over, as the last event, on one line like the others. */
 void cli_print_done(json_t *result);
 

@@ -15,17 +15,6 @@ typedef struct job {
     int64_t finished; /* runs of this process */
 } job;
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* ---- the plan ----------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
@@ -91,9 +80,9 @@ static void print_run(const json_t *event)
     const json_t *valid = json_object_get(event, "valid");
     const char *metric;
     json_t *value;
-    fprintf(stderr, "%.0f of %.0f  %s, %s on %s, seed %.0f", number(event, "done"),
-            number(event, "total"), text_of(event, "dataset"), text_of(event, "method"),
-            text_of(event, "backbone"), number(event, "seed"));
+    fprintf(stderr, "%.0f of %.0f  %s, %s on %s, seed %.0f", cli_number(event, "done"),
+            cli_number(event, "total"), cli_text_of(event, "dataset"), cli_text_of(event, "method"),
+            cli_text_of(event, "backbone"), cli_number(event, "seed"));
     if (json_object_get(event, "error")) {
         fprintf(stderr, ": failed\n");
         return;
@@ -103,16 +92,16 @@ static void print_run(const json_t *event)
         if (strncmp(metric, "recall@", 7) == 0)
             fprintf(stderr, ": valid %s %.4f", metric, json_number_value(value));
     }
-    fprintf(stderr, " at epoch %.0f%s, %.1f s\n", number(event, "best_epoch"),
+    fprintf(stderr, " at epoch %.0f%s, %.1f s\n", cli_number(event, "best_epoch"),
             json_is_true(json_object_get(event, "early")) ? " so far" : "",
-            number(event, "train_s"));
+            cli_number(event, "train_s"));
 }
 
 /* What is left, if the rest goes as what was done in this call. */
 static void write_note(job *j, const json_t *event)
 {
-    double left = (number(event, "total") - number(event, "done")) * seconds_since(&j->began) /
-                  (double)j->finished;
+    double left = (cli_number(event, "total") - cli_number(event, "done")) *
+                  seconds_since(&j->began) / (double)j->finished;
     snprintf(j->call->note, sizeof j->call->note, "  about %d:%02d:%02d left", (int)left / 3600,
              (int)left / 60 % 60, (int)left % 60);
 }
@@ -187,25 +176,26 @@ static void print_estimate(const json_t *estimate)
            "backbone", "settings", "seeds", "runs", "s/epoch", "s/eval");
     json_array_foreach(json_object_get(estimate, "rows"), index, row)
     {
-        printf("%-16s %-12s %-10s %-10s %8.0f %6.0f %6.0f %10.3f %10.3f", text_of(row, "dataset"),
-               text_of(row, "train_set"), text_of(row, "method"), text_of(row, "backbone"),
-               number(row, "settings"), number(row, "seeds"), number(row, "runs"),
-               number(row, "epoch_s"), number(row, "eval_s"));
+        printf("%-16s %-12s %-10s %-10s %8.0f %6.0f %6.0f %10.3f %10.3f",
+               cli_text_of(row, "dataset"), cli_text_of(row, "train_set"),
+               cli_text_of(row, "method"), cli_text_of(row, "backbone"),
+               cli_number(row, "settings"), cli_number(row, "seeds"), cli_number(row, "runs"),
+               cli_number(row, "epoch_s"), cli_number(row, "eval_s"));
         print_settings(json_object_get(row, "varied"));
         putchar('\n');
     }
     printf("\nAt most %.0f runs, %.0f at a time.  By a few timed steps of each row it would take",
-           number(estimate, "runs"), number(estimate, "jobs"));
-    print_duration("", number(estimate, "least_s"));
+           cli_number(estimate, "runs"), cli_number(estimate, "jobs"));
+    print_duration("", cli_number(estimate, "least_s"));
     print_duration("\nif no run gained after its first evaluation, and",
-                   number(estimate, "most_s"));
+                   cli_number(estimate, "most_s"));
     printf(" if all\nran to their last epoch; most stop in between.  What is already in the folder "
            "is not\nsubtracted, and runs at the same time share the machine.\n");
 }
 
 static int show(const job *j, json_t *results)
 {
-    int failed = (int)number(results, "failed");
+    int failed = (int)cli_number(results, "failed");
     if (j->call->json) {
         print_done(results);
     } else if (json_object_get(results, "dry_run")) {

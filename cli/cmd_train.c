@@ -22,11 +22,6 @@ typedef struct job {
 
 /* ---- while it runs ------------------------------------------------------------ */
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static const char *metric_of(const job *j)
 {
     return cw_options_get(j->call->options[0], "metric");
@@ -35,10 +30,10 @@ static const char *metric_of(const job *j)
 /* Seconds until the run may stop at the earliest: no new best, or the last epoch. */
 static double seconds_left(const job *j, const json_t *event)
 {
-    double every = number(event, "eval_every"); /* what the method makes of it */
+    double every = cli_number(event, "eval_every"); /* what the method makes of it */
     double patience = strtod(cw_options_get(j->call->options[0], "patience"), NULL);
-    double last = number(event, "epochs"), epoch = number(event, "epoch");
-    double stop = every > 0 ? number(event, "best_epoch") + patience * every : last;
+    double last = cli_number(event, "epochs"), epoch = cli_number(event, "epoch");
+    double stop = every > 0 ? cli_number(event, "best_epoch") + patience * every : last;
     return ((stop < last ? stop : last) - epoch) * j->seconds /
            (j->epochs > 0 ? (double)j->epochs : 1);
 }
@@ -49,10 +44,10 @@ static void write_note(job *j, const json_t *event)
     char *note = j->call->note;
     size_t bytes = sizeof j->call->note;
     double left = seconds_left(j, event);
-    int used = snprintf(note, bytes, "  loss %.4f", number(event, "loss"));
-    if (number(event, "best_epoch") > 0)
+    int used = snprintf(note, bytes, "  loss %.4f", cli_number(event, "loss"));
+    if (cli_number(event, "best_epoch") > 0)
         used += snprintf(note + used, bytes - (size_t)used, "  best %s %.4f (epoch %.0f)",
-                         metric_of(j), number(event, "best"), number(event, "best_epoch"));
+                         metric_of(j), cli_number(event, "best"), cli_number(event, "best_epoch"));
     if (left > 0)
         snprintf(note + used, bytes - (size_t)used, "  %d:%02d or more left", (int)left / 60,
                  (int)left % 60);
@@ -67,14 +62,14 @@ static bool is_refit(const json_t *event)
 static void print_epoch(const job *j, const json_t *event)
 {
     const json_t *valid = json_object_get(event, "valid");
-    fprintf(stderr, "%s %4.0f", is_refit(event) ? "refit" : "epoch", number(event, "epoch"));
-    if (number(event, "epoch") > 0) fprintf(stderr, "  loss %.5f", number(event, "loss"));
-    if (valid) fprintf(stderr, "  %s %.4f", metric_of(j), number(valid, metric_of(j)));
-    if (valid && number(event, "best_epoch") > 0)
-        fprintf(stderr, "  best %.4f (epoch %.0f)", number(event, "best"),
-                number(event, "best_epoch"));
-    if (number(event, "epoch") > 0)
-        fprintf(stderr, "  %.2f s\n", number(event, "train_s"));
+    fprintf(stderr, "%s %4.0f", is_refit(event) ? "refit" : "epoch", cli_number(event, "epoch"));
+    if (cli_number(event, "epoch") > 0) fprintf(stderr, "  loss %.5f", cli_number(event, "loss"));
+    if (valid) fprintf(stderr, "  %s %.4f", metric_of(j), cli_number(valid, metric_of(j)));
+    if (valid && cli_number(event, "best_epoch") > 0)
+        fprintf(stderr, "  best %.4f (epoch %.0f)", cli_number(event, "best"),
+                cli_number(event, "best_epoch"));
+    if (cli_number(event, "epoch") > 0)
+        fprintf(stderr, "  %.2f s\n", cli_number(event, "train_s"));
     else
         fprintf(stderr, "  before training\n");
 }
@@ -83,7 +78,7 @@ static void print_epoch(const job *j, const json_t *event)
  * none, the last says it all. */
 static bool is_shown(const job *j, const json_t *event)
 {
-    if (is_refit(event)) return number(event, "epoch") == number(event, "epochs");
+    if (is_refit(event)) return cli_number(event, "epoch") == cli_number(event, "epochs");
     return json_object_get(event, "valid") || !j->is_live;
 }
 
@@ -92,8 +87,8 @@ static void on_event(void *user, const char *text)
     job *j = user;
     json_t *event = cli_parse(text);
     cli_clear_line();
-    if (number(event, "epoch") > 0) {
-        j->seconds += number(event, "train_s") + number(event, "eval_s");
+    if (cli_number(event, "epoch") > 0) {
+        j->seconds += cli_number(event, "train_s") + cli_number(event, "eval_s");
         j->epochs++;
         write_note(j, event);
     }
@@ -119,9 +114,9 @@ static void print_verdict(const job *j, const json_t *root)
             "crosswise: warning: on valid %s is %.4f, and that of %s is %.4f: this model is not "
             "worth using.  crosswise tune looks for a better one; more rows, another --method or "
             "a smaller --core may help\n",
-            metric_of(j), number(json_object_get(root, "valid"), metric_of(j)),
+            metric_of(j), cli_number(json_object_get(root, "valid"), metric_of(j)),
             loses ? "the most popular items for everybody" : "the model before training",
-            number(theirs, metric_of(j)));
+            cli_number(theirs, metric_of(j)));
 }
 
 static void print_result(const job *j, const char *run)
@@ -134,12 +129,12 @@ static void print_result(const job *j, const char *run)
 
     printf("\n%s on %s, best epoch %.0f, trained for %.1f s\n\n",
            json_string_value(json_object_get(root, "method")),
-           json_string_value(json_object_get(root, "backbone")), number(root, "best_epoch"),
-           number(root, "train_s"));
+           json_string_value(json_object_get(root, "backbone")), cli_number(root, "best_epoch"),
+           cli_number(root, "train_s"));
     const json_t *refit = json_object_get(root, "refit");
     if (refit)
         printf("refitted on all %s rows in %.1f s; the metrics are of the model before that\n\n",
-               cli_thousands((int64_t)number(refit, "rows"), key), number(root, "refit_s"));
+               cli_thousands((int64_t)cli_number(refit, "rows"), key), cli_number(root, "refit_s"));
     const json_t *pop = json_object_get(json_object_get(root, "baselines"), "pop_test");
     printf("%-14s %10s %10s%s\n", "", "valid", "test", pop ? "   pop, test" : "");
     for (size_t m = 0; (metric = cli_metric(m)) != NULL; m++) {
@@ -148,14 +143,14 @@ static void print_result(const job *j, const char *run)
         snprintf(label, sizeof label, "%s%s", metric->title, at ? at : "");
         printf("%-14s", label);
         if (json_is_object(valid))
-            printf(" %10.*f", metric->digits, number(valid, key));
+            printf(" %10.*f", metric->digits, cli_number(valid, key));
         else
             printf(" %10s", "-");
         if (json_is_object(test))
-            printf(" %10.*f", metric->digits, number(test, key));
+            printf(" %10.*f", metric->digits, cli_number(test, key));
         else
             printf(" %10s", "-");
-        if (pop) printf(" %11.*f", metric->digits, number(pop, key));
+        if (pop) printf(" %11.*f", metric->digits, cli_number(pop, key));
         putchar('\n');
     }
     if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);

@@ -6,17 +6,6 @@
 
 #include "tune.h"
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* ---- while it runs ------------------------------------------------------------- */
 
 static void print_settings(json_t *settings)
@@ -32,21 +21,22 @@ static void print_settings(json_t *settings)
 
 static void print_trial(const json_t *event)
 {
-    const char *ended = text_of(event, "ended");
-    fprintf(stderr, "trial %3.0f  %s on %s", number(event, "trial"), text_of(event, "method"),
-            text_of(event, "backbone"));
+    const char *ended = cli_text_of(event, "ended");
+    fprintf(stderr, "trial %3.0f  %s on %s", cli_number(event, "trial"),
+            cli_text_of(event, "method"), cli_text_of(event, "backbone"));
     print_settings(json_object_get(event, "settings"));
     if (strcmp(ended, "failed") == 0) {
-        fprintf(stderr, ": failed: %s\n", text_of(event, "error"));
+        fprintf(stderr, ": failed: %s\n", cli_text_of(event, "error"));
         return;
     }
-    fprintf(stderr, ": %s %.4f", text_of(event, "metric"), number(event, "value"));
-    if (number(event, "dial") != 0)
-        fprintf(stderr, " (dial %g, without it %.4f)", number(event, "dial"),
-                number(event, "valid"));
+    fprintf(stderr, ": %s %.4f", cli_text_of(event, "metric"), cli_number(event, "value"));
+    if (cli_number(event, "dial") != 0)
+        fprintf(stderr, " (dial %g, without it %.4f)", cli_number(event, "dial"),
+                cli_number(event, "valid"));
     if (strcmp(ended, "stopped") == 0) fprintf(stderr, ", stopped early");
-    if (number(event, "best_trial") == number(event, "trial")) fprintf(stderr, ", the best so far");
-    fprintf(stderr, "  %.1f s\n", number(event, "seconds"));
+    if (cli_number(event, "best_trial") == cli_number(event, "trial"))
+        fprintf(stderr, ", the best so far");
+    fprintf(stderr, "  %.1f s\n", cli_number(event, "seconds"));
 }
 
 static void on_event(void *user, const char *text)
@@ -54,8 +44,9 @@ static void on_event(void *user, const char *text)
     cli_call *call = user;
     json_t *event = cli_parse(text);
     cli_clear_line();
-    snprintf(call->note, sizeof call->note, "  best %s %.4f (trial %.0f)", text_of(event, "metric"),
-             number(event, "best_value"), number(event, "best_trial"));
+    snprintf(call->note, sizeof call->note, "  best %s %.4f (trial %.0f)",
+             cli_text_of(event, "metric"), cli_number(event, "best_value"),
+             cli_number(event, "best_trial"));
     if (call->json) {
         printf("%s\n", text);
         fflush(stdout);
@@ -163,7 +154,7 @@ static void show(const tune_order *order, json_t *results, char *const *files)
     if (order->call->json) {
         cli_print_done(json_incref(results));
     } else if (!order->call->quiet) {
-        print_wrapped(text_of(results, "verdict"));
+        print_wrapped(cli_text_of(results, "verdict"));
         printf("\nmodel  %s\nrun    %s\npage   %s\ntrials %s/results.json\n", files[MODEL],
                files[RECORD], files[PAGE], files[STORE]);
     }

@@ -11,11 +11,6 @@ typedef struct job {
     bool force; /* replace files that are not ours, too */
 } job;
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* A pass over all rows is done. */
 static void on_event(void *user, const char *text)
 {
@@ -25,11 +20,11 @@ static void on_event(void *user, const char *text)
     if (call->json) {
         printf("%s\n", text);
         fflush(stdout);
-    } else if (number(event, "epoch") > 0) {
-        snprintf(call->note, sizeof call->note, "  loss %.4f", number(event, "loss"));
+    } else if (cli_number(event, "epoch") > 0) {
+        snprintf(call->note, sizeof call->note, "  loss %.4f", cli_number(event, "loss"));
         if (!call->quiet)
-            fprintf(stderr, "update %4.0f  loss %.5f  %.2f s\n", number(event, "epoch"),
-                    number(event, "loss"), number(event, "train_s"));
+            fprintf(stderr, "update %4.0f  loss %.5f  %.2f s\n", cli_number(event, "epoch"),
+                    cli_number(event, "loss"), cli_number(event, "train_s"));
     }
     json_decref(event);
 }
@@ -42,10 +37,11 @@ static void print_result(const job *j, const char *run)
     printf("%s on %s: %s new rows, %s new users, %s new items; %s steps in %.1f s\n",
            json_string_value(json_object_get(root, "method")),
            json_string_value(json_object_get(root, "backbone")),
-           cli_thousands((json_int_t)number(update, "rows"), rows),
-           cli_thousands((json_int_t)number(update, "new_users"), users),
-           cli_thousands((json_int_t)number(update, "new_items"), items),
-           cli_thousands((json_int_t)number(update, "steps"), steps), number(root, "train_s"));
+           cli_thousands((json_int_t)cli_number(update, "rows"), rows),
+           cli_thousands((json_int_t)cli_number(update, "new_users"), users),
+           cli_thousands((json_int_t)cli_number(update, "new_items"), items),
+           cli_thousands((json_int_t)cli_number(update, "steps"), steps),
+           cli_number(root, "train_s"));
     printf("\nmodel %s\nrun   %s\n", j->out, j->record);
     json_decref(root);
 }

@@ -82,6 +82,17 @@ char *cli_print_json(const json_t *value, size_t flags)
     return text;
 }
 
+double cli_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+const char *cli_text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 void cli_print_done(json_t *result)
 {
     if (result && json_object_set_new(result, "event", json_string("done")) == 0) {

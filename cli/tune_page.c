@@ -4,17 +4,6 @@
 
 #include "tune.h"
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static json_t *fixed(double value, int digits)
 {
     char text[64];
@@ -27,9 +16,9 @@ static json_t *side_name(const json_t *sides, size_t k)
 {
     char name[128];
     const json_t *side = json_array_get(sides, k);
-    bool is_alone = strcmp(text_of(side, "method"), text_of(side, "backbone")) == 0;
-    snprintf(name, sizeof name, "%s%s%s, %s", text_of(side, "method"), is_alone ? "" : " on ",
-             is_alone ? "" : text_of(side, "backbone"), k == 0 ? "winner" : "defaults");
+    bool is_alone = strcmp(cli_text_of(side, "method"), cli_text_of(side, "backbone")) == 0;
+    snprintf(name, sizeof name, "%s%s%s, %s", cli_text_of(side, "method"), is_alone ? "" : " on ",
+             is_alone ? "" : cli_text_of(side, "backbone"), k == 0 ? "winner" : "defaults");
     return json_string(name);
 }
 
@@ -64,19 +53,20 @@ static json_t *p_text(const json_t *side)
 static json_t *sides_table(const json_t *results)
 {
     const json_t *sides = json_object_get(results, "sides");
-    const char *metric = text_of(results, "metric");
+    const char *metric = cli_text_of(results, "metric");
     char valid[64], test[64];
     json_t *rows = json_array();
     for (size_t k = 0; k < json_array_size(sides); k++) {
         const json_t *side = json_array_get(sides, k);
         const json_t *evaluation = json_object_get(side, "evaluation");
         const json_t *beyond = json_object_get(evaluation, "beyond");
-        json_array_append_new(rows, json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
-                                              fixed(number(side, k == 0 ? "value" : "valid"), 4),
-                                              fixed(number(side, "mean"), 4), p_text(side),
-                                              fixed(100 * number(beyond, "coverage"), 1),
-                                              fixed(number(beyond, "gini"), 3),
-                                              fixed(100 * number(beyond, "tail_share"), 1)));
+        json_array_append_new(rows,
+                              json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
+                                        fixed(cli_number(side, k == 0 ? "value" : "valid"), 4),
+                                        fixed(cli_number(side, "mean"), 4), p_text(side),
+                                        fixed(100 * cli_number(beyond, "coverage"), 1),
+                                        fixed(cli_number(beyond, "gini"), 3),
+                                        fixed(100 * cli_number(beyond, "tail_share"), 1)));
     }
     snprintf(valid, sizeof valid, "%s, validation", metric);
     snprintf(test, sizeof test, "%s, test", metric);
@@ -102,7 +92,7 @@ static json_t *group_chart(const json_t *sides, const char *key, const char *tit
         groups = groups_of(json_array_get(sides, k));
         for (size_t g = 0; g < json_array_size(groups); g++)
             json_array_append_new(values,
-                                  json_real(scale * number(json_array_get(groups, g), key)));
+                                  json_real(scale * cli_number(json_array_get(groups, g), key)));
         json_array_append_new(
             series, json_pack("{s:o, s:o}", "name", side_name(sides, k), "values", values));
     }
@@ -148,7 +138,7 @@ static json_t *lorenz_chart(const json_t *results)
 
 static const char *why_ended(const json_t *trial)
 {
-    const char *ended = text_of(trial, "ended");
+    const char *ended = cli_text_of(trial, "ended");
     if (strcmp(ended, "patience") == 0) return "no longer gained";
     if (strcmp(ended, "epochs") == 0) return "last epoch";
     if (strcmp(ended, "stopped") == 0) return "stopped early: below the best";
@@ -158,24 +148,24 @@ static const char *why_ended(const json_t *trial)
 static json_t *trials_table(const json_t *results)
 {
     const json_t *trials = json_object_get(results, "trials");
-    double winner = number(json_object_get(results, "winner"), "trial");
+    double winner = cli_number(json_object_get(results, "winner"), "trial");
     char value[64];
     json_t *rows = json_array();
     for (size_t k = 0; k < json_array_size(trials); k++) {
         const json_t *trial = json_array_get(trials, k);
         bool is_failed = !json_is_number(json_object_get(trial, "value"));
-        json_t *cell = is_failed ? json_null() : fixed(number(trial, "value"), 4);
-        if (!is_failed && number(trial, "trial") == winner)
+        json_t *cell = is_failed ? json_null() : fixed(cli_number(trial, "value"), 4);
+        if (!is_failed && cli_number(trial, "trial") == winner)
             cell = json_pack("{s:o, s:b}", "text", cell, "bold", 1);
-        json_array_append_new(rows,
-                              json_pack("[i, s, s, s, o, i, o, o, s]", (int)number(trial, "trial"),
-                                        text_of(trial, "method"), text_of(trial, "backbone"),
-                                        text_of(trial, "origin"),
-                                        settings_text(json_object_get(trial, "settings")),
-                                        (int)number(trial, "steps"),
-                                        fixed(number(trial, "dial"), 3), cell, why_ended(trial)));
+        json_array_append_new(
+            rows, json_pack("[i, s, s, s, o, i, o, o, s]", (int)cli_number(trial, "trial"),
+                            cli_text_of(trial, "method"), cli_text_of(trial, "backbone"),
+                            cli_text_of(trial, "origin"),
+                            settings_text(json_object_get(trial, "settings")),
+                            (int)cli_number(trial, "steps"), fixed(cli_number(trial, "dial"), 3),
+                            cell, why_ended(trial)));
     }
-    snprintf(value, sizeof value, "%s, validation", text_of(results, "metric"));
+    snprintf(value, sizeof value, "%s, validation", cli_text_of(results, "metric"));
     return json_pack("{s:[s, s, s, s, s, s, s, s, s], s:o}", "columns", "Trial", "Method",
                      "Backbone", "Origin", "Settings", "Steps", "Dial", value, "Ended because",
                      "rows", rows);
@@ -194,9 +184,9 @@ static json_t *race_chart(const json_t *results)
         json_array_append_new(best, json_real(most));
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:[{s:s, s:o}, {s:s, s:o}]}", "kind", "line",
-                     "x_title", "trial", "y_title", text_of(results, "metric"), "y_scale", "fit",
-                     "x", x, "series", "name", "this trial", "values", each, "name", "best so far",
-                     "values", best);
+                     "x_title", "trial", "y_title", cli_text_of(results, "metric"), "y_scale",
+                     "fit", "x", x, "series", "name", "this trial", "values", each, "name",
+                     "best so far", "values", best);
 }
 
 /* ---- the page ------------------------------------------------------------------------ */
@@ -209,15 +199,15 @@ static char *how_text(const json_t *results, const char *name, const char *comma
     size_t bytes = strlen(command) + strlen(name) * 2 + 1024;
     text = malloc(bytes);
     if (!text) return NULL;
-    cli_thousands((json_int_t)number(data, "users"), users);
-    cli_thousands((json_int_t)number(data, "items"), items);
-    cli_thousands((json_int_t)number(data, "train"), rows);
+    cli_thousands((json_int_t)cli_number(data, "users"), users);
+    cli_thousands((json_int_t)cli_number(data, "items"), items);
+    cli_thousands((json_int_t)cli_number(data, "train"), rows);
     snprintf(text, bytes,
              "%s users, %s items, %s train rows; seed %.0f; crosswise %s; %s.\n\nMade by: %s\n\n"
              "Next: crosswise recommend %s.safetensors --all, and crosswise info "
              "%s.safetensors. The same command goes on where it was; a larger budget adds trials.",
-             users, items, rows, number(results, "seed"), text_of(results, "crosswise"), date,
-             command, name, name);
+             users, items, rows, cli_number(results, "seed"), cli_text_of(results, "crosswise"),
+             date, command, name, name);
     return text;
 }
 
@@ -269,6 +259,6 @@ json_t *tune_page(const json_t *results, const char *name, const char *command, 
                 json_pack("{s:s, s:s, s:s}", "name", "how", "heading", "How", "text", how));
     free(how);
     snprintf(title, sizeof title, "The best model for %s", name);
-    return json_pack("{s:s, s:s, s:b, s:o}", "title", title, "lead", text_of(results, "verdict"),
-                     "contents", 1, "sections", sections);
+    return json_pack("{s:s, s:s, s:b, s:o}", "title", title, "lead",
+                     cli_text_of(results, "verdict"), "contents", 1, "sections", sections);
 }

@@ -370,20 +370,12 @@ static cw_status run_all(cw_context *ctx, cwi_experiment *e, int64_t jobs)
 static cw_status write_results(cw_context *ctx, cwi_experiment *e, char **json)
 {
     cw_status status;
-    char *text = NULL;
     json_t *results = NULL;
     CW_TRY(cwi_experiment_report(ctx, e, &results));
     CW_TRY(cwi_csv_write(ctx, e, results));
     CW_TRY(cwi_tables_write(ctx, e, results));
-    CW_TRY(cwi_json_sign(ctx, json_incref(results), &text));
-    CW_TRY(cwi_runstore_write(ctx, &e->store, "results.json", text));
-    cwi_runstore_sweep(ctx, &e->store);
-    if (json) {
-        *json = text;
-        text = NULL;
-    }
+    CW_TRY(cwi_runstore_finish(ctx, &e->store, results, json));
 done:
-    cwi_free(text);
     json_decref(results);
     return status;
 }

@@ -200,8 +200,7 @@ static double to_unit(const axis *a, double value)
     return (v - a->low) / (a->high - a->low);
 }
 
-/* A value of three digits, so that people can read it. */
-static double round_digits(double value)
+double cwi_round_digits(double value)
 {
     double unit = value == 0 ? 1 : cwi_pow(10, floor(cwi_log10(fabs(value))) - 2);
     return unit < 1 ? rint(value / unit) / rint(1 / unit) : rint(value / unit) * unit;
@@ -214,8 +213,8 @@ static json_t *from_unit(const axis *a, double u)
         double cells = a->high - a->low + 1;
         return json_integer((json_int_t)fmin(a->low + floor(u * cells), a->high));
     }
-    case LOG: return json_real(round_digits(a->low * cwi_pow(a->high / a->low, u)));
-    default: return json_real(round_digits(a->low + (a->high - a->low) * u));
+    case LOG: return json_real(cwi_round_digits(a->low * cwi_pow(a->high / a->low, u)));
+    default: return json_real(cwi_round_digits(a->low + (a->high - a->low) * u));
     }
 }
 

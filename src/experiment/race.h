@@ -59,4 +59,7 @@ bool cwi_race_is_lost(const json_t *records, const json_t *trial, double lr);
 const json_t *cwi_race_best(const json_t *records, size_t n, const char *method,
                             const char *backbone);
 
+/* A value of three digits, so that people can read it. */
+double cwi_round_digits(double value);
+
 #endif

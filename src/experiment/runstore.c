@@ -163,13 +163,33 @@ static bool is_left_over(const char *name)
     return cwi_ends_with(name, ".checkpoint") || cwi_work_is_name(name, &base, &length);
 }
 
-void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)
+void cwi_runstore_remove(cw_context *ctx, const cwi_runstore *store,
+                         bool (*is_unwanted)(const char *name))
 {
     char *folder = cwi_runstore_path(ctx, store, "runs");
     DIR *entries = folder ? opendir(folder) : NULL;
     struct dirent *entry;
     while (entries && (entry = readdir(entries)) != NULL)
-        if (is_left_over(entry->d_name)) (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        if (is_unwanted(entry->d_name)) (void)unlinkat(dirfd(entries), entry->d_name, 0);
     if (entries) closedir(entries);
     cwi_free(folder);
+}
+
+void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store)
+{
+    cwi_runstore_remove(ctx, store, is_left_over);
+}
+
+cw_status cwi_runstore_finish(cw_context *ctx, const cwi_runstore *store, json_t *results,
+                              char **json)
+{
+    char *text = NULL;
+    CW_PASS(cwi_json_sign(ctx, json_incref(results), &text));
+    cw_status status = cwi_runstore_write(ctx, store, "results.json", text);
+    if (status == CW_OK) cwi_runstore_sweep(ctx, store);
+    if (status == CW_OK && json)
+        *json = text;
+    else
+        cwi_free(text);
+    return status;
 }

@@ -43,7 +43,15 @@ cw_status cwi_runstore_keep(cw_context *ctx, const cwi_runstore *store, const ch
 cw_status cwi_runstore_write(cw_context *ctx, const cwi_runstore *store, const char *file,
                              const char *text);
 
+/* Remove the files among the runs whose names are unwanted. */
+void cwi_runstore_remove(cw_context *ctx, const cwi_runstore *store,
+                         bool (*is_unwanted)(const char *name));
+
 /* Remove every checkpoint and what killed processes left: nothing is under way any more. */
 void cwi_runstore_sweep(cw_context *ctx, const cwi_runstore *store);
+
+/* All is done: write results.json, signed, and sweep.  json, when given, gets the text. */
+cw_status cwi_runstore_finish(cw_context *ctx, const cwi_runstore *store, json_t *results,
+                              char **json);
 
 #endif

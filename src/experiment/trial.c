@@ -193,11 +193,9 @@ static size_t best_point(const json_t *points, const char *metric)
 static void list_dial(char *list, size_t bytes, double dial)
 {
     char text[CWI_NUMBER_BYTES];
-    double unit = dial == 0 ? 1 : cwi_pow(10, floor(cwi_log10(fabs(dial))) - 2);
-    double rounded = unit < 1 ? rint(dial / unit) / rint(1 / unit) : rint(dial / unit) * unit;
     size_t used = strlen(list);
     if (dial == 0 || fabs(dial) > 1e5 || fabs(dial) < 1e-9) return;
-    cwi_print_real(rounded, text);
+    cwi_print_real(cwi_round_digits(dial), text);
     snprintf(list + used, bytes - used, ",%s", text);
 }
 

@@ -1,7 +1,6 @@
 /* tuner.c - the race of settings: trials one after the other, kept in a store, until the end. */
 #include "experiment/tuner.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -237,17 +236,6 @@ static bool is_of_trial(const char *name)
            (cwi_ends_with(name, ".json") || cwi_ends_with(name, ".safetensors"));
 }
 
-static void forget_trials(cw_context *ctx, const cwi_runstore *store)
-{
-    char *folder = cwi_runstore_path(ctx, store, "runs");
-    DIR *entries = folder ? opendir(folder) : NULL;
-    struct dirent *entry;
-    while (entries && (entry = readdir(entries)) != NULL)
-        if (is_of_trial(entry->d_name)) (void)unlinkat(dirfd(entries), entry->d_name, 0);
-    if (entries) closedir(entries);
-    cwi_free(folder);
-}
-
 /* Is the folder that of this race, or a new one? */
 static cw_status enter_store(cw_context *ctx, cwi_tuner *t, bool anew)
 {
@@ -263,7 +251,7 @@ static cw_status enter_store(cw_context *ctx, cwi_tuner *t, bool anew)
         CW_TRY(
             cwi_fail(ctx, CW_IO, "%s holds an experiment; choose another place", t->store.folder));
     if (anew) {
-        forget_trials(ctx, &t->store);
+        cwi_runstore_remove(ctx, &t->store, is_of_trial);
     } else if (cwi_path_exists(path)) {
         CW_TRY(cwi_json_load(ctx, path, &theirs));
         CW_TRY(compare_races(ctx, t->store.folder, ours, theirs));
@@ -525,17 +513,9 @@ static cw_status write_results(cw_context *ctx, const cwi_tuner *t, const json_t
 {
     cw_status status;
     json_t *results = NULL;
-    char *text = NULL;
     CW_TRY(cwi_tuner_report(ctx, t, winner, model, &results));
-    CW_TRY(cwi_json_sign(ctx, json_incref(results), &text));
-    CW_TRY(cwi_runstore_write(ctx, &t->store, "results.json", text));
-    cwi_runstore_sweep(ctx, &t->store);
-    if (json) {
-        *json = text;
-        text = NULL;
-    }
+    CW_TRY(cwi_runstore_finish(ctx, &t->store, results, json));
 done:
-    cwi_free(text);
     json_decref(results);
     return status;
 }
