@@ -214,6 +214,25 @@ typedef struct cwi_ops {
 
     /* sum of squares, in double */
     double (*sum_squares)(const float *x, int64_t n);
+
+    /* out[j] = e^(x[j] - by[j] - less), to 2e-7 of it, 0 below e^-87; by may be NULL, out may be x.
+     * Returns their sum. */
+    float (*exp_row)(const float *x, const float *by, float less, int64_t n, float *out);
+
+    /* out[j] = 1 / (1 + e^-x[j]); returns the sum of ln(1 + e^x[j]).  out may be x. */
+    float (*softplus_row)(const float *x, int64_t n, float *out);
+
+    /* the largest x[j] - by[j]; by may be NULL; -infinity where there is none */
+    float (*largest)(const float *x, const float *by, int64_t n);
+
+    /* most[j] = x[j] where that is larger */
+    void (*keep_larger)(const float *x, int64_t n, float *most);
+
+    /* the largest number that at least k of the n numbers reach, 1 <= k <= n */
+    float (*nth_largest)(const float *x, int64_t n, int64_t k);
+
+    /* out[j] = a x[j] + b[j] y[j], or a x[j] when b is NULL; out may be x or y */
+    void (*blend)(float a, const float *x, const float *b, const float *y, int64_t n, float *out);
 } cwi_ops;
 
 /* The best table for this CPU unless cw_use_isa chose another, or the one of that name ("ref",

@@ -29,11 +29,6 @@ cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cw
 {
     *out = (cwi_host){.base = {verbs, ctx}, .task = task, .params = *first, .epoch = -1};
     *first = (cwi_params){0};
-    if (task->method->loss && task->method->loss->grid)
-        return cwi_fail(ctx, CW_UNSUPPORTED,
-                        "engine %s does not take squares of scores, which the "
-                        "loss of method %s needs",
-                        verbs->name, task->method->name);
     if (task->method->sampler)
         CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
                                  &out->max_slots, &out->sampler));
@@ -63,6 +58,18 @@ cw_status cwi_host_remember(cwi_host *e, bool with_table)
                 cwi_params_add(e->base.ctx, &e->memory[m], like->name, rows, like->columns, NULL));
         }
     return CW_OK;
+}
+
+bool cwi_host_grid(const cwi_host *e, cwi_loss_grid *out)
+{
+    *out = (cwi_loss_grid){0};
+    if (!e->sampler) return false;
+    const cwi_draw_plan *plan = &((const cwi_drawing *)e->sampler)->plan;
+    out->is_square = plan->n_groups == 1;
+    out->rows = plan->group[0].candidates;
+    out->side = plan->grid;
+    out->width = out->is_square ? plan->grid : plan->group[1].candidates;
+    return plan->grid > 0;
 }
 
 /* ---- epochs and steps -------------------------------------------------------------- */

@@ -27,6 +27,9 @@ static inline cwi_tensor *cwi_host_table(cwi_host *host)
     return &host->params.tensor[0];
 }
 
+/* Rows, columns and parts of batches that are grids; false where they are rows of slots. */
+bool cwi_host_grid(const cwi_host *host, cwi_loss_grid *out);
+
 /* Take over the parameters; sampler, backbone and penalties are opened.  On failure the caller
  * closes it. */
 cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,

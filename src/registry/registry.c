@@ -19,6 +19,9 @@ static const cwi_optimizer *const optimizers[] = {CWI_OPTIMIZERS(POINTER)};
 #define BAR(id)      "|" #id /* the words are what follows the first bar */
 #define ANY_BACKBONE &CWI_SLOT_BACKBONES(BAR)[1]
 
+/* Those whose scores are inner products of two vectors. */
+#define VECTOR_BACKBONES "mf|lightgcn|ngcf"
+
 /* Tuned on the five-star MovieLens-1M debiased split (docs/training.md). */
 static const cwi_default cpr_defaults[] = {
     {"lightgcn", "lr", "1e-3"},    {"lightgcn", "reg", "1e-4"}, {"lightgcn", "beta", "3"},
@@ -63,6 +66,25 @@ static const cwi_default dice_defaults[] = {
     {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
     {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
+static const cwi_default cross_defaults[] = {
+    {NULL, "lr", "1e-3"}, {NULL, "reg", "0"}, {NULL, NULL, NULL}};
+static const cwi_default cross_softmax_defaults[] = {{NULL, "lr", "1e-3"},
+                                                     {NULL, "reg", "0"},
+                                                     {NULL, "scorer", "cosine"},
+                                                     {NULL, "temperature", "0.1"},
+                                                     {NULL, NULL, NULL}};
+static const cwi_default cross_all_defaults[] = {
+    {NULL, "lr", "3e-4"}, {NULL, "reg", "1e-2"}, {NULL, "form", "logistic"}, {NULL, NULL, NULL}};
+static const cwi_default fs_defaults[] = {{NULL, "lr", "1e-3"},
+                                          {NULL, "reg", "1e-2"},
+                                          {NULL, "beta", "1"},
+                                          {NULL, "cycle", "2"},
+                                          {NULL, NULL, NULL}};
+static const cwi_default sl_defaults[] = {{NULL, "lr", "1e-3"},
+                                          {NULL, "reg", "0"},
+                                          {NULL, "scorer", "cosine"},
+                                          {NULL, "temperature", "0.1"},
+                                          {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
 {
@@ -226,6 +248,55 @@ static const cwi_method methods[] = {
      .fits = dice_fits,
      .defaults = dice_defaults,
      .options = dice_options},
+    {.name = "cross",
+     .help = "every observed pair of a batch crossed with every other, in the way that suits the "
+             "data",
+     .sampler = &cwi_sampler_cross,
+     .loss = &cwi_loss_cross,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = cross_defaults},
+    {.name = "cross-softmax",
+     .help = "which item of the batch is the user's, whose is the item: softmax over all crosses",
+     .sampler = &cwi_sampler_cross,
+     .loss = &cwi_loss_cross,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = cross_softmax_defaults},
+    {.name = "cross-all",
+     .help = "CPR's margin for all pairs of a batch, or the hardest of them, without drawing",
+     .sampler = &cwi_sampler_cross,
+     .loss = &cwi_loss_cross,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = cross_all_defaults},
+    {.name = "fs-pair",
+     .help = "fair sampling: two observed pairs, each user's own item above the other's",
+     .sampler = &cwi_sampler_cpr,
+     .loss = &cwi_loss_fs_pair,
+     .backbones = ANY_BACKBONE,
+     .defaults = fs_defaults},
+    {.name = "fs-point",
+     .help = "fair sampling, score by score: observed pairs against the crossed ones",
+     .sampler = &cwi_sampler_cpr,
+     .loss = &cwi_loss_fs_point,
+     .backbones = ANY_BACKBONE,
+     .defaults = fs_defaults},
+    {.name = "sl",
+     .help = "softmax loss: an observed pair against items drawn uniformly",
+     .sampler = &cwi_sampler_uniform,
+     .loss = &cwi_loss_sl,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = sl_defaults},
+    {.name = "psl",
+     .help = "pairwise softmax loss: the same with a gentler surrogate of the rank (PSL-relu)",
+     .sampler = &cwi_sampler_uniform,
+     .loss = &cwi_loss_psl,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = sl_defaults},
+    {.name = "bsl",
+     .help = "bilateral softmax loss: observed pairs that look unlikely count less",
+     .sampler = &cwi_sampler_uniform,
+     .loss = &cwi_loss_bsl,
+     .backbones = VECTOR_BACKBONES,
+     .defaults = sl_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",

@@ -22,7 +22,10 @@ typedef struct cwi_batch {
     uint64_t step; /* what it was drawn for: the number of the step over all epochs */
     int64_t n_slots, max_slots;
     int32_t *user, *item; /* [n_slots] */
-    int64_t grid;         /* slots of a square, whose users all meet its items; 0: rows of slots */
+    /* 0: rows of slots.  Else slots of one group of the batch are cut into so many: the users of a
+     * part all meet its items, or the items of the second group where there is one, the users of
+     * which mean nothing. */
+    int64_t grid;
     float *mark; /* [rows] what the sampler tells the loss of a row: a label, a weight, ... */
 } cwi_batch;
 

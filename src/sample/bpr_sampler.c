@@ -104,7 +104,8 @@ static cw_status bpr_open(cw_context *ctx, const cw_options *options, void *open
     if (!s->users) return CW_NO_MEMORY;
     for (int32_t u = 0; u < t->n_users; u++)
         if (t->by_user.start[u] < t->by_user.start[u + 1]) s->users[s->n_users++] = u;
-    s->drawing.plan = (cwi_draw_plan){1, {{cwi_options_integer(options, "batch"), 2, 1, 2}}};
+    s->drawing.plan =
+        (cwi_draw_plan){.n_groups = 1, .group = {{cwi_options_integer(options, "batch"), 2, 1, 2}}};
     return CW_OK;
 }
 

@@ -140,7 +140,8 @@ static cw_status cause_open(cw_context *ctx, const cw_options *options, void *op
     int64_t samples[] = {batch - batch / 2, batch > 1 ? batch / 2 : 1}; /* neither stands still */
     s->negatives = (int32_t)cwi_options_integer(options, "neg");
     s->drawing.plan = (cwi_draw_plan){
-        CAUSE_SIDES, {{samples[0], 2, 1 + s->negatives, 2}, {samples[1], 2, 1 + s->negatives, 2}}};
+        .n_groups = CAUSE_SIDES,
+        .group = {{samples[0], 2, 1 + s->negatives, 2}, {samples[1], 2, 1 + s->negatives, 2}}};
     return make_sets(ctx, s->drawing.training, options, s);
 }
 

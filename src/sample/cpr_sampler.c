@@ -247,7 +247,7 @@ static cw_status cpr_open(cw_context *ctx, const cw_options *options, void *open
     return CW_OK;
 }
 
-static cw_status cpr_check(cw_context *ctx, const void *opened, const cwi_batch *batch)
+static cw_status cpr_check(cw_context *ctx, const void *opened, cwi_batch *batch)
 {
     const cpr_state *s = opened;
     for (int g = 0; g < batch->n_groups && s->strict; g++) {

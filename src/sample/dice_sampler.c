@@ -217,8 +217,9 @@ static cw_status dice_open(cw_context *ctx, const cw_options *options, void *ope
     s->min_size = cwi_options_integer(options, "min-size");
     s->margin = cwi_options_real(options, "margin");
     s->margin_decay = cwi_options_real(options, "margin-decay");
-    s->drawing.plan =
-        (cwi_draw_plan){1, {{cwi_options_integer(options, "batch"), 2, (int32_t)s->negatives, 2}}};
+    s->drawing.plan = (cwi_draw_plan){
+        .n_groups = 1,
+        .group = {{cwi_options_integer(options, "batch"), 2, (int32_t)s->negatives, 2}}};
     CW_TRY(sort_by_degree(ctx, t, &s->by_degree));
     CW_TRY(list_holes(ctx, t, &s->by_degree, &s->holes));
     s->is_hopeless = true;

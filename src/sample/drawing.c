@@ -165,6 +165,7 @@ cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *st
     if (sampler->begin) sampler->begin(state, now->epoch);
     batch->n_groups = j.drawing->plan.n_groups;
     batch->n_slots = 0;
+    batch->grid = j.drawing->plan.grid;
     for (; j.group < batch->n_groups && status == CW_OK; j.group++)
         status = draw_group(ctx, &j, draws);
     if (status == CW_OK && sampler->check) status = sampler->check(ctx, state, batch);

@@ -65,7 +65,8 @@ static cw_status pointwise_open(cw_context *ctx, const cw_options *options, void
     int64_t twos = (cwi_options_integer(options, "batch") + 1) / 2;
     (void)ctx;
     s->of_user = cwi_options_choice(options, "negatives") == 1;
-    s->drawing.plan = (cwi_draw_plan){1, {{twos, .slots = 1, .most_rows = 2, .unit = 2}}};
+    s->drawing.plan =
+        (cwi_draw_plan){.n_groups = 1, .group = {{twos, .slots = 1, .most_rows = 2, .unit = 2}}};
     return CW_OK;
 }
 

@@ -94,6 +94,7 @@ typedef struct cwi_draw_group {
 typedef struct cwi_draw_plan {
     int n_groups;
     cwi_draw_group group[CWI_MAX_GROUPS];
+    int64_t grid; /* as in a batch */
 } cwi_draw_plan;
 
 /* What the state of every sampler begins with. */
@@ -116,7 +117,7 @@ enum { CWI_DRAW_CHUNK = 256 }; /* candidates */
  *   draw   required, a formula: writes the slots and marks of the rows of a candidate and returns
  *          how many there are.  *tried grows by the units that were tried.
  *   draw_many  optional: the same for n candidates, up to a chunk, of which it leaves no holes
- *   check  optional: fails where a step may not go on with what was drawn
+ *   check  optional: completes what was drawn; fails where a step may not go on with it
  *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
  *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
@@ -130,7 +131,7 @@ typedef struct cwi_sampler {
                     float *mark, int64_t *tried);
     int64_t (*draw_many)(const void *state, int group, int64_t n, cwi_rng *rng, int32_t *user,
                          int32_t *item, float *mark, int64_t *tried);
-    cw_status (*check)(cw_context *ctx, const void *state, const cwi_batch *batch);
+    cw_status (*check)(cw_context *ctx, const void *state, cwi_batch *batch);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
     const cw_option_info *options;
 } cwi_sampler;
@@ -145,7 +146,8 @@ cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *st
 void cwi_sampler_close(const cwi_sampler *sampler, void *state); /* NULL is fine */
 
 /* All of them. */
-#define CWI_SAMPLERS(X) X(cpr) X(bpr) X(cause) X(ubpr) X(pointwise) X(weighted) X(dice)
+#define CWI_SAMPLERS(X)                                                                            \
+    X(cpr) X(bpr) X(cause) X(ubpr) X(pointwise) X(weighted) X(dice) X(cross) X(uniform)
 
 #define CWI_EXTERN(id) extern const cwi_sampler cwi_sampler_##id;
 CWI_SAMPLERS(CWI_EXTERN)

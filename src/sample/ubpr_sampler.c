@@ -36,7 +36,8 @@ static cw_status ubpr_open(cw_context *ctx, const cw_options *options, void *ope
 {
     cwi_drawing *drawing = opened;
     (void)ctx;
-    drawing->plan = (cwi_draw_plan){1, {{cwi_options_integer(options, "batch"), 2, 1, 2}}};
+    drawing->plan =
+        (cwi_draw_plan){.n_groups = 1, .group = {{cwi_options_integer(options, "batch"), 2, 1, 2}}};
     return CW_OK;
 }
 

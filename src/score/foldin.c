@@ -139,6 +139,7 @@ cw_status cwi_foldin_dot(cw_context *ctx, const cwi_ranker *ranker, const int32_
     if (!u) return CW_NO_MEMORY;
     const float *const one[1] = {u};
     cw_status status = cwi_foldin_vector(ctx, ranker, items, n, u);
+    if (status == CW_OK && ranker->is_cosine) (void)cwi_ops_best()->normalise(u, ranker->width, u);
     if (status == CW_OK)
         cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
     cwi_free(u);

@@ -15,7 +15,7 @@
 #include "score/shared_rows.h"
 #include "score/table.h"
 
-static const cw_option_info options_of_lightgcn[] = {GRAPH_LAYERS, REG_TARGET, {0}};
+static const cw_option_info options_of_lightgcn[] = {GRAPH_LAYERS, REG_TARGET, SCORER, {0}};
 
 enum { ROWS_A_CHUNK = 256 };
 
@@ -165,7 +165,9 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_PASS(create_layers(ctx, shape, options, params, &s->l));
-    s->final = (cwi_table){s->l.final, shape->n_users, s->l.d, shape->heads};
+    s->final = (cwi_table){
+        .data = s->l.final, .n_users = shape->n_users, .d = s->l.d, .heads = shape->heads};
+    cwi_table_set_scorer(options, &s->final);
     int64_t rows = s->l.table->rows;
     if (regularises_final(options))
         s->final_decay = (float)(2 * cwi_options_real(options, "reg") / (double)rows);
@@ -286,6 +288,7 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     for (int32_t k = 0; k < n; k++)
         for (int32_t j = 0; j < d; j++) u[j] += messages[(int64_t)items[k] * d + j];
     for (int32_t j = 0; j < d; j++) u[j] /= sqrtf((float)n);
+    if (ranker->is_cosine) (void)cwi_ops_best()->normalise(u, d, u);
     cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, d, out);
     cwi_free(u);
     return CW_OK;
@@ -322,7 +325,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     CW_TRY(kept.status);
     if (l.count > 0) CW_TRY(add_last_layer(ctx, &l, &s, l.table->rows));
     l.final = NULL;
-    status = cwi_table_rank(ctx, shape, vectors, l.d, true, kept, out);
+    status = cwi_table_rank(ctx, shape, options, vectors, l.d, true, kept, out);
     kept = (cwi_pile){0};
     if (status != CW_OK) goto done;
     out->state = messages;
@@ -342,5 +345,6 @@ const cwi_backbone cwi_backbone_lightgcn = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .vector_width = cwi_table_width,
     .options = options_of_lightgcn,
 };

@@ -1,6 +1,9 @@
 /* mf.c - matrix factorisation: the score is the inner product of two rows of one table. */
 #include "score/score.h"
+#include "score/shared_rows.h"
 #include "score/table.h"
+
+static const cw_option_info options_of_mf[] = {SCORER, {0}};
 
 typedef struct state {
     cwi_table table;
@@ -20,7 +23,6 @@ static void close_state(void *opened)
 static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                             const cwi_params *params, int64_t max_slots, void **out)
 {
-    (void)options;
     state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
@@ -28,6 +30,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
                            .n_users = shape->n_users,
                            .d = (int32_t)tensor->columns,
                            .heads = shape->heads};
+    cwi_table_set_scorer(options, &s->table);
     CW_PASS(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));
     s->gradient = cwi_alloc(ctx, s->plan.most, (size_t)s->table.d * sizeof *s->gradient);
     return s->gradient ? CW_OK : CW_NO_MEMORY;
@@ -57,10 +60,9 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
                       const cwi_params *params, cwi_ranker *out)
 {
     const cwi_tensor *table;
-    (void)options;
     CW_PASS(cwi_table_expect(ctx, shape, params, &table));
-    return cwi_table_rank(ctx, shape, table->data, (int32_t)table->columns, false, (cwi_pile){0},
-                          out);
+    return cwi_table_rank(ctx, shape, options, table->data, (int32_t)table->columns, false,
+                          (cwi_pile){0}, out);
 }
 
 const cwi_backbone cwi_backbone_mf = {
@@ -72,5 +74,7 @@ const cwi_backbone cwi_backbone_mf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .vector_width = cwi_table_width,
     .is_table = true,
+    .options = options_of_mf,
 };

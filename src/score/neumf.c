@@ -99,7 +99,10 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     if (!s) return CW_NO_MEMORY;
     const cwi_tensor *tensor = &params->tensor[0];
     s->params = params;
-    s->table = (cwi_table){tensor->data, shape->n_users, (int32_t)tensor->columns, shape->heads};
+    s->table = (cwi_table){.data = tensor->data,
+                           .n_users = shape->n_users,
+                           .d = (int32_t)tensor->columns,
+                           .heads = shape->heads};
     CW_PASS(cwi_tower_find(ctx, params, shape->heads, s->table.d, s->tower));
     s->first_width = shape->heads * s->tower[0].size[0];
     CW_PASS(cwi_table_plan_create(ctx, (int32_t)tensor->rows, shape->heads, max_slots, &s->plan));

@@ -18,6 +18,7 @@ static const cw_option_info options_of_ngcf[] = {
     GRAPH_LAYERS,
     REG_TARGET,
     WEIGHT_REG,
+    SCORER,
     WORD("ngcf", "reference", "reference|original",
          "as in the experiments with CPR, or as first published: D^-1 A + I and dropout"),
     REAL("message-dropout", "0.1", 0, 0.99,
@@ -87,8 +88,11 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
     state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
     CW_PASS(cwi_ngcf_create(ctx, shape, options, params, true, &s->net));
-    s->final =
-        (cwi_table){s->net.final, shape->n_users, s->net.d * (s->net.layers + 1), shape->heads};
+    s->final = (cwi_table){.data = s->net.final,
+                           .n_users = shape->n_users,
+                           .d = s->net.d * (s->net.layers + 1),
+                           .heads = shape->heads};
+    cwi_table_set_scorer(options, &s->final);
     if (cwi_options_choice(options, "reg-target") == 1) s->final_decay = params->tensor[0].decay;
     open_dropout(ctx, s, options);
     CW_PASS(cwi_table_plan_create(ctx, s->net.n_nodes, shape->heads, max_slots, &s->plan));
@@ -209,6 +213,7 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
         memset(x.e, 0, w * sizeof *x.e);
         for (int32_t l = 0; l < net->layers; l++) pass_on(ranker, &x, h, l, items, n);
     }
+    if (ranker->is_cosine) (void)cwi_ops_best()->normalise(x.final, ranker->width, x.final);
     cwi_ops_best()->score_block(one, 1, ranker->items, ranker->n_items, ranker->width, out);
     cwi_free(room);
     return CW_OK;
@@ -250,7 +255,8 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     CW_TRY(cwi_ngcf_create(ctx, shape, options, params, false, &net));
     CW_TRY(cwi_ngcf_forward(ctx, &net));
     folding *f = net.layers > 0 ? keep_folding(ctx, shape, &net, &kept) : NULL;
-    status = cwi_table_rank(ctx, shape, net.final, net.d * (net.layers + 1), true, kept, out);
+    status =
+        cwi_table_rank(ctx, shape, options, net.final, net.d * (net.layers + 1), true, kept, out);
     net.final = NULL;
     if (status != CW_OK || !f) goto done;
     out->state = f;
@@ -258,6 +264,12 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 done:
     cwi_ngcf_clear(&net);
     return status;
+}
+
+/* The vectors of all layers side by side. */
+static int32_t vector_width(const cw_options *options)
+{
+    return cwi_table_width(options) * (int32_t)(cwi_options_integer(options, "layers") + 1);
 }
 
 const cwi_backbone cwi_backbone_ngcf = {
@@ -269,5 +281,6 @@ const cwi_backbone cwi_backbone_ngcf = {
     .gradient = gradient,
     .rank = rank,
     .close = close_state,
+    .vector_width = vector_width,
     .options = options_of_ngcf,
 };

@@ -23,6 +23,7 @@ struct cwi_ranker {
     const float *items; /* [n_items][width] borrowed, or NULL */
     const float *users; /* [n_users][width] borrowed, or NULL */
     int32_t width;
+    bool is_cosine;          /* users and items have length 1: so gets somebody new */
     _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
     cwi_pile pile; /* what is freed with it */

@@ -63,14 +63,14 @@ extern const cwi_penalty cwi_penalty_batch_l2;
  *   open      required: training state for batches of at most max_slots slots; close it also after
  *             a failure
  *   score     required: scores of every slot of the batch from the current parameters, the heads
- *             of a slot side by side; those of a pair may both be off by the same number
- *   gradient  required: dL/dparams from dL/dscore, the batch being the last one given; filled
- *             anew at each call.  extra adds to it at the final vectors.
- *   learn     optional, instead of score and gradient: a step that does not go by slots; the mean
- *             loss and the gradients of this moment
- *   rank      required: a ranker from parameters alone
- *   close     required: accepts NULL
- *   options   what it reads beside the options that all trainings have; NULL: nothing
+ *             of a slot side by side; those of a pair may both be off by the same number.  For a
+ *             grid the vectors of the users of all slots, then those of their items, whose inner
+ *             products are the scores.
+ *   gradient  required: dL/dparams from the slopes of what score wrote, the batch being the last
+ * one given; filled anew at each call.  extra adds to it at the final vectors. learn     optional,
+ * instead of score and gradient: a step that does not go by slots; the mean loss and the gradients
+ * of this moment rank      required: a ranker from parameters alone close     required: accepts
+ * NULL options   what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_backbone {
     const char *name;
@@ -87,6 +87,9 @@ typedef struct cwi_backbone {
     cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);
+    /* numbers of a vector whose inner product with another is a score, where that is so: then it
+     * takes grids, too; NULL else */
+    int32_t (*vector_width)(const cw_options *options);
     bool is_table; /* a score is the inner product of two rows of the table: an engine may do it
                       by itself */
     const cw_option_info *options;

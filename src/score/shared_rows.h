@@ -8,6 +8,13 @@
 #define GRAPH_LAYERS                                                                               \
     WHOLE("layers", "3", 0, 16, "how many times vectors are passed on to neighbours")
 
+#define SCORER                                                                                     \
+    WORD("scorer", "dot", "dot|cosine",                                                            \
+         "a score is the inner product of two vectors, or that of the vectors at length 1"),       \
+        REAL_ABOVE("temperature", "1", 0, 1e6,                                                     \
+                   "what scores are divided by in training; a low one makes the loss look at the " \
+                   "items that come close")
+
 #define REG_TARGET                                                                                 \
     WORD("reg-target", "base", "base|final",                                                       \
          "whether the L2 term is of the table or of the vectors after all layers; for dice the "   \

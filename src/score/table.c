@@ -1,6 +1,7 @@
 /* table.c - which rows a batch touches and what each of them gets. */
 #include "score/table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/pool.h"
@@ -24,11 +25,48 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
     return CW_OK;
 }
 
+int32_t cwi_table_width(const cw_options *options)
+{
+    return (int32_t)cwi_options_integer(options, "dim");
+}
+
 cw_status cwi_table_expect(cw_context *ctx, const cwi_shape *shape, const cwi_params *params,
                            const cwi_tensor **out)
 {
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
     return cwi_params_expect(ctx, params, "embeddings", rows, 0, out);
+}
+
+/* ---- scores ---------------------------------------------------------------------- */
+
+void cwi_table_set_scorer(const cw_options *options, cwi_table *table)
+{
+    double temperature = cwi_options_real(options, "temperature");
+    table->is_cosine = cwi_options_choice(options, "scorer") == 1;
+    table->scale = temperature == 1 ? 0 : (float)(1 / temperature);
+}
+
+bool cwi_scorer_is_plain(const cw_options *options)
+{
+    cwi_table table = {0};
+    cwi_table_set_scorer(options, &table);
+    return !table.is_cosine && table.scale == 0;
+}
+
+/* A vector that is shorter than this allows is only scaled. */
+static const float longest_factor = 1e6f;
+
+static float scale_of(const cwi_table *table)
+{
+    return table->scale > 0 ? table->scale : 1;
+}
+
+/* One over the length of a vector, as the operation "normalise" has it. */
+static float find_factor(const float *x, int32_t width)
+{
+    const double shortest = 1e-12; /* its square */
+    double square = cwi_ops_best()->sum_squares(x, width);
+    return (float)(1 / sqrt(square > shortest ? square : shortest));
 }
 
 typedef struct scoring {
@@ -37,6 +75,22 @@ typedef struct scoring {
     const cwi_batch *batch;
     float *score;
 } scoring;
+
+/* Divide by the lengths of both vectors, where asked for, and scale. */
+static void finish_scores(const scoring *s, int64_t begin, int64_t end)
+{
+    const cwi_table *table = s->table;
+    int32_t width = table->d / table->heads;
+    for (int64_t k = begin; k < end; k++)
+        for (int32_t h = 0; h < table->heads; h++) {
+            const float *user = table->data + (int64_t)s->batch->user[k] * table->d + h * width;
+            int64_t row = (int64_t)table->n_users + s->batch->item[k];
+            const float *item = table->data + row * table->d + h * width;
+            float factor = scale_of(table);
+            if (table->is_cosine) factor *= find_factor(user, width) * find_factor(item, width);
+            s->score[k * table->heads + h] *= factor;
+        }
+}
 
 /* Scores of n slots from rows of two tables. */
 static void score_slots(const scoring *s, const float *users, const int32_t *user,
@@ -57,6 +111,33 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
     score_slots(s, table->data, batch->user + begin,
                 table->data + (int64_t)table->n_users * table->d, batch->item + begin, end - begin,
                 s->score + begin * table->heads);
+    if (table->is_cosine || table->scale > 0) finish_scores(s, begin, end);
+    return CW_OK;
+}
+
+/* A vector as it is scored. */
+static void read_vector(const cwi_table *table, int64_t row, float *out)
+{
+    const float *from = table->data + row * table->d;
+    if (table->is_cosine)
+        (void)cwi_ops_best()->normalise(from, table->d, out);
+    else
+        memcpy(out, from, (size_t)table->d * sizeof *out);
+}
+
+static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const scoring *s = arg;
+    const cwi_table *table = s->table;
+    const cwi_batch *batch = s->batch;
+    int64_t d = table->d;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        float *user = s->score + k * d, *item = s->score + (batch->n_slots + k) * d;
+        read_vector(table, batch->user[k], user);
+        read_vector(table, (int64_t)table->n_users + batch->item[k], item);
+        if (table->scale > 0) s->ops->blend(table->scale, user, NULL, NULL, d, user);
+    }
     return CW_OK;
 }
 
@@ -86,10 +167,14 @@ cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_bat
                           float *score)
 {
     scoring s = {cwi_ops_best(), table, batch, score};
-    return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK,
-                        batch->is_paired && table->heads == 1 ? score_chunk_apart : score_chunk,
-                        &s);
+    bool is_plain = !table->is_cosine && !(table->scale > 0);
+    if (batch->grid > 0) return cwi_pool_for(ctx, batch->n_slots, SLOTS_A_CHUNK, read_chunk, &s);
+    return cwi_pool_for(
+        ctx, batch->n_slots, SLOTS_A_CHUNK,
+        batch->is_paired && table->heads == 1 && is_plain ? score_chunk_apart : score_chunk, &s);
 }
+
+/* ---- gradients --------------------------------------------------------------------- */
 
 cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, int64_t max_slots,
                                 cwi_table_plan *out)
@@ -100,6 +185,7 @@ cw_status cwi_table_plan_create(cw_context *ctx, int32_t n_rows, int32_t heads, 
     out->start = cwi_pile_add(ctx, &out->pile, out->most + 2, sizeof *out->start);
     out->other = cwi_pile_add(ctx, &out->pile, (size_t)ends, sizeof *out->other);
     out->weight = cwi_pile_add(ctx, &out->pile, (size_t)ends, (size_t)heads * sizeof *out->weight);
+    out->factor = cwi_pile_add(ctx, &out->pile, out->most, (size_t)heads * sizeof *out->factor);
     return out->pile.status;
 }
 
@@ -145,6 +231,57 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
     }
 }
 
+typedef struct job {
+    const cwi_table_plan *plan;
+    const cwi_table *table;
+    const float *users, *items; /* vectors that contributions are of */
+    float *rows;
+} job;
+
+/* Lengths of the rows of the plan. */
+static cw_status factor_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    int32_t heads = j->table->heads, width = j->table->d / heads;
+    (void)chunk;
+    for (int64_t k = begin * heads; k < end * heads; k++) {
+        int64_t row = j->plan->rows.row[k / heads];
+        j->plan->factor[k] =
+            find_factor(j->table->data + row * j->table->d + k % heads * width, width);
+    }
+    return CW_OK;
+}
+
+/* Weights are slopes over the length of the other vector, and scaled. */
+static void weigh(cwi_table_plan *plan, const cwi_table *table, int64_t slots)
+{
+    const cwi_roster *rows = &plan->rows;
+    int64_t *next = plan->start, n = rows->n;
+    for (int64_t t = n; t > 0; t--) next[t] = next[t - 1]; /* as when they were put */
+    for (int64_t s = 0; s < slots; s++) {
+        int32_t user = rows->user_at[s], item = rows->item_at[s], heads = plan->heads;
+        int64_t at[2] = {next[user + 1]++, next[item + 1]++};
+        const float *over[2] = {plan->factor + item * heads, plan->factor + user * heads};
+        for (int side = 0; side < 2; side++)
+            for (int32_t h = 0; h < heads; h++)
+                plan->weight[2 * plan->max_slots * h + at[side]] *=
+                    scale_of(table) * (table->is_cosine ? over[side][h] : 1);
+    }
+}
+
+/* For a grid: the contributions to a row are the slopes of its vector in the slots it is in. */
+static void fill_grid(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch)
+{
+    const cwi_roster *rows = &plan->rows;
+    const float one = 1, scale = scale_of(table);
+    cwi_roster_fill(&plan->rows, batch, table->n_users);
+    count_contributions(plan, batch->n_slots);
+    for (int64_t s = 0; s < batch->n_slots; s++) {
+        put(plan, rows->user_at[s], (int32_t)s, &scale);
+        put(plan, rows->item_at[s], (int32_t)s, &one);
+    }
+}
+
 /* Rows of one side from the vectors of the other. */
 static void sum_side(const cwi_table_plan *plan, const float *from, int32_t d, int64_t begin,
                      int64_t end, int64_t side_end, float *out)
@@ -169,26 +306,44 @@ void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const fl
     sum_side(plan, users, d, items_begin, end, plan->rows.n, out + (items_begin - begin) * d);
 }
 
-typedef struct job {
-    const cwi_table_plan *plan;
-    const cwi_table *table;
-    float *rows;
-} job;
+/* From the slope of a vector at length 1 to that of the vector: what is along it does not count. */
+static void project(const job *j, int64_t t)
+{
+    static const int32_t first[] = {0};
+    int32_t heads = j->table->heads, width = j->table->d / heads;
+    const cwi_ops *ops = cwi_ops_best();
+    for (int32_t h = 0; h < heads; h++) {
+        const float *x = j->table->data + (int64_t)j->plan->rows.row[t] * j->table->d + h * width;
+        float *g = j->rows + t * j->table->d + h * width, along, f = j->plan->factor[t * heads + h];
+        ops->dot_pairs(x, first, g, first, 1, width, width, &along, 1);
+        along = f < longest_factor ? along * f * f : 0;
+        for (int32_t k = 0; k < width; k++) g[k] = f * (g[k] - along * x[k]);
+    }
+}
 
 static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
     (void)chunk;
     int32_t d = j->table->d;
-    const float *users = j->table->data, *items = users + (int64_t)j->table->n_users * d;
-    cwi_table_plan_sum(j->plan, users, items, d, begin, end, j->rows + begin * d);
+    cwi_table_plan_sum(j->plan, j->users, j->items, d, begin, end, j->rows + begin * d);
+    for (int64_t t = begin; t < end && j->table->is_cosine; t++) project(j, t);
     return CW_OK;
 }
 
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
                              float *rows)
 {
-    job j = {plan, table, rows};
+    const float *users = table->data, *items = users + (int64_t)table->n_users * table->d;
+    job j = {plan, table, users, items, rows};
+    return cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, sum_chunk, &j);
+}
+
+/* The slopes of users are for rows of users: the other side of the plan. */
+static cw_status grid_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
+                               int64_t slots, const float *slope, float *rows)
+{
+    job j = {plan, table, slope + slots * table->d, slope, rows};
     return cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, sum_chunk, &j);
 }
 
@@ -196,9 +351,20 @@ cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_ta
                              const cwi_batch *batch, const float *slope, const cwi_extra *extra,
                              float *rows, double *penalty)
 {
+    job lengths = {.plan = plan, .table = table};
     *penalty = 0;
-    cwi_table_plan_fill(plan, batch, table->n_users, slope, NULL);
-    CW_PASS(cwi_table_gradient(ctx, plan, table, rows));
+    if (batch->grid > 0)
+        fill_grid(plan, table, batch);
+    else
+        cwi_table_plan_fill(plan, batch, table->n_users, slope, NULL);
+    if (table->is_cosine)
+        CW_PASS(cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, factor_chunk, &lengths));
+    if (batch->grid > 0) {
+        CW_PASS(grid_gradient(ctx, plan, table, batch->n_slots, slope, rows));
+    } else {
+        if (table->is_cosine || table->scale > 0) weigh(plan, table, batch->n_slots);
+        CW_PASS(cwi_table_gradient(ctx, plan, table, rows));
+    }
     return cwi_table_penalise(ctx, plan, table, batch, extra, rows, penalty);
 }
 
@@ -229,20 +395,44 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
     return out;
 }
 
-cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
-                         bool owned, cwi_pile pile, cwi_ranker *out)
+typedef struct shortening {
+    float *vectors;
+    int32_t columns, parts;
+} shortening;
+
+static cw_status shorten_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const shortening *s = arg;
+    int32_t width = s->columns / s->parts;
+    (void)chunk;
+    for (int64_t k = begin * s->parts; k < end * s->parts; k++)
+        (void)cwi_ops_best()->normalise(s->vectors + k * width, width, s->vectors + k * width);
+    return CW_OK;
+}
+
+cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                         float *data, int32_t d, bool owned, cwi_pile pile, cwi_ranker *out)
 {
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
     int32_t columns = d / shape->heads * shape->ranked;
-    float *vectors = columns < d ? cwi_table_columns(ctx, data, rows, d, columns) : data;
+    bool is_cosine = cwi_options_choice(options, "scorer") == 1;
+    float *vectors = data;
+    if (columns < d || (is_cosine && !owned))
+        vectors = cwi_table_columns(ctx, data, rows, d, columns);
     if (owned && vectors != data) cwi_free(data);
     if (owned || vectors != data) cwi_pile_own(ctx, &pile, vectors);
+    if (pile.status == CW_OK && is_cosine) {
+        shortening s = {vectors, columns, shape->ranked};
+        pile.status = cwi_pool_for(ctx, rows, ROWS_A_CHUNK, shorten_chunk, &s);
+    }
     if (pile.status != CW_OK) {
+        cw_status status = pile.status;
         cwi_pile_clear(&pile);
-        return CW_NO_MEMORY;
+        return status;
     }
     cwi_ranker_dot(vectors, vectors + (int64_t)shape->n_users * columns, shape->n_users,
                    shape->n_items, columns, out);
+    out->is_cosine = is_cosine;
     out->pile = pile;
     return CW_OK;
 }

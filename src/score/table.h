@@ -10,7 +10,13 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
+    bool is_cosine; /* scores are of vectors at length 1 */
+    float scale;    /* what inner products are multiplied with; 0: nothing */
 } cwi_table;
+
+/* Read --scorer and --temperature. */
+void cwi_table_set_scorer(const cw_options *options, cwi_table *table);
+bool cwi_scorer_is_plain(const cw_options *options); /* inner products as they are */
 
 /* Add the embedding table of a backbone: users, then items, of the option "dim". */
 cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
@@ -20,7 +26,10 @@ cw_status cwi_table_declare(cw_context *ctx, const cwi_shape *shape, const cw_op
 cw_status cwi_table_expect(cw_context *ctx, const cwi_shape *shape, const cwi_params *params,
                            const cwi_tensor **out);
 
-/* Inner products of the rows of every slot, one per head; parallel. */
+int32_t cwi_table_width(const cw_options *options); /* of a vector: the option "dim" */
+
+/* Inner products of the rows of every slot, one per head; parallel.  For a grid the vectors of
+ * which they would be, [n_slots][d] of users, then of items. */
 cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
                           float *score);
 
@@ -30,8 +39,8 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
 
 /* A ranker by inner products of the columns of the heads that rank.  The vectors are borrowed, or
  * freed with the ranker when `owned`, and so is what the pile holds, also if this fails. */
-cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, float *data, int32_t d,
-                         bool owned, cwi_pile pile, cwi_ranker *out);
+cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                         float *data, int32_t d, bool owned, cwi_pile pile, cwi_ranker *out);
 
 /* For every row that a batch touches its contributions are listed in slot order, so that sums do
  * not depend on threads. */
@@ -44,6 +53,7 @@ typedef struct cwi_table_plan {
     int32_t *other; /* [2 * max_slots] the item or user on the other side of the slot, or where its
                        values are */
     float *weight;  /* [heads][2 * max_slots] the slope of the slot */
+    float *factor;  /* [most][heads] one over the length of each part of a row, for cosines */
     cwi_pile pile;
 } cwi_table_plan;
 
@@ -65,7 +75,8 @@ void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const fl
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,
                              float *rows);
 
-/* All of it: the plan, the gradients, and what extra adds at these vectors. */
+/* All of it: the plan, the gradients, and what extra adds at these vectors.  slope has the shape of
+ * what cwi_table_score wrote. */
 cw_status cwi_table_backward(cw_context *ctx, cwi_table_plan *plan, const cwi_table *table,
                              const cwi_batch *batch, const float *slope, const cwi_extra *extra,
                              float *rows, double *penalty);

@@ -75,7 +75,8 @@ static inline cwi_trainer *open_trainer(small_data *f, const char *first, const 
 {
     static const char common[] =
         "dim=4 batch=24 layers=2 hidden=6,4 vae-sizes=3,5 init=normal init-scale=0.5 reg=0.3 "
-        "lr=1e-3 margin=1 min-size=2 int-weight=2 pop-weight=1.5 dis-penalty=0.5";
+        "lr=1e-3 margin=1 min-size=2 int-weight=2 pop-weight=1.5 dis-penalty=0.5 "
+        "temperature=1 candidates=20";
     const char *const texts[] = {common, first, second};
     char name[32], value[32];
     int length;

@@ -118,6 +118,15 @@ static void variants_of_losses_and_terms_do_too(void **state)
         {"method=bpr backbone=ngcf reg-target=final",
          "ngcf=original message-dropout=0.3 node-dropout=0.3"},
         {"method=mult-vae init=joint", "keep=0.8 kl-cap=1 kl-steps=0"},
+        {"method=bpr backbone=mf", "scorer=cosine temperature=0.5"},
+        {"method=dice backbone=lightgcn", "scorer=cosine"},
+        {"method=cross-softmax backbone=mf scorer=dot temperature=1",
+         "form=rows gamma=0.25 group=8"},
+        {"method=cross-softmax backbone=lightgcn temperature=0.5", "form=columns group=2"},
+        {"method=cross-all backbone=mf", "form=lse group=6"},
+        {"method=cross-all backbone=mf scorer=cosine temperature=0.5", "hardest=0.5"},
+        {"method=sl backbone=mf temperature=0.5", "candidates=5 candidates-of=pair"},
+        {"method=bsl backbone=mf temperature=0.5", "candidates=30 positive-temperature=0.5"},
     };
     for (size_t k = 0; k < sizeof variants / sizeof variants[0]; k++)
         check_gradient(*state, variants[k][0], variants[k][1]);

@@ -683,6 +683,8 @@ static void places(const float *score, int32_t n, int32_t *place)
     }
 }
 
+#include "backend/cpu/softmax.h"
+
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
     .screen_pays = OPS_SCREEN_PAYS,
@@ -712,4 +714,10 @@ const cwi_ops OPS_TABLE = {
     .normalise = normalise,
     .normalise_back = normalise_back,
     .sum_squares = sum_squares,
+    .exp_row = exp_row,
+    .softplus_row = softplus_row,
+    .largest = largest,
+    .keep_larger = keep_larger,
+    .nth_largest = nth_largest,
+    .blend = blend,
 };

@@ -24,7 +24,8 @@ static cw_status open_slots(cwi_cpu *e)
     e->slope = cwi_pile_add(ctx, pile, slots, heads * sizeof *e->slope);
     e->margin = cwi_pile_add(ctx, pile, slots, sizeof *e->margin);
     e->work = cwi_pile_add(ctx, pile, slots, sizeof *e->work);
-    return pile->status;
+    CW_PASS(pile->status);
+    return cwi_grid_open(&e->host, &e->grid);
 }
 
 cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
@@ -165,7 +166,9 @@ cw_status cwi_cpu_score(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
     if (e->is_idle || !e->host.sampler) return CW_OK;
-    CW_PASS(e->host.task->backbone->score(engine->ctx, e->host.scorer, &e->now->batch, e->score));
+    CW_PASS(e->host.task->backbone->score(engine->ctx, e->host.scorer, &e->now->batch,
+                                          e->grid ? e->grid->vectors : e->score));
+    if (e->grid) CW_PASS(cwi_grid_score(engine->ctx, e->grid, &e->now->batch));
     return cwi_cpu_draw_ahead(e);
 }
 
@@ -218,6 +221,11 @@ cw_status cwi_cpu_loss(cwi_engine *engine)
     cwi_cpu *e = (cwi_cpu *)engine;
     const cwi_loss *loss = e->host.task->method->loss;
     if (e->is_idle || !e->host.sampler) return CW_OK;
+    if (e->grid) {
+        CW_PASS(loss->grid(engine->ctx, e->host.setting, &e->grid->loss, &e->loss));
+        e->is_idle = !cwi_host_check(&e->host, e->loss);
+        return CW_OK;
+    }
     double mass = mass_of(e, -1);
     e->loss = mass > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
     int64_t first = 0;
@@ -257,8 +265,10 @@ cw_status cwi_cpu_back(cwi_engine *engine)
         CW_PASS(
             backbone->learn(engine->ctx, e->host.scorer, &e->now->moment, &e->loss, &e->gradient));
     } else {
-        CW_PASS(backbone->gradient(engine->ctx, e->host.scorer, &e->now->batch, e->slope,
-                                   &e->host.extra, &e->gradient));
+        if (e->grid) CW_PASS(cwi_grid_back(engine->ctx, e->grid, &e->now->batch));
+        CW_PASS(backbone->gradient(engine->ctx, e->host.scorer, &e->now->batch,
+                                   e->grid ? e->grid->slopes : e->slope, &e->host.extra,
+                                   &e->gradient));
         CW_PASS(regularise_batch(e));
     }
     e->is_idle = !cwi_host_check(&e->host, e->loss + e->gradient.penalty);

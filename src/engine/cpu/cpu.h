@@ -2,6 +2,7 @@
 #ifndef CWI_ENGINE_CPU_H
 #define CWI_ENGINE_CPU_H
 
+#include "engine/cpu/grid.h"
 #include "engine/host.h"
 
 /* The distinct rows of the table that a batch reads, in the order of its slots. */
@@ -29,6 +30,7 @@ typedef struct cwi_cpu {
     cw_context context;              /* of the thread that draws: its messages */
     float *score, *slope;            /* [max_slots][heads] */
     double *margin, *work;           /* [max rows] */
+    cwi_grid *grid;                  /* of batches that are no rows of slots, or NULL */
 
     /* the step at hand */
     bool is_idle; /* nothing was drawn, or an earlier step went wrong */

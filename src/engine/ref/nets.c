@@ -131,6 +131,16 @@ static cwi_node *neumf(cwi_net *net, cwi_node *x, cwi_node *y, int first, int la
                             net->leaf[first + 2 * layers]);
 }
 
+/* Vectors as their inner products count. */
+static cwi_node *as_scored(const cwi_host *host, cwi_net *net, cwi_node *x, bool is_user)
+{
+    const cw_options *options = host->task->options;
+    if (!host->task->backbone->vector_width) return x;
+    if (cwi_options_is(options, "scorer", "cosine")) x = cwi_tape_normalise(&net->tape, x);
+    double temperature = is_user ? cwi_options_real(options, "temperature") : 1;
+    return cwi_tape_drop(&net->tape, x, NULL, 1 / temperature);
+}
+
 /* The scores of every head from its columns of the vectors of the slots. */
 static void score_slots(const cwi_host *host, const cwi_batch *batch, cwi_net *net)
 {
@@ -142,10 +152,14 @@ static void score_slots(const cwi_host *host, const cwi_batch *batch, cwi_net *n
     cwi_node *users = cwi_tape_rows(tape, net->vectors, 0, batch->user, n);
     cwi_node *items = cwi_tape_rows(tape, net->vectors, shape->n_users, batch->item, n);
     for (int h = 0; h < shape->heads; h++) {
-        cwi_node *x = cwi_tape_columns(tape, users, h * w, w);
-        cwi_node *y = cwi_tape_columns(tape, items, h * w, w);
+        cwi_node *x = as_scored(host, net, cwi_tape_columns(tape, users, h * w, w), true);
+        cwi_node *y = as_scored(host, net, cwi_tape_columns(tape, items, h * w, w), false);
+        cwi_loss_grid grid;
         net->score[h] = is(host, "neumf") ? neumf(net, x, y, 1 + h * per_head, (per_head - 1) / 2)
                                           : cwi_tape_sums(tape, cwi_tape_times(tape, x, y));
+        if (cwi_host_grid(host, &grid))
+            net->cross = cwi_tape_cross(tape, x, y, grid.rows, grid.width,
+                                        grid.is_square ? grid.side : 0, grid.rows);
     }
 }
 

@@ -15,6 +15,7 @@ typedef struct cwi_net {
     cwi_node *leaf[CWI_MAX_TENSORS];
     cwi_node *vectors;              /* of all nodes, as penalties see them */
     cwi_node *score[CWI_REF_HEADS]; /* [slots][1] of each head */
+    cwi_node *cross;                /* a grid: [rows][columns] of its users and items */
     cwi_node *logits, *code;        /* Mult-VAE: of its users; mean and log variance */
 } cwi_net;
 

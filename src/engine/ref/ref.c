@@ -11,6 +11,7 @@
 
 #include "core/elementary.h"
 #include "core/mem.h"
+#include "engine/ref/grids.h"
 #include "engine/ref/nets.h"
 #include "sample/select.h"
 
@@ -20,6 +21,8 @@ typedef struct ref {
     cwi_batch batch;
     float *score, *slope;  /* [max_slots][heads] */
     double *margin, *work; /* [max rows] */
+    bool is_grid;
+    cwi_plain_grid grid; /* where batches are no rows of slots */
     bool is_idle;
     double loss, penalty;
     float *gradient[CWI_MAX_TENSORS];
@@ -48,6 +51,8 @@ static cw_status create_arrays(cw_context *ctx, ref *e)
     e->work = cwi_pile_add(ctx, pile, slots, sizeof *e->work);
     e->touched =
         cwi_pile_add(ctx, pile, (size_t)cwi_host_table(&e->host)->rows, sizeof *e->touched);
+    e->is_grid = cwi_host_grid(&e->host, &e->grid.shape);
+    if (e->is_grid) cwi_plain_grid_create(ctx, pile, &e->grid);
     for (int t = 0; t < e->host.params.count; t++)
         e->gradient[t] = cwi_pile_add(ctx, pile, cwi_tensor_bytes(&e->host.params.tensor[t]), 1);
     return pile->status;
@@ -142,6 +147,7 @@ static cw_status draw(cwi_engine *engine)
     if (!sampler) return cwi_vae_draw(engine->ctx, e->host.scorer, now.step);
     if (sampler->begin) sampler->begin(e->host.sampler, now.epoch);
     e->batch.n_slots = e->batch.n_groups = 0;
+    e->batch.grid = drawing->plan.grid;
     for (int g = 0; g < drawing->plan.n_groups; g++) draw_group(e, g, &candidate);
     e->is_idle = e->batch.n_slots == 0;
     return sampler->check ? sampler->check(engine->ctx, e->host.sampler, &e->batch) : CW_OK;
@@ -158,6 +164,8 @@ static cw_status score(cwi_engine *engine)
     cw_status status = cwi_net_forward(&e->host, &e->data, &e->batch, &net);
     for (int64_t k = 0; k < e->batch.n_slots * heads && status == CW_OK; k++)
         e->score[k] = (float)net.score[k % heads]->value[k / heads];
+    if (status == CW_OK && e->is_grid)
+        cwi_plain_grid_score(&e->grid, &e->batch, &e->host.task->training->by_user, &net);
     cwi_tape_clear(&net.tape);
     return status;
 }
@@ -214,6 +222,11 @@ static cw_status take_loss(cwi_engine *engine)
     ref *e = (ref *)engine;
     const cwi_loss *loss = e->host.task->method->loss;
     if (e->is_idle || !e->host.sampler) return CW_OK;
+    if (e->is_grid) {
+        e->loss = cwi_plain_grid_loss(&e->grid, loss, e->host.setting, e->batch.mark);
+        e->is_idle = !cwi_host_check(&e->host, e->loss);
+        return CW_OK;
+    }
     int64_t rows = cwi_batch_rows(&e->batch);
     e->loss = rows > 0 ? 0 : NAN; /* no row is the smallest when scores are not numbers */
     for (int64_t r = 0; r < rows; r++) {
@@ -283,8 +296,9 @@ static cw_status seed_slots(ref *e, cwi_net *net)
 {
     cw_status status = CW_OK;
     int32_t heads = e->host.task->shape.heads;
-    for (int64_t k = 0; k < e->batch.n_slots * heads; k++)
+    for (int64_t k = 0; k < e->batch.n_slots * heads && !e->is_grid; k++)
         net->score[k % heads]->slope[k / heads] = (double)e->slope[k];
+    if (e->is_grid) cwi_plain_grid_back(&e->grid, net);
     for (const cwi_extra *x = &e->host.extra; x; x = x->next)
         if (x->penalty) CW_TRY(penalise(e, x, net->vectors));
     if (e->host.batch_l2.penalty && !e->host.extra.next)

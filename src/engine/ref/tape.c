@@ -309,3 +309,32 @@ cwi_node *cwi_tape_sums(cwi_tape *tape, cwi_node *a)
     for (int64_t k = 0; k < n->rows * a->columns; k++) n->value[k / a->columns] += a->value[k];
     return n;
 }
+
+/* The row of b in column c of row r. */
+static int64_t crossed(const cwi_node *n, int64_t r, int64_t c)
+{
+    return (n->side > 0 ? r / n->side * n->side : n->first) + c;
+}
+
+static void cross_back(cwi_node *n)
+{
+    int64_t d = n->a->columns;
+    FOR_ALL(n)
+    for (int64_t j = 0; j < d; j++) {
+        n->a->slope[r * d + j] += n->slope[k] * n->b->value[crossed(n, r, c) * d + j];
+        n->b->slope[crossed(n, r, c) * d + j] += n->slope[k] * n->a->value[r * d + j];
+    }
+}
+
+cwi_node *cwi_tape_cross(cwi_tape *tape, cwi_node *a, cwi_node *b, int64_t rows, int64_t columns,
+                         int64_t side, int64_t first)
+{
+    cwi_node *n = a && b ? make(tape, rows, columns, cross_back, a, b) : NULL;
+    if (!n) return NULL;
+    n->side = side;
+    n->first = first;
+    FOR_ALL(n)
+    for (int64_t j = 0; j < a->columns; j++)
+        n->value[k] += a->value[r * a->columns + j] * b->value[crossed(n, r, c) * a->columns + j];
+    return n;
+}

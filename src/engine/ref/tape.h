@@ -22,7 +22,7 @@ struct cwi_node {
     const float *weight;
     const uint8_t *gone;
     double factor;
-    int64_t first;
+    int64_t first, side;
     bool *touched; /* leaves: [rows] those that a slope may have reached */
     cwi_node *next;
 };
@@ -65,6 +65,10 @@ cwi_node *cwi_tape_exp(cwi_tape *tape, cwi_node *a, double factor); /* e^(factor
 cwi_node *cwi_tape_drop(cwi_tape *tape, cwi_node *a, const uint8_t *gone, double factor);
 /* Rows at length 1, but for those shorter than 1e-6. */
 cwi_node *cwi_tape_normalise(cwi_tape *tape, cwi_node *a);
+/* Row r of a times rows first(r) .. first(r) + columns - 1 of b: first(r) is where the part of r
+ * begins, of `side` rows each, or `first` for all where side is 0. */
+cwi_node *cwi_tape_cross(cwi_tape *tape, cwi_node *a, cwi_node *b, int64_t rows, int64_t columns,
+                         int64_t side, int64_t first);
 /* Sums of the rows: one column. */
 cwi_node *cwi_tape_sums(cwi_tape *tape, cwi_node *a);
 

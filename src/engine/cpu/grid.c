@@ -1,0 +1,210 @@
+/*
+ * grid.c - scores of users times items and the way back, three matrix products in all.
+ *
+ * Every entry of a product is one chain in a fixed order, so that bits do not depend on threads.
+ */
+#include "engine/cpu/grid.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/gemm.h"
+#include "core/mem.h"
+#include "core/pool.h"
+#include "loss/grid.h"
+
+/* ---- open -------------------------------------------------------------------------- */
+
+static cw_status create_arrays(cw_context *ctx, cwi_pile *pile, int32_t n_items, cwi_grid *g)
+{
+    cwi_loss_grid *l = &g->loss;
+    size_t rows = (size_t)l->rows, width = (size_t)l->width, slots = (size_t)g->max_slots;
+    g->vectors = cwi_pile_add(ctx, pile, 2 * slots, (size_t)g->d * sizeof *g->vectors);
+    g->slopes = cwi_pile_add_zero(ctx, pile, 2 * slots, (size_t)g->d * sizeof *g->slopes);
+    l->cross = cwi_pile_add(ctx, pile, rows, width * sizeof *l->cross);
+    l->slope = cwi_pile_add(ctx, pile, rows, width * sizeof *l->slope);
+    l->own_slope = cwi_pile_add(ctx, pile, rows, sizeof *l->own_slope);
+    l->own = cwi_pile_add(ctx, pile, rows, sizeof *l->own);
+    l->value = cwi_pile_add(ctx, pile, rows, sizeof *l->value);
+    l->room = cwi_pile_add(ctx, pile, (size_t)cwi_loss_grid_room(l), sizeof *l->room);
+    g->first = cwi_pile_add(ctx, pile, (size_t)n_items, sizeof *g->first);
+    g->next = cwi_pile_add(ctx, pile, slots, sizeof *g->next);
+    CW_PASS(pile->status);
+    for (int32_t i = 0; i < n_items; i++) g->first[i] = -1;
+    return CW_OK;
+}
+
+cw_status cwi_grid_open(cwi_host *host, cwi_grid **out)
+{
+    const cwi_task *task = host->task;
+    cw_context *ctx = host->base.ctx;
+    cwi_loss_grid shape;
+    *out = NULL;
+    if (!cwi_host_grid(host, &shape)) return CW_OK;
+    cwi_grid *g = cwi_pile_add_zero(ctx, &host->pile, 1, sizeof *g);
+    CW_PASS(host->pile.status);
+    g->max_slots = host->max_slots;
+    g->d = task->backbone->vector_width(task->options);
+    g->train = &task->training->by_user;
+    g->loss = shape;
+    *out = g;
+    return create_arrays(ctx, &host->pile, task->shape.n_items, g);
+}
+
+/* ---- score ------------------------------------------------------------------------- */
+
+/* Vectors of the items that part p of the rows meets. */
+static const float *items_of(const cwi_grid *g, const cwi_batch *batch, int64_t p)
+{
+    int64_t first = g->loss.is_square ? p * g->loss.side : g->loss.rows;
+    return g->vectors + (batch->n_slots + first) * g->d;
+}
+
+typedef struct job {
+    cwi_grid *g;
+    const cwi_batch *batch;
+} job;
+
+/* Leave out what the user of a row had.  Columns of an item are listed, so that only the user's own
+ * items are looked at. */
+static void mask_row(const job *j, int64_t r)
+{
+    const cwi_grid *g = j->g;
+    int32_t user = j->batch->user[r];
+    float *score = g->loss.cross + r * g->loss.width;
+    for (int64_t e = g->train->start[user]; e < g->train->start[user + 1]; e++)
+        for (int32_t c = g->first[g->train->value[e]]; c >= 0; c = g->next[c]) score[c] = -INFINITY;
+}
+
+static void list_columns(const job *j, int64_t first, bool lists)
+{
+    cwi_grid *g = j->g;
+    for (int64_t c = g->loss.width - 1; c >= 0; c--) {
+        int32_t item = j->batch->item[first + c];
+        g->next[c] = lists ? g->first[item] : -1;
+        g->first[item] = lists ? (int32_t)c : -1;
+    }
+}
+
+static void mask_part(const job *j, int64_t p)
+{
+    const cwi_loss_grid *l = &j->g->loss;
+    int64_t first = l->is_square ? p * l->side : l->rows;
+    list_columns(j, first, true);
+    for (int64_t r = p * l->side; r < (p + 1) * l->side; r++) mask_row(j, r);
+    list_columns(j, first, false);
+}
+
+/* Parts are small: one at a time. */
+static cw_status score_parts(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    cwi_grid *g = j->g;
+    const cwi_loss_grid *l = &g->loss;
+    (void)chunk;
+    for (int64_t p = begin; p < end; p++)
+        cwi_ops_best()->gemm(false, true, (int32_t)l->side, (int32_t)l->width, g->d,
+                             g->vectors + p * l->side * g->d, g->d, items_of(g, j->batch, p), g->d,
+                             0, l->cross + p * l->side * l->width, (int32_t)l->width);
+    return CW_OK;
+}
+
+static cw_status score_own(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    const cwi_grid *g = j->g;
+    (void)chunk;
+    for (int64_t r = begin; r < end; r++) {
+        const float *user = g->vectors + r * g->d, *item = user + j->batch->n_slots * g->d;
+        cwi_ops_best()->gemm(false, true, 1, 1, g->d, user, g->d, item, g->d, 0,
+                             (float *)g->loss.own + r, 1);
+    }
+    return CW_OK;
+}
+
+enum { ROWS_A_CHUNK = 64 };
+
+cw_status cwi_grid_score(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
+{
+    job j = {g, batch};
+    const cwi_loss_grid *l = &g->loss;
+    if (l->side <= ROWS_A_CHUNK)
+        CW_PASS(cwi_pool_for(ctx, l->rows / l->side, ROWS_A_CHUNK / l->side, score_parts, &j));
+    for (int64_t p = 0; p < l->rows / l->side && l->side > ROWS_A_CHUNK; p++)
+        CW_PASS(cwi_gemm_tiled(ctx, false, true, (int32_t)l->side, (int32_t)l->width, g->d,
+                               g->vectors + p * l->side * g->d, g->d, items_of(g, batch, p), g->d,
+                               0, l->cross + p * l->side * l->width, (int32_t)l->width));
+    CW_PASS(cwi_pool_for(ctx, l->rows, ROWS_A_CHUNK, score_own, &j));
+    for (int64_t p = 0; p < l->rows / l->side; p++) mask_part(&j, p);
+    g->loss.mark = batch->mark + (l->is_square ? 0 : l->rows);
+    return CW_OK;
+}
+
+/* ---- back -------------------------------------------------------------------------- */
+
+static cw_status back_parts(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    cwi_grid *g = j->g;
+    const cwi_loss_grid *l = &g->loss;
+    const cwi_ops *ops = cwi_ops_best();
+    int32_t side = (int32_t)l->side, width = (int32_t)l->width;
+    (void)chunk;
+    for (int64_t p = begin; p < end; p++) {
+        const float *slope = l->slope + p * side * width;
+        int64_t users = p * side * g->d, items = (j->batch->n_slots + p * side) * g->d;
+        ops->gemm(false, false, side, g->d, width, slope, width, g->vectors + items, g->d, 0,
+                  g->slopes + users, g->d);
+        ops->gemm(true, false, width, g->d, side, slope, width, g->vectors + users, g->d, 0,
+                  g->slopes + items, g->d);
+    }
+    return CW_OK;
+}
+
+/* One part at a time, on all threads. */
+static cw_status back_part(cw_context *ctx, const job *j, int64_t p)
+{
+    cwi_grid *g = j->g;
+    const cwi_loss_grid *l = &g->loss;
+    int32_t side = (int32_t)l->side, width = (int32_t)l->width;
+    const float *slope = l->slope + p * side * width, *items = items_of(g, j->batch, p);
+    int64_t users = p * side * g->d;
+    CW_PASS(cwi_gemm_tiled(ctx, false, false, side, g->d, width, slope, width, items, g->d, 0,
+                           g->slopes + users, g->d));
+    return cwi_gemm_tiled(ctx, true, false, width, g->d, side, slope, width, g->vectors + users,
+                          g->d, 0, g->slopes + (items - g->vectors), g->d);
+}
+
+/* The slopes of observed pairs: on the diagonal of a square they are part of the products. */
+static void place_own(const cwi_loss_grid *l)
+{
+    for (int64_t r = 0; r < l->rows; r++) l->slope[r * l->width + r % l->side] = l->own_slope[r];
+}
+
+static cw_status add_own(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    cwi_grid *g = j->g;
+    (void)chunk;
+    for (int64_t r = begin; r < end; r++) {
+        int64_t user = r * g->d, item = (j->batch->n_slots + r) * g->d;
+        for (int32_t k = 0; k < g->d; k++) {
+            g->slopes[user + k] += g->loss.own_slope[r] * g->vectors[item + k];
+            g->slopes[item + k] = g->loss.own_slope[r] * g->vectors[user + k];
+        }
+    }
+    return CW_OK;
+}
+
+cw_status cwi_grid_back(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
+{
+    job j = {g, batch};
+    const cwi_loss_grid *l = &g->loss;
+    int64_t parts = l->rows / l->side;
+    if (l->is_square) place_own(l);
+    if (l->is_square && l->side <= ROWS_A_CHUNK)
+        return cwi_pool_for(ctx, parts, ROWS_A_CHUNK / l->side, back_parts, &j);
+    for (int64_t p = 0; p < parts; p++) CW_PASS(back_part(ctx, &j, p));
+    return l->is_square ? CW_OK : cwi_pool_for(ctx, l->rows, ROWS_A_CHUNK, add_own, &j);
+}

@@ -1,0 +1,27 @@
+/* grid.h - a batch whose users all meet its items: scores, losses and slopes by matrix products. */
+#ifndef CWI_ENGINE_CPU_GRID_H
+#define CWI_ENGINE_CPU_GRID_H
+
+#include "engine/host.h"
+
+typedef struct cwi_grid {
+    cwi_loss_grid loss;
+    int32_t d;            /* numbers of a vector */
+    int64_t max_slots;    /* of users, and of items */
+    float *vectors;       /* [2][n_slots][d] of users, then items */
+    float *slopes;        /* the same, of the loss */
+    int32_t *first;       /* [items] the first column of a part that has the item; -1: none */
+    int32_t *next;        /* [max_slots] the next one; -1: none */
+    const cwi_csr *train; /* who had what */
+} cwi_grid;
+
+/* Room for the batches of a plan; NULL where they are rows of slots. */
+cw_status cwi_grid_open(cwi_host *host, cwi_grid **out);
+
+/* Scores of the batch from vectors, those of observed pairs -infinity. */
+cw_status cwi_grid_score(cw_context *ctx, cwi_grid *grid, const cwi_batch *batch);
+
+/* From the slopes of scores to those of vectors. */
+cw_status cwi_grid_back(cw_context *ctx, cwi_grid *grid, const cwi_batch *batch);
+
+#endif

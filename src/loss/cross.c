@@ -1,0 +1,321 @@
+/*
+ * cross.c - every observed pair of a part of the batch crossed with every other.
+ *
+ * S_ab is the score of a's user with b's item.  Softmax of rows asks which item is a's, that of
+ * columns whose the item is.  The others go by CPR's margin of two pairs,
+ *   m_ab = (S_aa + S_bb - S_ab - S_ba) / 2,
+ * one cross at a time (logistic), maybe the hardest of each row alone, or all of a row at once
+ * (lse). Terms of a user alone cancel in rows, of an item in columns, both in their mean and in
+ * margins.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/elementary.h"
+#include "core/option_rows.h"
+#include "core/pool.h"
+#include "loss/grid.h"
+
+enum { CROSS_FORM, CROSS_HARDEST, CROSS_KEEPS };
+enum { FORM_BOTH, FORM_ROWS, FORM_COLUMNS, FORM_LOGISTIC, FORM_LSE };
+
+static const cw_option_info cross_options[] = {
+    WORD("form", "both", "both|rows|columns|logistic|lse",
+         "softmax over the items that an observed pair meets, over the users, or both; or the "
+         "margins of two crossed pairs one by one, or those of a pair together"),
+    REAL_ABOVE("hardest", "1", 0, 1,
+               "logistic: the share of the crosses of a pair, those that are ranked worst, that "
+               "it learns from"),
+    REAL("gamma", "1", 0, 1,
+         "rows and both: how much of their popularity items keep as negatives; 1 cancels it in the "
+         "scores, 0 has negatives count as if drawn uniformly"),
+    {0}};
+
+static void cross_set(const cw_options *options, int64_t epoch, double setting[CWI_LOSS_SETTINGS])
+{
+    (void)epoch;
+    setting[CROSS_FORM] = cwi_options_choice(options, "form");
+    setting[CROSS_HARDEST] = cwi_options_real(options, "hardest");
+    setting[CROSS_KEEPS] = cwi_options_real(options, "gamma");
+}
+
+typedef struct job {
+    const cwi_ops *ops;
+    cwi_loss_grid *grid;
+    const double *setting;
+    float *partial;    /* [strips][width] of columns */
+    float *column;     /* [parts][width] their largest scores, then what they are multiplied with */
+    float *row_factor; /* [rows] */
+    float *count;      /* [rows] crosses that count */
+    double factor;     /* of all slopes */
+} job;
+
+/* ---- softmax ----------------------------------------------------------------------- */
+
+/* The largest scores of the columns of a strip. */
+static cw_status find_largest(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    int64_t width = j->grid->width;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = cwi_grid_strip(j->grid, k);
+        float *most = j->partial + k * width;
+        memcpy(most, j->grid->cross + strip.first * width, (size_t)width * sizeof *most);
+        for (int64_t r = 1; r < strip.rows; r++)
+            j->ops->keep_larger(j->grid->cross + (strip.first + r) * width, width, most);
+    }
+    return CW_OK;
+}
+
+/* Of whole columns, their own pair included. */
+static void join_largest(const job *j)
+{
+    const cwi_loss_grid *g = j->grid;
+    memcpy(j->column, g->own, (size_t)g->rows * sizeof *j->column);
+    for (int64_t k = 0; k < cwi_grid_strips(g); k++)
+        j->ops->keep_larger(j->partial + k * g->width, g->width,
+                            j->column + cwi_grid_strip(g, k).part * g->width);
+}
+
+/* Exponentials in the place of scores, and their sums over a strip. */
+static cw_status raise_columns(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    static const float one = 1;
+    const job *j = arg;
+    int64_t width = j->grid->width;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = cwi_grid_strip(j->grid, k);
+        int32_t row[CWI_STRIP_ROWS];
+        float weight[CWI_STRIP_ROWS], *from = j->grid->cross + strip.first * width;
+        for (int64_t r = 0; r < strip.rows; r++) {
+            row[r] = (int32_t)r;
+            weight[r] = one;
+            j->ops->exp_row(from + r * width, j->column + strip.part * width, 0, width,
+                            from + r * width);
+        }
+        j->ops->weighted_sum(from, (int32_t)width, (int32_t)width, row, weight, strip.rows,
+                             j->partial + k * width);
+    }
+    return CW_OK;
+}
+
+/* Losses of the columns, on top of those of the rows. */
+static void join_columns(const job *j, double share)
+{
+    cwi_loss_grid *g = j->grid;
+    int64_t strips = cwi_grid_strips(g) / cwi_grid_parts(g);
+    for (int64_t b = 0; b < g->rows; b++) {
+        int64_t part = b / g->width, in = b % g->width;
+        double most = (double)j->column[b], others = 0;
+        for (int64_t k = 0; k < strips; k++)
+            others += (double)j->partial[(part * strips + k) * g->width + in];
+        double all = others + cwi_exp((double)g->own[b] - most);
+        g->value[b] += share * (most - (double)g->own[b] + cwi_ln(all));
+        g->own_slope[b] -= (float)(share * others / all / (double)g->rows);
+        j->column[b] = (float)(share / all / (double)g->rows);
+    }
+}
+
+static cw_status join_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    cwi_loss_grid *g = j->grid;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = cwi_grid_strip(g, k);
+        for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
+            j->ops->blend(j->row_factor[r], g->slope + r * g->width,
+                          j->column + strip.part * g->width, g->cross + r * g->width, g->width,
+                          g->slope + r * g->width);
+    }
+    return CW_OK;
+}
+
+static cw_status add_columns(cw_context *ctx, job *j, double share)
+{
+    CW_PASS(cwi_grid_for(ctx, j->grid, find_largest, j));
+    join_largest(j);
+    CW_PASS(cwi_grid_for(ctx, j->grid, raise_columns, j));
+    join_columns(j, share);
+    return cwi_grid_for(ctx, j->grid, join_slopes, j);
+}
+
+/* What is taken off the scores of columns; NULL: nothing. */
+static const float *correct(const job *j, float *by)
+{
+    const cwi_loss_grid *g = j->grid;
+    float less = (float)(1 - j->setting[CROSS_KEEPS]);
+    if (less == 0) return NULL;
+    for (int64_t k = 0; k < cwi_grid_parts(g) * g->width; k++) by[k] = less * g->mark[k];
+    return by;
+}
+
+static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
+{
+    cwi_loss_grid *g = j->grid;
+    double rows = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5;
+    float *by = j->column + cwi_grid_parts(g) * g->width;
+    if (rows > 0) {
+        CW_PASS(cwi_grid_softmax_rows(ctx, g, correct(j, by), rows, j->row_factor));
+    } else {
+        memset(g->slope, 0, (size_t)(g->rows * g->width) * sizeof *g->slope);
+        memset(g->own_slope, 0, (size_t)g->rows * sizeof *g->own_slope);
+        memset(j->row_factor, 0, (size_t)g->rows * sizeof *j->row_factor);
+    }
+    for (int64_t r = 0; r < g->rows; r++) g->value[r] = rows > 0 ? rows * g->value[r] : 0;
+    CW_PASS(rows < 1 ? add_columns(ctx, j, 1 - rows) : cwi_grid_scale_rows(ctx, g, j->row_factor));
+    *mean = cwi_grid_total(g) / (double)g->rows;
+    return CW_OK;
+}
+
+/* ---- margins ------------------------------------------------------------------------- */
+
+/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways. */
+static void turn(const float *from, int64_t stride, int64_t rows, int64_t columns,
+                 float turned[][CWI_STRIP_ROWS])
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) turned[c][r] = from[r * stride + c];
+}
+
+/* For a strip of rows, what(row a, block of columns from b on, n of them, their mirror image). */
+typedef void (*block_fn)(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
+                         const float *mirror);
+
+static void walk_blocks(const job *j, const cwi_strip *strip, const float *matrix, block_fn what)
+{
+    const cwi_loss_grid *g = j->grid;
+    float turned[CWI_STRIP_ROWS][CWI_STRIP_ROWS];
+    int64_t top = strip->part * g->side, in = strip->first - top;
+    for (int64_t b = 0; b < g->side; b += CWI_STRIP_ROWS) {
+        int64_t n = g->side - b < CWI_STRIP_ROWS ? g->side - b : CWI_STRIP_ROWS;
+        turn(matrix + (top + b) * g->width + in, g->width, n, strip->rows, turned);
+        for (int64_t r = 0; r < strip->rows; r++)
+            what(j, strip->first + r, strip->part, b, n, turned[r]);
+    }
+}
+
+/* -m_ab; a cross of which either pair was observed is none. */
+static void find_margins(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
+                         const float *mirror)
+{
+    const cwi_loss_grid *g = j->grid;
+    const float *score = g->cross + a * g->width + b, *own = g->own + part * g->side + b;
+    float *out = g->slope + a * g->width + b, self = g->own[a];
+    for (int64_t k = 0; k < n; k++) out[k] = 0.5f * (score[k] + mirror[k]) - 0.5f * (self + own[k]);
+}
+
+/* Leave out all but the k largest, of equal ones the first. */
+static void keep_largest(const job *j, float *x, int64_t k)
+{
+    int64_t width = j->grid->width, above = 0;
+    float bound = j->ops->nth_largest(x, width, k);
+    for (int64_t b = 0; b < width; b++) above += x[b] > bound;
+    for (int64_t b = 0; b < width; b++) {
+        bool stays = x[b] > bound || (x[b] == bound && above++ < k);
+        if (!stays) x[b] = -INFINITY;
+    }
+}
+
+/* Losses of the crosses one by one, and their slopes. */
+static void take_logistic(const job *j, int64_t r)
+{
+    cwi_loss_grid *g = j->grid;
+    float *x = g->slope + r * g->width;
+    int64_t live = 0, keep = (int64_t)(j->setting[CROSS_HARDEST] * (double)g->width + 0.5);
+    for (int64_t b = 0; b < g->width; b++) live += !(x[b] == -INFINITY);
+    if (keep < 1) keep = 1;
+    if (keep < live) keep_largest(j, x, keep);
+    j->count[r] = (float)(keep < live ? keep : live);
+    g->value[r] = (double)j->ops->softplus_row(x, g->width, x);
+}
+
+/* ln(1 + sum of e^-m_ab). */
+static void take_lse(const job *j, int64_t r)
+{
+    cwi_loss_grid *g = j->grid;
+    float *x = g->slope + r * g->width, most = j->ops->largest(x, NULL, g->width);
+    if (!(most > 0)) most = 0;
+    double others = (double)j->ops->exp_row(x, NULL, most, g->width, x);
+    double all = cwi_exp(-(double)most) + others;
+    g->value[r] = (double)most + cwi_ln(all);
+    j->count[r] = 1;
+    j->ops->blend((float)(1 / all), x, NULL, NULL, g->width, x);
+}
+
+static cw_status take_margins(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = cwi_grid_strip(j->grid, k);
+        walk_blocks(j, &strip, j->grid->cross, find_margins);
+        for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
+            if (j->setting[CROSS_FORM] == FORM_LSE)
+                take_lse(j, r);
+            else
+                take_logistic(j, r);
+    }
+    return CW_OK;
+}
+
+/* S_ab is in the margins of a with b and of b with a. */
+static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
+                        const float *mirror)
+{
+    const cwi_loss_grid *g = j->grid;
+    const float *weight = g->slope + a * g->width + b;
+    float *out = g->cross + a * g->width + b, half = (float)(0.5 * j->factor);
+    (void)part;
+    for (int64_t k = 0; k < n; k++) out[k] = half * (weight[k] + mirror[k]);
+}
+
+static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    cwi_loss_grid *g = j->grid;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = cwi_grid_strip(g, k);
+        walk_blocks(j, &strip, g->slope, find_slopes);
+        for (int64_t r = strip.first; r < strip.first + strip.rows; r++) {
+            double sum = 0;
+            for (int64_t b = 0; b < g->width; b++) sum += (double)g->cross[r * g->width + b];
+            g->own_slope[r] = (float)-sum;
+        }
+    }
+    return CW_OK;
+}
+
+static cw_status margins(cw_context *ctx, job *j, double *mean)
+{
+    cwi_loss_grid *g = j->grid;
+    double mass = 0;
+    CW_PASS(cwi_grid_for(ctx, g, take_margins, j));
+    for (int64_t r = 0; r < g->rows; r++) mass += (double)j->count[r];
+    if (mass < 1) mass = 1; /* all was observed: nothing to learn */
+    j->factor = 1 / mass;
+    *mean = cwi_grid_total(g) / mass;
+    CW_PASS(cwi_grid_for(ctx, g, take_slopes, j));
+    float *slope = g->cross;
+    g->cross = g->slope;
+    g->slope = slope;
+    return CW_OK;
+}
+
+static cw_status cross_grid(cw_context *ctx, const double *setting, cwi_loss_grid *grid,
+                            double *mean)
+{
+    int form = (int)setting[CROSS_FORM];
+    int64_t columns = cwi_grid_parts(grid) * grid->width;
+    job j = {.ops = cwi_ops_best(), .grid = grid, .setting = setting, .partial = grid->room};
+    j.column = j.partial + cwi_grid_strips(grid) * grid->width;
+    j.row_factor = j.column + 3 * columns;
+    j.count = j.row_factor + grid->rows;
+    return form < FORM_LOGISTIC ? softmax(ctx, &j, form, mean) : margins(ctx, &j, mean);
+}
+
+const cwi_loss cwi_loss_cross = {
+    .name = "cross", .set = cross_set, .grid = cross_grid, .options = cross_options};
