@@ -3,14 +3,18 @@
 #include "loss/cause.c"
 #include "loss/cpr.c"
 #include "loss/dice.c"
+#include "loss/fs.c"
 #include "loss/pointwise.c"
+#include "loss/softmax.c"
 #include "loss/ubpr.c"
 #include "sample/bpr_sampler.c"
 #include "sample/cause_sampler.c"
 #include "sample/cpr_sampler.c"
+#include "sample/cross_sampler.c"
 #include "sample/dice_sampler.c"
 #include "sample/pointwise_sampler.c"
 #include "sample/ubpr_sampler.c"
+#include "sample/uniform_sampler.c"
 
 #if defined(__CUDACC__)
 #define KERNEL extern "C" __global__

@@ -228,8 +228,9 @@ typedef struct cwi_ops {
     /* most[j] = x[j] where that is larger */
     void (*keep_larger)(const float *x, int64_t n, float *most);
 
-    /* the largest number that at least k of the n numbers reach, 1 <= k <= n */
-    float (*nth_largest)(const float *x, int64_t n, int64_t k);
+    /* leave the k largest numbers, of equal ones the first; all others become -infinity.  Returns
+     * how many are finite then. */
+    int64_t (*keep_largest)(float *x, int64_t n, int64_t k);
 
     /* out[j] = a x[j] + b[j] y[j], or a x[j] when b is NULL; out may be x or y */
     void (*blend)(float a, const float *x, const float *b, const float *y, int64_t n, float *out);

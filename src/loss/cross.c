@@ -172,12 +172,18 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
 
 /* ---- margins ------------------------------------------------------------------------- */
 
-/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways. */
+enum { LANES = 8 };
+
+/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways.  Rows that lie a power of
+ * two apart fight for the same places of the cache: they are copied first. */
 static void turn(const float *from, int64_t stride, int64_t rows, int64_t columns,
                  float turned[][CWI_STRIP_ROWS])
 {
+    float lying[CWI_STRIP_ROWS][CWI_STRIP_ROWS + 1];
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++) turned[c][r] = from[r * stride + c];
+        memcpy(lying[r], from + r * stride, (size_t)columns * sizeof *from);
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t r = 0; r < rows; r++) turned[c][r] = lying[r][c];
 }
 
 /* For a strip of rows, what(row a, block of columns from b on, n of them, their mirror image). */
@@ -207,28 +213,13 @@ static void find_margins(const job *j, int64_t a, int64_t part, int64_t b, int64
     for (int64_t k = 0; k < n; k++) out[k] = 0.5f * (score[k] + mirror[k]) - 0.5f * (self + own[k]);
 }
 
-/* Leave out all but the k largest, of equal ones the first. */
-static void keep_largest(const job *j, float *x, int64_t k)
-{
-    int64_t width = j->grid->width, above = 0;
-    float bound = j->ops->nth_largest(x, width, k);
-    for (int64_t b = 0; b < width; b++) above += x[b] > bound;
-    for (int64_t b = 0; b < width; b++) {
-        bool stays = x[b] > bound || (x[b] == bound && above++ < k);
-        if (!stays) x[b] = -INFINITY;
-    }
-}
-
 /* Losses of the crosses one by one, and their slopes. */
 static void take_logistic(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
     float *x = g->slope + r * g->width;
-    int64_t live = 0, keep = (int64_t)(j->setting[CROSS_HARDEST] * (double)g->width + 0.5);
-    for (int64_t b = 0; b < g->width; b++) live += !(x[b] == -INFINITY);
-    if (keep < 1) keep = 1;
-    if (keep < live) keep_largest(j, x, keep);
-    j->count[r] = (float)(keep < live ? keep : live);
+    int64_t keep = (int64_t)(j->setting[CROSS_HARDEST] * (double)g->width + 0.5);
+    j->count[r] = (float)j->ops->keep_largest(x, g->width, keep < 1 ? 1 : keep);
     g->value[r] = (double)j->ops->softplus_row(x, g->width, x);
 }
 
@@ -261,7 +252,8 @@ static cw_status take_margins(void *arg, int64_t chunk, int64_t begin, int64_t e
     return CW_OK;
 }
 
-/* S_ab is in the margins of a with b and of b with a. */
+/* S_ab is in the margins of a with b and of b with a.  Slopes of a's own pair add up in its value.
+ */
 static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
                         const float *mirror)
 {
@@ -270,6 +262,13 @@ static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_
     float *out = g->cross + a * g->width + b, half = (float)(0.5 * j->factor);
     (void)part;
     for (int64_t k = 0; k < n; k++) out[k] = half * (weight[k] + mirror[k]);
+    double sum[LANES] = {0};
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (int l = 0; l < LANES; l++) sum[l] += (double)out[k + l];
+    for (; k < n; k++) sum[0] += (double)out[k];
+    for (int l = 1; l < LANES; l++) sum[0] += sum[l];
+    g->value[a] -= sum[0];
 }
 
 static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -279,12 +278,10 @@ static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t en
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(g, k);
+        for (int64_t r = 0; r < strip.rows; r++) g->value[strip.first + r] = 0;
         walk_blocks(j, &strip, g->slope, find_slopes);
-        for (int64_t r = strip.first; r < strip.first + strip.rows; r++) {
-            double sum = 0;
-            for (int64_t b = 0; b < g->width; b++) sum += (double)g->cross[r * g->width + b];
-            g->own_slope[r] = (float)-sum;
-        }
+        for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
+            g->own_slope[r] = (float)g->value[r];
     }
     return CW_OK;
 }

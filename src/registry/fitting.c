@@ -106,12 +106,23 @@ static double round_off(double value)
     return rint(value * scale) / scale;
 }
 
+/* The choices of an option; NULL when it has none. */
+static const char *choices_of(const cw_options *options, const char *name)
+{
+    const cw_option_info *info;
+    for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++)
+        if (strcmp(info->name, name) == 0) return info->choices;
+    return NULL;
+}
+
 static cw_status assign(cw_context *ctx, cw_options *options, const char *name, double value)
 {
-    char text[CWI_NUMBER_BYTES];
+    char text[CWI_NUMBER_BYTES], word[CWI_WORD_BYTES];
+    const char *words = choices_of(options, name);
     if (!cw_options_get(options, name) || cwi_options_is_given(options, name)) return CW_OK;
     cwi_print_real(round_off(value), text);
-    return cwi_options_assign(ctx, options, name, text);
+    for (int k = 0; words && k <= (int)value; k++) (void)cwi_next_word(&words, word);
+    return cwi_options_assign(ctx, options, name, choices_of(options, name) ? word : text);
 }
 
 /* A power of two, so that few sizes occur. */

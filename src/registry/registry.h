@@ -31,7 +31,7 @@ typedef struct cwi_default {
 typedef struct cwi_fit {
     const char *backbone; /* NULL: any */
     const char *option;
-    double (*value)(const cwi_extent *extent);
+    double (*value)(const cwi_extent *extent); /* of a word its number among the choices */
 } cwi_fit;
 
 /* A method is a sampler, a loss and tuned defaults; without a sampler there is nothing to train. */

@@ -273,6 +273,38 @@ static cw_status check_cycles(cw_context *ctx, const cwi_method *method, const c
     return CW_OK;
 }
 
+/* What the form of a loss on crosses has no use for. */
+static cw_status check_crosses(cw_context *ctx, const cwi_method *method, const cw_options *options)
+{
+    const char *form = cwi_options_text(options, "form");
+    const char *known = strcmp(method->name, "cross-softmax") == 0 ? "both|rows|columns"
+                        : strcmp(method->name, "cross-all") == 0   ? "logistic|lse"
+                                                                   : NULL;
+    if (known && cwi_word_index(known, form) < 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "--form is '%s'; method %s takes %s, cross takes all",
+                        form, method->name, known);
+    if (cwi_options_real(options, "hardest") < 1 && strcmp(form, "logistic") != 0)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--hardest is '%s'; it must be 1 with --form %s: only logistic leaves "
+                        "crosses out",
+                        cwi_options_text(options, "hardest"), form);
+    if (cwi_options_real(options, "gamma") < 1 && cwi_word_index("both|rows", form) < 0)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--gamma is '%s'; it must be 1 with --form %s: only rows and both can keep "
+                        "popularity",
+                        cwi_options_text(options, "gamma"), form);
+    return CW_OK;
+}
+
+static cw_status check_uniform(cw_context *ctx, const cwi_method *method, const cw_options *options)
+{
+    if (method->loss->row || cwi_options_choice(options, "candidates-of") == 0) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--candidates-of is 'pair'; method %s compares the pairs of a batch, which "
+                    "share theirs",
+                    method->name);
+}
+
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_extent *extent,
                            cw_options **out, const cwi_method **method,
                            const cwi_backbone **backbone)
@@ -290,6 +322,8 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_e
     CW_TRY(fill_in(ctx, &p, *out));
     if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
     if (p.method->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, p.method, *out));
+    if (p.method->sampler == &cwi_sampler_cross) CW_TRY(check_crosses(ctx, p.method, *out));
+    if (p.method->sampler == &cwi_sampler_uniform) CW_TRY(check_uniform(ctx, p.method, *out));
 done:
     *method = p.method;
     *backbone = p.backbone;

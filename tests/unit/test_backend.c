@@ -426,6 +426,74 @@ static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
     assert_true(factor[0] == factor[1]);
 }
 
+/* Numbers of all sizes, some of them left out, and what is made of them. */
+static void check_softmax(const cwi_ops *ops, const cwi_ops *ref, int d)
+{
+    float x[2][8][MAX_D] = {0}, sum[2][5];
+    const cwi_ops *tables[] = {ops, ref};
+    for (int t = 0; t < 2; t++) {
+        const cwi_ops *o = tables[t];
+        for (int j = 0; j < d; j++) x[t][0][j] = j % 7 == 3 ? -INFINITY : 40 * table[j % ROWS][0];
+        sum[t][0] = o->exp_row(x[t][0], NULL, 3, d, x[t][1]);
+        sum[t][1] = o->exp_row(x[t][0], other[0], -1, d, x[t][2]);
+        sum[t][2] = o->softplus_row(x[t][0], d, x[t][3]);
+        sum[t][3] = o->largest(x[t][0], other[1], d);
+        o->keep_larger(x[t][0], d, x[t][4]);
+        memcpy(x[t][5], x[t][0], sizeof x[t][5]);
+        sum[t][4] = (float)o->keep_largest(x[t][5], d, (d + 2) / 3);
+        o->blend(0.3f, x[t][1], other[2], x[t][2], d, x[t][6]);
+        o->blend(0.7f, x[t][1], NULL, NULL, d, x[t][7]);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+    assert_memory_equal(sum[0], sum[1], sizeof sum[0]);
+}
+
+static void exponentials_of_the_reference_are_right(void **state)
+{
+    (void)state;
+    const cwi_ops *ref = cwi_ops_find("ref");
+    float x[400], out[400];
+    double sum = 0, soft = 0;
+    for (int j = 0; j < 400; j++) x[j] = (float)(j - 200) * 0.43f;
+    x[399] = -INFINITY;
+    float got = ref->exp_row(x, NULL, 1.5f, 400, out);
+    for (int j = 0; j < 400; j++) {
+        double exact = exp((double)x[j] - 1.5);
+        if (x[j] - 1.5f < -87) exact = 0;
+        sum += exact;
+        assert_true(fabs((double)out[j] - exact) <= 3e-7 * exact);
+    }
+    assert_true(fabs((double)got - sum) < 1e-6 * sum);
+    got = ref->softplus_row(x, 400, out);
+    for (int j = 0; j < 400; j++) {
+        double exact = 1 / (1 + exp(-(double)x[j]));
+        soft += x[j] > 30 ? (double)x[j] : log1p(exp((double)x[j]));
+        assert_true(fabs((double)out[j] - exact) <= 4e-7 * exact + 1e-37);
+    }
+    assert_true(fabs((double)got - soft) < 1e-6 * soft);
+    x[7] = NAN;
+    assert_true(isnan(ref->exp_row(x, NULL, 0, 400, out)) && isnan(out[7]));
+    assert_true(isnan(ref->softplus_row(x, 400, out)) && isnan(out[7]));
+}
+
+/* Of equal numbers the first stay, and what was left out does not come back. */
+static void the_largest_numbers_are_kept(void **state)
+{
+    (void)state;
+    const cwi_ops *ref = cwi_ops_find("ref");
+    const float none = -INFINITY, first[] = {2, -1, none, 2, 0, -0.0f, 2, -3, 5};
+    float x[9];
+    memcpy(x, first, sizeof x);
+    assert_int_equal(ref->keep_largest(x, 9, 3), 3);
+    assert_memory_equal(x, ((float[]){2, none, none, 2, none, none, none, none, 5}), sizeof x);
+    memcpy(x, first, sizeof x);
+    assert_int_equal(ref->keep_largest(x, 9, 5), 5);
+    assert_memory_equal(x, ((float[]){2, none, none, 2, 0, none, 2, none, 5}), sizeof x);
+    memcpy(x, first, sizeof x);
+    assert_int_equal(ref->keep_largest(x, 9, 8), 8);
+    assert_memory_equal(x, first, sizeof x);
+}
+
 /* Nothing was missed: a late step is a step, but for the units of the drift. */
 static void a_late_step_that_missed_nothing_is_a_step(void **state)
 {
@@ -480,6 +548,7 @@ static void all_tables_agree_bit_for_bit(void **state)
             check_adam(ops, ref, widths[w]);
             check_deferred(ops, ref, widths[w]);
             check_layers(ops, ref, widths[w]);
+            check_softmax(ops, ref, widths[w]);
         }
     }
 }
@@ -757,6 +826,8 @@ int main(void)
         cmocka_unit_test(a_table_can_be_chosen_where_there_is_one),
         cmocka_unit_test(layers_of_the_reference_are_right),
         cmocka_unit_test(relus_are_right),
+        cmocka_unit_test(exponentials_of_the_reference_are_right),
+        cmocka_unit_test(the_largest_numbers_are_kept),
         cmocka_unit_test(products_are_one_chain_of_fused_steps),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
         cmocka_unit_test(products_in_tiles_are_right_on_any_number_of_threads),

@@ -6,6 +6,7 @@
  * OPS_SCREEN_PAYS, what philox.h and score.h ask for, gemm(), and vec_above(): bit l is set where
  * number l of a vector is not <= bound.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -718,6 +719,6 @@ const cwi_ops OPS_TABLE = {
     .softplus_row = softplus_row,
     .largest = largest,
     .keep_larger = keep_larger,
-    .nth_largest = nth_largest,
+    .keep_largest = keep_largest,
     .blend = blend,
 };

@@ -157,7 +157,8 @@ static inline float float_of(int32_t place)
     return x;
 }
 
-static float nth_largest(const float *x, int64_t n, int64_t k)
+/* The place of the largest number that at least k of the n numbers reach. */
+static int32_t find_bound(const float *x, int64_t n, int64_t k)
 {
     int64_t low = -0x7f800001, high = 0x7f800000; /* places of -infinity and infinity */
     while (low < high) {
@@ -167,7 +168,22 @@ static float nth_largest(const float *x, int64_t n, int64_t k)
         else
             high = middle - 1;
     }
-    return float_of((int32_t)low);
+    return (int32_t)low;
+}
+
+static int64_t keep_largest(float *x, int64_t n, int64_t k)
+{
+    int64_t live = count_reaching(x, n, -FLT_MAX);
+    if (live <= k) return live;
+    int32_t place = find_bound(x, n, k);
+    float bound = float_of(place), more = float_of(place + 1);
+    int64_t equal = k - count_reaching(x, n, more); /* of those at the bound: the first stay */
+    if (count_reaching(x, n, bound) == k) equal = n;
+    for (int64_t j = 0; j < n && equal < n; j++)
+        if (x[j] == bound && --equal < 0) x[j] = -INFINITY;
+    float *restrict to = x;
+    for (int64_t j = 0; j < n; j++) to[j] = to[j] >= bound ? to[j] : -INFINITY;
+    return k;
 }
 
 static void blend(float a, const float *x, const float *b, const float *y, int64_t n, float *out)
