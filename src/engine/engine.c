@@ -22,6 +22,7 @@ cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_
     void *state;
     *out = &cwi_optimizer_adam;
     if (!sampler || !task->backbone->is_table || task->method->penalty ||
+        cwi_options_real(task->options, "spectral") > 0 ||
         rows * cwi_options_integer(task->options, "dim") < LEAST_NUMBERS ||
         cwi_options_is(task->options, "adam-eps", "torch") ||
         cwi_options_real(task->options, "reg") > most_reg)

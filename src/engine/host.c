@@ -6,21 +6,29 @@
 
 /* ---- open and close --------------------------------------------------------------- */
 
-/* Terms that look at vectors: the method's own, and the L2 term of a batch. */
-static cw_status open_penalties(cwi_host *e)
+static cw_status open_term(cwi_host *e, const cwi_penalty *penalty, cwi_extra *out)
 {
     const cwi_task *t = e->task;
-    e->extra.penalty = t->method->penalty;
-    if (e->extra.penalty)
-        CW_PASS(e->extra.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
-                                       &e->extra.state));
-    if (cwi_options_choice(t->options, "reg-kind") == 1 &&
-        cwi_options_real(t->options, "reg") > 0) {
-        e->batch_l2.penalty = &cwi_penalty_batch_l2;
-        CW_PASS(e->batch_l2.penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots,
-                                          &e->batch_l2.state));
-        if (cwi_options_is(t->options, "reg-target", "final")) e->extra.next = &e->batch_l2;
+    out->penalty = penalty;
+    return penalty ? penalty->open(e->base.ctx, &t->shape, t->options, e->max_slots, &out->state)
+                   : CW_OK;
+}
+
+/* Terms that look at vectors: the method's own, and what all trainings may have. */
+static cw_status open_penalties(cwi_host *e)
+{
+    const cw_options *options = e->task->options;
+    cwi_extra *last = &e->extra;
+    CW_PASS(open_term(e, e->task->method->penalty, &e->extra));
+    if (cwi_options_real(options, "spectral") > 0) {
+        CW_PASS(open_term(e, &cwi_penalty_spectral, &e->spectral));
+        last = (cwi_extra *)(last->next = &e->spectral);
     }
+    if (cwi_options_choice(options, "reg-kind") != 1 || !(cwi_options_real(options, "reg") > 0))
+        return CW_OK;
+    CW_PASS(open_term(e, &cwi_penalty_batch_l2, &e->batch_l2));
+    e->l2_is_final = cwi_options_is(options, "reg-target", "final");
+    if (e->l2_is_final) last->next = &e->batch_l2;
     return CW_OK;
 }
 
@@ -41,6 +49,7 @@ void cwi_host_close(cwi_host *e)
 {
     if (e->sampler) cwi_sampler_close(e->task->method->sampler, e->sampler);
     if (e->extra.penalty) e->extra.penalty->close(e->extra.state);
+    if (e->spectral.penalty) e->spectral.penalty->close(e->spectral.state);
     if (e->batch_l2.penalty) e->batch_l2.penalty->close(e->batch_l2.state);
     if (e->scorer) e->task->backbone->close(e->scorer);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++) cwi_params_clear(&e->memory[m]);

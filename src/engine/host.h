@@ -16,8 +16,10 @@ typedef struct cwi_host {
     void *sampler; /* its state; NULL where the backbone learns by itself */
     void *scorer;  /* that of the backbone */
     int64_t max_slots;
-    cwi_extra extra;    /* the method's penalty, then batch_l2 if it is of final vectors */
+    cwi_extra extra;    /* terms of final vectors: the method's, then those below that are */
+    cwi_extra spectral; /* none unless --spectral */
     cwi_extra batch_l2; /* none unless --reg-kind batch */
+    bool l2_is_final;
     double setting[CWI_LOSS_SETTINGS];
 } cwi_host;
 

@@ -27,6 +27,8 @@ static const cw_option_info common_options[] = {
     WORD("reg-kind", "table", "table|batch",
          "table: every row of the table at every step; batch: the rows of the batch, half of their "
          "squares divided by the batch"),
+    REAL("spectral", "0", 0, 1e6,
+         "how strongly scores are kept from following popularity (ReSN); not for mult-vae"),
     WHOLE("batch", "2048", 1, 1048576,
           "examples per step; mult-vae: users; preset auto takes less for small data"),
     WHOLE(
@@ -244,6 +246,7 @@ static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_opti
         /* option, the one value it may have, why */
         {"reg-kind", "table", "has no vectors of a batch to regularise"},
         {"init", "joint", "has no table of vectors: its weights are Xavier"},
+        {"spectral", "0", "has no vectors of a batch to look at"},
     };
     if (cwi_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,

@@ -57,6 +57,9 @@ typedef struct cwi_extra {
 /* --reg-kind batch: the L2 term of the vectors of the batch, of the table or final ones. */
 extern const cwi_penalty cwi_penalty_batch_l2;
 
+/* --spectral: how far scores follow popularity. */
+extern const cwi_penalty cwi_penalty_spectral;
+
 /*
  * A backbone.
  *   declare   required: add its tensors to params (values are set by the trainer's initialiser)

@@ -458,7 +458,7 @@ static void exponentials_of_the_reference_are_right(void **state)
     x[399] = -INFINITY;
     float got = ref->exp_row(x, NULL, 1.5f, 400, out);
     for (int j = 0; j < 400; j++) {
-        double exact = exp((double)x[j] - 1.5);
+        double exact = exp((double)(x[j] - 1.5f));
         if (x[j] - 1.5f < -87) exact = 0;
         sum += exact;
         assert_true(fabs((double)out[j] - exact) <= 3e-7 * exact);

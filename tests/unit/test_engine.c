@@ -134,6 +134,8 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=cpr backbone=lightgcn", "scorer=cosine temperature=0.5"},
         {"method=dice backbone=ngcf", "scorer=cosine"}, /* every head by itself */
         {"method=bce backbone=mf", "temperature=2"},
+        {"method=cause backbone=mf", "spectral=0.3 reg-kind=batch"},
+        {"method=cross-all backbone=lightgcn", "spectral=0.3 reg-kind=batch reg-target=final"},
         {"method=cross-softmax backbone=mf", "form=rows gamma=0.25 group=8"},
         {"method=cross-softmax backbone=lightgcn", "form=columns scorer=dot group=2"},
         {"method=cross-softmax backbone=ngcf", "form=both gamma=0 temperature=0.2"},

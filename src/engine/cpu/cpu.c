@@ -248,7 +248,7 @@ static cw_status regularise_batch(cwi_cpu *e)
     const cwi_extra *l2 = &e->host.batch_l2;
     cwi_gradient *g = &e->gradient;
     double value = 0;
-    if (!l2->penalty || e->host.extra.next) return CW_OK;
+    if (!l2->penalty || e->host.l2_is_final) return CW_OK;
     cw_status status =
         l2->penalty->add(e->host.base.ctx, l2->state, &e->now->batch, g->touched, g->n_touched,
                          table->data, (int32_t)table->columns, g->rows, &value);

@@ -137,7 +137,7 @@ static cw_status open_table(cw_context *ctx, cwi_cpu *e)
     deferred *t = e->deferred = cwi_alloc_zero(ctx, 1, sizeof *t);
     if (!t) return CW_NO_MEMORY;
     bool from_blocks = e->host.task->backbone->is_table && !e->host.extra.penalty &&
-                       !e->host.batch_l2.penalty && !e->grid &&
+                       !e->host.spectral.penalty && !e->host.batch_l2.penalty && !e->grid &&
                        cwi_scorer_is_plain(e->host.task->options);
     *t = (deferred){.ops = cwi_ops_best(),
                     .theta = table->data,

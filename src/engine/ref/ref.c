@@ -301,7 +301,7 @@ static cw_status seed_slots(ref *e, cwi_net *net)
     if (e->is_grid) cwi_plain_grid_back(&e->grid, net);
     for (const cwi_extra *x = &e->host.extra; x; x = x->next)
         if (x->penalty) CW_TRY(penalise(e, x, net->vectors));
-    if (e->host.batch_l2.penalty && !e->host.extra.next)
+    if (e->host.batch_l2.penalty && !e->host.l2_is_final)
         CW_TRY(penalise(e, &e->host.batch_l2, net->leaf[0]));
     regularise_final(e, net);
 done:
