@@ -135,6 +135,7 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=dice backbone=ngcf", "scorer=cosine"}, /* every head by itself */
         {"method=bce backbone=mf", "temperature=2"},
         {"method=cause backbone=mf", "spectral=0.3 reg-kind=batch"},
+        {"method=bpr backbone=ngcf", "spectral=0.1 reg-kind=batch reg-target=final"},
         {"method=cross-all backbone=lightgcn", "spectral=0.3 reg-kind=batch reg-target=final"},
         {"method=cross-softmax backbone=mf", "form=rows gamma=0.25 group=8"},
         {"method=cross-softmax backbone=lightgcn", "form=columns scorer=dot group=2"},

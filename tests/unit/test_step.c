@@ -120,7 +120,7 @@ static void variants_of_losses_and_terms_do_too(void **state)
         {"method=mult-vae init=joint", "keep=0.8 kl-cap=1 kl-steps=0"},
         {"method=bpr backbone=mf", "scorer=cosine temperature=0.5"},
         {"method=cpr backbone=lightgcn", "spectral=0.5"},
-        {"method=bpr backbone=ngcf reg-kind=batch reg-target=final", "spectral=0.1"},
+        {"method=bpr backbone=ngcf", "spectral=0.02"},
         {"method=dice backbone=lightgcn", "scorer=cosine"},
         {"method=cross-softmax backbone=mf scorer=dot temperature=1",
          "form=rows gamma=0.25 group=8"},
