@@ -356,7 +356,7 @@ static json_t *list_trials(const cwi_tuner *t)
         cwi_json_copy_keys(
             json_array_get(t->records, k),
             "trial|method|backbone|origin|settings|steps|best_epoch|valid|dial|value|"
-            "ended|error|curve|seconds",
+            "folds|ended|error|curve|seconds",
             &entry);
         cwi_json_add(&list, entry);
     }
@@ -381,10 +381,11 @@ static cw_status judge(court *c, const json_t *winner, const cw_model *model, js
     say_winner(&w, t, winner);
     if (has_test) say_test(&w, c);
     say_pop(&w, winner);
-    *out = json_pack("{s:s, s:s, s:i, s:I, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
-                     "metric", t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "data",
-                     describe_data(t), "winner", (json_t *)winner, "sides", c->sides, "trials",
-                     list_trials(t), "log_lorenz", log, "crosswise", cw_version());
+    *out =
+        json_pack("{s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
+                  "metric", t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "folds",
+                  t->folds.n, "data", describe_data(t), "winner", (json_t *)winner, "sides",
+                  c->sides, "trials", list_trials(t), "log_lorenz", log, "crosswise", cw_version());
     return cwi_json_check(c->ctx, *out);
 }
 

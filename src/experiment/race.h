@@ -12,8 +12,11 @@
  *   options                           all options as training settled them
  *   curve                             [[steps, metric], ...] of the evaluations
  *   steps                             trained in all
+ *   folds                             the metric on each validation part, where there are several;
+ *                                     curve and steps are of the first
  *   valid, dial, value                the metric on validation, the popularity dial that is best
- *                                     there, and the metric with it: what trials are ranked by
+ *                                     there, and the metric with it: what trials are ranked by; the
+ *                                     means over the folds
  *   ended                             "patience", "epochs", "stopped" early or "failed"
  */
 #ifndef CWI_EXPERIMENT_RACE_H
