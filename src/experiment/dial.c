@@ -14,6 +14,7 @@ enum { MAX_POINTS = 16 };
 /* Positions of the dial and the metric with each. */
 typedef struct sweep {
     double dial[MAX_POINTS], value[MAX_POINTS];
+    double each[MAX_POINTS][CWI_MAX_FOLDS]; /* on each fold */
     size_t n;
 } sweep;
 
@@ -58,7 +59,8 @@ static cw_status sweep_all(cw_context *ctx, const cwi_tuner *tuner, cw_model *co
         for (size_t k = 0; k < out->n; k++) {
             const json_t *point = json_array_get(points, k);
             if (fold == 0) out->dial[k] = cwi_json_get_number(point, "popularity");
-            out->value[k] += cwi_json_get_number(point, tuner->metric_name);
+            out->each[k][fold] = cwi_json_get_number(point, tuner->metric_name);
+            out->value[k] += out->each[k][fold];
         }
         json_decref(points);
     }
@@ -89,14 +91,14 @@ static void list_dial(char *list, size_t bytes, double dial)
  * to its neighbours.  It must earn one part in a hundred to be used at all.
  */
 cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *const *model,
-                         double valid, double *dial, double *value)
+                         double *each, double *dial, double *value)
 {
     const double earns = 1.01;
     sweep wide, fine;
     char list[128] = "0";
+    double valid = *value;
 
     *dial = 0;
-    *value = valid;
     CW_PASS(sweep_all(ctx, tuner, model, "auto", &wide));
     size_t best = best_point(&wide);
     if (best > 0) list_dial(list, sizeof list, (wide.dial[best] + wide.dial[best - 1]) / 2);
@@ -108,5 +110,6 @@ cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *cons
     if (!(fine.value[best] > earns * valid)) return CW_OK;
     *dial = fine.dial[best];
     *value = fine.value[best];
+    memcpy(each, fine.each[best], (size_t)tuner->folds.n * sizeof *each);
     return CW_OK;
 }

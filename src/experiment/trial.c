@@ -198,13 +198,13 @@ static double mean_of(const double *value, int n)
 }
 
 /* A trial that was trained to its end on all folds. */
-static cw_status finish(cw_context *ctx, const watch *w, const hand *h, json_t **record)
+static cw_status finish(cw_context *ctx, const watch *w, hand *h, json_t **record)
 {
     int n = w->tuner->folds.n;
     const json_t *options = json_object_get(h->first, "options");
     double valid = mean_of(h->valid, n), dial = 0, value = valid;
     if (strcmp(cwi_json_get_text(w->trial, "backbone"), "pop") != 0 && valid > 0)
-        CW_PASS(cwi_trial_dial(ctx, w->tuner, h->model, valid, &dial, &value));
+        CW_PASS(cwi_trial_dial(ctx, w->tuner, h->model, h->valid, &dial, &value));
     double last = w->steps_per_epoch > 0 ? w->steps / (double)w->steps_per_epoch : 0;
     bool is_whole = last >= cwi_json_get_number(options, "epochs");
     cwi_json_set(record, "options", json_incref((json_t *)options));
@@ -228,6 +228,15 @@ static bool is_same_family(const json_t *a, const json_t *b)
            json_equal(json_object_get(a, "backbone"), json_object_get(b, "backbone"));
 }
 
+static double best_of_curve(const json_t *record)
+{
+    double best = 0;
+    const json_t *curve = json_object_get(record, "curve");
+    for (size_t k = 0; k < json_array_size(curve); k++)
+        best = fmax(best, json_number_value(json_array_get(json_array_get(curve, k), 1)));
+    return best;
+}
+
 /* What a value of the first fold is worth on all: as much as it was for the trial of the same
  * family that had most there.  A lucky first fold makes no winner of a trial that was stopped. */
 static double fold_worth(const cwi_tuner *tuner, const json_t *trial)
@@ -235,8 +244,9 @@ static double fold_worth(const cwi_tuner *tuner, const json_t *trial)
     double most = 0, worth = 1;
     for (size_t k = 0; k < json_array_size(tuner->records); k++) {
         const json_t *record = json_array_get(tuner->records, k);
-        double first = json_number_value(json_array_get(json_object_get(record, "folds"), 0));
-        if (!is_same_family(record, trial) || first <= most) continue;
+        double first = best_of_curve(record);
+        if (!json_object_get(record, "folds") || !is_same_family(record, trial) || first <= most)
+            continue;
         most = first;
         worth = cwi_json_get_number(record, "valid") / first;
     }
@@ -246,11 +256,7 @@ static double fold_worth(const cwi_tuner *tuner, const json_t *trial)
 /* One that was stopped early counts with the best it had. */
 static void finish_lost(const cwi_tuner *tuner, json_t **record)
 {
-    double best = 0;
-    const json_t *curve = json_object_get(*record, "curve");
-    for (size_t k = 0; k < json_array_size(curve); k++)
-        best = fmax(best, json_number_value(json_array_get(json_array_get(curve, k), 1)));
-    best *= fold_worth(tuner, *record);
+    double best = best_of_curve(*record) * fold_worth(tuner, *record);
     cwi_json_set(record, "valid", json_real(best));
     cwi_json_set(record, "dial", json_real(0));
     cwi_json_set(record, "value", json_real(best));

@@ -543,7 +543,7 @@ static cw_status finish(cw_context *ctx, const cwi_tuner *t, cw_model **out, cha
     cw_status status;
     cw_model *model = NULL, *refitted = NULL;
     char *text = NULL, *again = NULL;
-    const json_t *winner = cwi_race_best(t->records, 0, NULL, NULL);
+    const json_t *winner = cwi_race_choose(t->records, t->race.n_families);
 
     if (!winner)
         return cwi_fail(ctx, CW_BAD_DATA, "no trial gave a model; the first says: %s",

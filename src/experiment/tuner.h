@@ -49,11 +49,12 @@ cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposa
 cw_status cwi_trial_repeat(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
                            bool refits, cw_model **model, char **run);
 
-/* dial.c: the popularity dial that is best on the mean over the folds, and the metric with it.
+/* dial.c: the popularity dial that is best on the mean over the folds.
  *   model  [folds]
- *   valid  the metric without one */
+ *   each   [folds] the metric on each; without a dial, and then with it
+ *   value  its mean, likewise */
 cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *const *model,
-                         double valid, double *dial, double *value);
+                         double *each, double *dial, double *value);
 
 /* tuner.c: the model of a record, from the store or made again; run may be NULL. */
 cw_status cwi_tuner_model(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
