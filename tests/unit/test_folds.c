@@ -7,20 +7,17 @@ typedef struct fixture {
     cw_dataset *data;
 } fixture;
 
-static cw_dataset *make_data(cw_context *ctx, const char *users, const char *way)
+static cw_dataset *make_data(cw_context *ctx)
 {
-    const char *const settings[][2] = {
-        {"users", users}, {"items", "60"}, {"relevant", "0.5"}, {"popularity", "0.5"}};
-    cw_options *options, *split;
+    static const char *const settings[][2] = {
+        {"users", "120"}, {"items", "60"}, {"relevant", "0.5"}, {"popularity", "0.5"}};
+    cw_options *options;
     cw_dataset *data;
     assert_int_equal(cw_options_create(ctx, "simulate", &options), CW_OK);
-    assert_int_equal(cw_options_create(ctx, "prepare", &split), CW_OK);
     for (size_t s = 0; s < 4; s++)
         assert_int_equal(cw_options_set(ctx, options, settings[s][0], settings[s][1]), CW_OK);
-    assert_int_equal(cw_options_set(ctx, split, "split", way), CW_OK);
-    assert_int_equal(cw_dataset_simulate(ctx, options, split, &data), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &data), CW_OK);
     cw_options_free(options);
-    cw_options_free(split);
     return data;
 }
 
@@ -28,7 +25,7 @@ static int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
     listener_init(&f->l);
-    f->data = make_data(f->l.ctx, "120", "debiased");
+    f->data = make_data(f->l.ctx);
     *state = f;
     return 0;
 }
@@ -162,19 +159,34 @@ static int chosen(const fixture *f, const cw_dataset *data)
     return n;
 }
 
+/* A dataset of this way to split whose validation part has so many users. */
+static int chosen_for(const fixture *f, const char *origin, int32_t users)
+{
+    int32_t *row = calloc((size_t)users * 2, sizeof *row);
+    char text[128];
+    for (int32_t u = 0; u < users; u++) row[u] = u;
+    snprintf(text, sizeof text, "{\"steps\": {\"split\": \"%s\", \"cap\": 0.1}}", origin);
+    const cw_dataset data = {.n_users = users,
+                             .n_items = 1,
+                             .part = {[CW_PART_VALID] = {users, row, row + users}},
+                             .origin = origin[0] ? text : NULL};
+    int n = chosen(f, &data);
+    free(row);
+    return n;
+}
+
 static void few_users_ask_for_more_folds(void **state)
 {
     const fixture *f = *state;
-    cw_dataset *some = make_data(f->l.ctx, "900", "random"),
-               *many = make_data(f->l.ctx, "6000", "debiased");
-    cw_dataset unknown = *f->data;
-    unknown.origin = NULL;
     assert_int_equal(chosen(f, f->data), 5);
-    assert_int_equal(chosen(f, some), 2);
-    assert_int_equal(chosen(f, many), 1);
-    assert_int_equal(chosen(f, &unknown), 1); /* nobody knows how to draw such a part */
-    cw_dataset_free(some);
-    cw_dataset_free(many);
+    assert_int_equal(chosen_for(f, "debiased", 60), 5);
+    assert_int_equal(chosen_for(f, "random", 250), 4);
+    assert_int_equal(chosen_for(f, "compat", 251), 4);
+    assert_int_equal(chosen_for(f, "debiased", 999), 2);
+    assert_int_equal(chosen_for(f, "debiased", 1000), 1);
+    assert_int_equal(chosen_for(f, "by-time", 60), 1); /* no draw makes such a part */
+    assert_int_equal(chosen_for(f, "given", 60), 1);
+    assert_int_equal(chosen_for(f, "", 60), 1);
 }
 
 /* Every row is all that its item has. */

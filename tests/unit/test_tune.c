@@ -248,7 +248,8 @@ static void of_trials_that_the_folds_cannot_tell_apart_the_first_wins(void **sta
     assert_ptr_equal(cwi_race_choose(records, 1), json_array_get(records, 1));
     assert_ptr_equal(cwi_race_choose(records, 3), json_array_get(records, 2)); /* not below one */
     json_object_set_new(json_array_get(records, 3), "folds", json_pack("[f, f, f]", .2, .22, .24));
-    assert_ptr_equal(cwi_race_choose(records, 1), json_array_get(records, 3)); /* ahead on each */
+    assert_ptr_equal(cwi_race_choose(records, 1),
+                     json_array_get(records, 2)); /* ahead of 1 on each */
     json_object_set_new(json_array_get(records, 3), "folds", json_pack("[f, f]", 0.25, 0.19));
     assert_ptr_equal(cwi_race_choose(records, 1), json_array_get(records, 3)); /* two say little */
     json_decref(records);
@@ -278,6 +279,7 @@ static cw_options *make_options(const fixture *f, const char *trials)
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "tune", &options), CW_OK);
     assert_int_equal(cw_options_set(ctx, options, "trials", trials), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "3"), CW_OK);
     assert_int_equal(
         cw_options_set(ctx, options, "set", "dim=8,batch=64,epochs=12,eval-every=1,patience=4"),
         CW_OK);
@@ -532,6 +534,7 @@ static void a_file_of_validation_rows_decides(void **state)
     write_file(f->w->folder, "bucket.csv", text);
     snprintf(path, sizeof path, "%s/bucket.csv", f->w->folder);
     assert_int_equal(cw_options_set(ctx, options, "valid", path), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "0"), CW_OK);
     assert_int_equal(tune(f, options, "store", "m.safetensors", &json), CW_OK);
     json_t *root = json_loads(json, 0, NULL);
     const json_t *data = json_object_get(root, "data");
