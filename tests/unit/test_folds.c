@@ -1,4 +1,5 @@
 /* test_folds.c - several validation parts of one dataset. */
+#include "core/mem.h"
 #include "experiment/folds.h"
 #include "testing.h"
 
@@ -202,6 +203,22 @@ static void rows_that_cannot_be_held_out_are_refused(void **state)
     cwi_folds_clear(&folds);
 }
 
+static void want_of_memory_leaves_nothing_behind(void **state)
+{
+    const fixture *f = *state;
+    cw_status status = CW_NO_MEMORY;
+    cwi_folds folds;
+    for (long nth = 1; status == CW_NO_MEMORY; nth++) {
+        cwi_begin(f->l.ctx);
+        cwi_mem_fail_at(f->l.ctx, nth);
+        status = cwi_folds_create(f->l.ctx, f->data, 3, 0, &folds);
+        cwi_mem_fail_at(f->l.ctx, 0);
+        cwi_folds_clear(&folds);
+        assert_true(status == CW_OK ? nth > 10 : status == CW_NO_MEMORY);
+    }
+    assert_int_equal(status, CW_OK);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -212,6 +229,7 @@ int main(void)
         TEST(draws_follow_the_law_of_the_split),
         TEST(few_users_ask_for_more_folds),
         TEST(rows_that_cannot_be_held_out_are_refused),
+        TEST(want_of_memory_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
