@@ -189,25 +189,40 @@ static json_t *race_chart(const json_t *results)
                      "best so far", "values", best);
 }
 
+/* What a value of the table below is. */
+static const char *folds_text(const json_t *results)
+{
+    return cli_number(results, "folds") > 1
+               ? "Validation decides; the first trials are the untouched defaults. The part is "
+                 "small, "
+                 "so train and validation rows were divided several times, and values are means "
+                 "over these folds. The first of the trials that three folds or more cannot tell "
+                 "from the best wins."
+               : "Validation decides; the first trials are the untouched defaults.";
+}
+
 /* ---- the page ------------------------------------------------------------------------ */
 
 static char *how_text(const json_t *results, const char *name, const char *command,
                       const char *date)
 {
     const json_t *data = json_object_get(results, "data");
-    char users[32], items[32], rows[32], *text = NULL;
+    char users[32], items[32], rows[32], folds[96] = "", *text = NULL;
     size_t bytes = strlen(command) + strlen(name) * 2 + 1024;
     text = malloc(bytes);
     if (!text) return NULL;
     cli_thousands((json_int_t)cli_number(data, "users"), users);
     cli_thousands((json_int_t)cli_number(data, "items"), items);
     cli_thousands((json_int_t)cli_number(data, "train"), rows);
+    if (cli_number(results, "folds") > 1)
+        snprintf(folds, sizeof folds, "trials judged by %.0f folds; ",
+                 cli_number(results, "folds"));
     snprintf(text, bytes,
-             "%s users, %s items, %s train rows; seed %.0f; crosswise %s; %s.\n\nMade by: %s\n\n"
+             "%s users, %s items, %s train rows; %sseed %.0f; crosswise %s; %s.\n\nMade by: %s\n\n"
              "Next: crosswise recommend %s.safetensors --all, and crosswise info "
              "%s.safetensors. The same command goes on where it was; a larger budget adds trials.",
-             users, items, rows, cli_number(results, "seed"), cli_text_of(results, "crosswise"),
-             date, command, name, name);
+             users, items, rows, folds, cli_number(results, "seed"),
+             cli_text_of(results, "crosswise"), date, command, name, name);
     return text;
 }
 
@@ -249,11 +264,9 @@ json_t *tune_page(const json_t *results, const char *name, const char *command, 
                               "to the straight one, the more evenly items are shown.",
                               "chart", lorenz_chart(results)));
     }
-    add_section(sections, json_pack("{s:s, s:s, s:s, s:o}", "name", "trials", "heading",
-                                    "Everything tried", "text",
-                                    "Validation decides; the first trials are the untouched "
-                                    "defaults.",
-                                    "chart", race_chart(results)));
+    add_section(sections,
+                json_pack("{s:s, s:s, s:s, s:o}", "name", "trials", "heading", "Everything tried",
+                          "text", folds_text(results), "chart", race_chart(results)));
     add_section(sections, json_pack("{s:o}", "table", trials_table(results)));
     add_section(sections,
                 json_pack("{s:s, s:s, s:s}", "name", "how", "heading", "How", "text", how));

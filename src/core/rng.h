@@ -32,6 +32,7 @@ typedef enum cwi_purpose {
     CWI_RNG_MESSAGE_DROPOUT = 32,
     CWI_RNG_NODE_DROPOUT = 33,
     CWI_RNG_TUNE = 40,
+    CWI_RNG_FOLD = 41,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

@@ -296,14 +296,27 @@ static void say_p(words *w, const json_t *entry)
         say(w, " (p = %.3f%s)", p, p > 0.05 ? ", which may be chance" : "");
 }
 
+/* A default is that of the first backbone, unless that one is the winner itself. */
+static void say_rival(words *w, const cwi_tuner *t, const json_t *record)
+{
+    const char *backbone = cwi_json_get_text(record, "backbone");
+    size_t first = t->race.n_families > 1 ? 1 : 0; /* behind pop */
+    say(w, " %s", cwi_json_get_text(record, "method"));
+    if (!is_method(record, "pop") && strcmp(backbone, t->race.family[first].backbone) != 0)
+        say(w, " on %s", backbone);
+}
+
 static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
 {
     double value = cwi_json_get_number(winner, "value"), dial = cwi_json_get_number(winner, "dial");
-    say(w, "The best of %zu trials on validation is %s on %s", json_array_size(t->records),
-        cwi_json_get_text(winner, "method"), cwi_json_get_text(winner, "backbone"));
+    const json_t *best = cwi_race_best(t->records, 0, NULL, NULL);
+    say(w, "The %s of %zu trials on validation is %s on %s", winner == best ? "best" : "choice",
+        json_array_size(t->records), cwi_json_get_text(winner, "method"),
+        cwi_json_get_text(winner, "backbone"));
     say_settings(w, json_object_get(winner, "settings"));
     if (dial != 0) say(w, ", ranked with a popularity dial of %g", dial);
     say(w, ": %s %.4f", t->metric, value);
+    if (t->folds.n > 1) say(w, ", the mean of %d folds", t->folds.n);
     static const char *const others[] = {"pop", "bpr", "cpr"};
     for (size_t o = 0, n = 0; o < 3; o++) {
         for (size_t f = 0; f < t->race.n_families; f++) {
@@ -313,11 +326,17 @@ static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
                 continue;
             say(w, "%s", n++ == 0 ? ", " : "; ");
             say_gain(w, value, json_number_value(valid));
-            say(w, " %s%s", others[o], o == 0 ? "" : " with its defaults");
+            say_rival(w, t, record);
+            if (o > 0) say(w, " with its defaults");
             break;
         }
     }
     say(w, ".");
+    if (winner == best) return;
+    say(w,
+        " Trial %.0f has %.4f, but the folds cannot tell them apart, and of such trials the first "
+        "is taken.",
+        cwi_json_get_number(best, "trial"), cwi_json_get_number(best, "value"));
 }
 
 static void say_test(words *w, const court *c)
@@ -330,7 +349,7 @@ static void say_test(words *w, const court *c)
         if (!other) continue;
         say(w, "%s", n++ == 0 ? ": " : "; ");
         say_gain(w, c->winner.mean, cwi_json_get_number(other, "mean"));
-        say(w, " %s", others[o]);
+        say_rival(w, c->tuner, other);
         say_p(w, other);
     }
     say(w, ".");
@@ -356,7 +375,7 @@ static json_t *list_trials(const cwi_tuner *t)
         cwi_json_copy_keys(
             json_array_get(t->records, k),
             "trial|method|backbone|origin|settings|steps|best_epoch|valid|dial|value|"
-            "ended|error|curve|seconds",
+            "folds|ended|error|curve|seconds",
             &entry);
         cwi_json_add(&list, entry);
     }
@@ -381,10 +400,11 @@ static cw_status judge(court *c, const json_t *winner, const cw_model *model, js
     say_winner(&w, t, winner);
     if (has_test) say_test(&w, c);
     say_pop(&w, winner);
-    *out = json_pack("{s:s, s:s, s:i, s:I, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
-                     "metric", t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "data",
-                     describe_data(t), "winner", (json_t *)winner, "sides", c->sides, "trials",
-                     list_trials(t), "log_lorenz", log, "crosswise", cw_version());
+    *out =
+        json_pack("{s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
+                  "metric", t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "folds",
+                  t->folds.n, "data", describe_data(t), "winner", (json_t *)winner, "sides",
+                  c->sides, "trials", list_trials(t), "log_lorenz", log, "crosswise", cw_version());
     return cwi_json_check(c->ctx, *out);
 }
 

@@ -240,6 +240,40 @@ const json_t *cwi_race_best(const json_t *records, size_t n, const char *method,
     return best;
 }
 
+/* Is a trial behind the best by no more than the standard error over the folds? */
+static bool is_level(const json_t *best, const json_t *record)
+{
+    const json_t *a = json_object_get(best, "folds"), *b = json_object_get(record, "folds");
+    size_t n = json_array_size(a);
+    double mean = 0, squares = 0;
+    if (n != json_array_size(b)) return false;
+    for (size_t f = 0; f < n; f++) {
+        double by =
+            json_number_value(json_array_get(a, f)) - json_number_value(json_array_get(b, f));
+        mean += by / (double)n;
+        squares += by * by;
+    }
+    double variance = (squares - (double)n * mean * mean) / (double)(n - 1);
+    return mean <= 0 || mean * mean <= variance / (double)n;
+}
+
+const json_t *cwi_race_choose(const json_t *records, size_t n_defaults)
+{
+    enum { LEAST_FOLDS = 3 };
+    const json_t *best = cwi_race_best(records, 0, NULL, NULL);
+    double least = 0;
+    if (!best || json_array_size(json_object_get(best, "folds")) < LEAST_FOLDS) return best;
+    for (size_t k = 0; k < n_defaults; k++) {
+        double valid = cwi_json_get_number(json_array_get(records, k), "valid");
+        if (valid > least) least = valid;
+    }
+    for (size_t k = 0; k < json_array_size(records); k++) {
+        const json_t *record = json_array_get(records, k);
+        if (cwi_json_get_number(record, "value") >= least && is_level(best, record)) return record;
+    }
+    return best;
+}
+
 static bool is_origin(const json_t *record, const char *origin)
 {
     return strncmp(cwi_json_get_text(record, "origin"), origin, strlen(origin)) == 0;

@@ -12,8 +12,11 @@
  *   options                           all options as training settled them
  *   curve                             [[steps, metric], ...] of the evaluations
  *   steps                             trained in all
+ *   folds                             the metric with the dial on each validation part, where there
+ *                                     are several; curve and steps are of the first
  *   valid, dial, value                the metric on validation, the popularity dial that is best
- *                                     there, and the metric with it: what trials are ranked by
+ *                                     there, and the metric with it: what trials are ranked by; the
+ *                                     means over the folds
  *   ended                             "patience", "epochs", "stopped" early or "failed"
  */
 #ifndef CWI_EXPERIMENT_RACE_H
@@ -58,6 +61,12 @@ bool cwi_race_is_lost(const json_t *records, const json_t *trial, double lr);
  *   method, backbone  only of these; NULL: of all */
 const json_t *cwi_race_best(const json_t *records, size_t n, const char *method,
                             const char *backbone);
+
+/* Who wins: the best, or where three folds or more judge, the earliest of those that they cannot
+ * tell from it: behind by no more than a standard error of the differences on the folds.  The more
+ * trials, the luckier the best of them; early ones had fewer chances.  Never one below the first
+ * n_defaults on validation. */
+const json_t *cwi_race_choose(const json_t *records, size_t n_defaults);
 
 /* A value of three digits, so that people can read it. */
 double cwi_round_digits(double value);

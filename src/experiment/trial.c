@@ -1,13 +1,10 @@
-/* trial.c - one trial of a race: trained while it has a chance, then measured along the dial. */
+/* trial.c - one trial of a race: trained on every fold while it has a chance, then measured. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/elementary.h"
 #include "core/json.h"
-#include "core/mem.h"
 #include "core/text.h"
-#include "evaluate/evaluate.h"
 #include "experiment/tuner.h"
 #include "registry/registry.h"
 #include "train/train.h"
@@ -21,6 +18,7 @@ typedef struct watch {
     json_t *trial; /* the record so far; its curve grows */
     double lr, left_s;
     struct timespec began;
+    int fold; /* under way; all but the events of it are of the first alone */
     int64_t steps_per_epoch;
     double steps;
     bool may_stop;                  /* a default is never stopped early */
@@ -45,12 +43,15 @@ static bool on_progress(void *user, const char *stage, int64_t done, int64_t tot
 {
     watch *w = user;
     int64_t race_done, race_total;
-    char text[160];
-    if (strncmp(stage, "training, epoch", 15) == 0) w->steps_per_epoch = total;
+    char text[200], fold[40] = "";
+    if (w->fold == 0 && strncmp(stage, "training, epoch", 15) == 0) w->steps_per_epoch = total;
     (void)done;
     count(w, &race_done, &race_total);
-    snprintf(text, sizeof text, "trial %.0f, %s on %s, %s", cwi_json_get_number(w->trial, "trial"),
-             cwi_json_get_text(w->trial, "method"), cwi_json_get_text(w->trial, "backbone"), stage);
+    if (w->tuner->folds.n > 1)
+        snprintf(fold, sizeof fold, "fold %d of %d, ", w->fold + 1, w->tuner->folds.n);
+    snprintf(text, sizeof text, "trial %.0f, %s on %s, %s%s",
+             cwi_json_get_number(w->trial, "trial"), cwi_json_get_text(w->trial, "method"),
+             cwi_json_get_text(w->trial, "backbone"), fold, stage);
     if (w->before.progress &&
         !w->before.progress(w->before.progress_user, text, race_done, race_total))
         w->is_told = true;
@@ -67,8 +68,9 @@ static void on_event(void *user, const char *text)
         cwi_json_to_number(json_object_get(json_object_get(event, "valid"), w->tuner->metric));
     double epoch = cwi_json_to_number(json_object_get(event, "epoch"));
     if (!(epoch == (double)w->n_events++)) w->is_short = true;
-    w->steps = epoch * (double)w->steps_per_epoch;
     json_decref(event);
+    if (w->fold > 0) return;
+    w->steps = epoch * (double)w->steps_per_epoch;
     if (isnan(value)) return;
     if (json_array_append_new(json_object_get(w->trial, "curve"),
                               json_pack("[f, f]", w->steps, value)) != 0)
@@ -136,142 +138,125 @@ static cw_status train(cw_context *ctx, watch *w, cw_model **model, char **run)
 {
     cw_options *options;
     CW_PASS(make_options(ctx, w->tuner, w->trial, false, &options));
-    clock_gettime(CLOCK_MONOTONIC, &w->began);
+    w->n_events = 0;
     w->before = ctx->tell;
     cw_context_set_progress(ctx, on_progress, w);
     cw_context_set_event(ctx, on_event, w);
     cw_context_set_log(ctx, NULL, NULL); /* what many trials have to say is no news */
-    cw_status status = cw_train(ctx, w->tuner->data, options, model, run);
+    cw_status status = cw_train(ctx, &w->tuner->folds.set[w->fold], options, model, run);
     ctx->tell = w->before;
     cw_options_free(options);
-    return status;
+    return w->is_short ? cwi_no_memory(ctx) : status;
 }
 
-/* ---- the dial ------------------------------------------------------------------------------- */
+/* What came of the folds. */
+typedef struct hand {
+    cw_model *model[CWI_MAX_FOLDS];
+    double valid[CWI_MAX_FOLDS];
+    char *run;     /* of the first */
+    json_t *first; /* the same, parsed */
+} hand;
 
-/* The points of a sweep on validation: "auto", or a list. */
-static cw_status sweep(cw_context *ctx, const cwi_tuner *tuner, const cw_model *model,
-                       const char *dials, json_t **out)
+static void hand_clear(hand *h)
+{
+    for (int f = 0; f < CWI_MAX_FOLDS; f++) cw_model_free(h->model[f]);
+    cw_text_free(h->run);
+    json_decref(h->first);
+}
+
+/* Train on a fold, and see what it has on its validation part. */
+static cw_status train_fold(cw_context *ctx, watch *w, hand *h)
 {
     cw_status status;
-    char k[CWI_NUMBER_BYTES], *json = NULL;
-    cw_options *options = NULL;
-    json_t *found = NULL;
-
-    *out = NULL;
-    cwi_print_int(tuner->k, k);
-    CW_TRY(cwi_options_create(ctx, "evaluate", cwi_evaluate_options, &options));
-    CW_TRY(cwi_options_assign(ctx, options, "split", "valid"));
-    CW_TRY(cwi_options_assign(ctx, options, "k", k));
-    CW_TRY(cwi_options_assign(ctx, options, "truth", "off"));
-    CW_TRY(cwi_options_assign(ctx, options, "popularity-sweep", dials));
-    CW_TRY(cw_evaluate(ctx, tuner->data, model, options, &json));
-    CW_TRY(cwi_json_reparse(ctx, json, &found));
-    *out = json_incref(json_object_get(found, "sweep"));
-    CW_TRY(cwi_json_check(ctx, *out));
-done:
-    json_decref(found);
-    cw_text_free(json);
-    cw_options_free(options);
-    return status;
-}
-
-static double sweep_at(const json_t *points, size_t k, const char *key)
-{
-    return cwi_json_get_number(json_array_get(points, k), key);
-}
-
-static size_t best_point(const json_t *points, const char *metric)
-{
-    size_t best = 0;
-    for (size_t k = 1; k < json_array_size(points); k++)
-        if (sweep_at(points, k, metric) > sweep_at(points, best, metric)) best = k;
-    return best;
-}
-
-/* Append a number of three digits to a list with commas, unless it is there. */
-static void list_dial(char *list, size_t bytes, double dial)
-{
-    char text[CWI_NUMBER_BYTES];
-    size_t used = strlen(list);
-    if (dial == 0 || fabs(dial) > 1e5 || fabs(dial) < 1e-9) return;
-    cwi_print_real(cwi_round_digits(dial), text);
-    snprintf(list + used, bytes - used, ",%s", text);
-}
-
-/*
- * The popularity dial that is best on validation: nine positions from one end to the other, then
- * the best one with readable digits and the middles to its neighbours.  It must earn one part in a
- * hundred to be used at all.
- */
-static cw_status tune_dial(cw_context *ctx, const cwi_tuner *tuner, const cw_model *model,
-                           double valid, double *dial, double *value)
-{
-    const double earns = 1.01;
-    cw_status status;
-    json_t *wide = NULL, *fine = NULL;
-    char list[128] = "0";
-
-    *dial = 0;
-    *value = valid;
-    CW_PASS(sweep(ctx, tuner, model, "auto", &wide));
-    size_t best = best_point(wide, tuner->metric_name), n = json_array_size(wide);
-    double at = sweep_at(wide, best, "popularity");
-    if (best > 0) list_dial(list, sizeof list, (at + sweep_at(wide, best - 1, "popularity")) / 2);
-    list_dial(list, sizeof list, at);
-    if (best + 1 < n)
-        list_dial(list, sizeof list, (at + sweep_at(wide, best + 1, "popularity")) / 2);
-    CW_TRY(sweep(ctx, tuner, model, list, &fine));
-    best = best_point(fine, tuner->metric_name);
-    if (sweep_at(fine, best, tuner->metric_name) > earns * valid) {
-        *dial = sweep_at(fine, best, "popularity");
-        *value = sweep_at(fine, best, tuner->metric_name);
+    char *run = NULL;
+    json_t *made = NULL;
+    CW_TRY(train(ctx, w, &h->model[w->fold], &run));
+    CW_TRY(cwi_json_verify(ctx, "record", run, strlen(run), &made));
+    h->valid[w->fold] =
+        cwi_json_to_number(json_object_get(json_object_get(made, "valid"), w->tuner->metric));
+    if (json_array_size(json_object_get(made, "epochs")) != (size_t)w->n_events)
+        CW_TRY(cwi_no_memory(ctx));
+    if (w->fold == 0) {
+        h->run = run;
+        h->first = json_incref(made);
+        run = NULL;
     }
 done:
-    json_decref(wide);
-    json_decref(fine);
+    json_decref(made);
+    cw_text_free(run);
     return status;
 }
 
 /* ---- the record --------------------------------------------------------------------------------
  */
 
-/* A trial that was trained to its end. */
-static cw_status finish(cw_context *ctx, const watch *w, const cw_model *model, const char *run,
-                        json_t **record)
+static double mean_of(const double *value, int n)
 {
-    cw_status status;
-    json_t *made = NULL;
-    double dial = 0, value = 0;
-    CW_TRY(cwi_json_verify(ctx, "record", run, strlen(run), &made));
-    const json_t *options = json_object_get(made, "options");
-    double valid =
-        cwi_json_to_number(json_object_get(json_object_get(made, "valid"), w->tuner->metric));
-    value = valid;
+    double sum = 0;
+    for (int f = 0; f < n; f++) sum += value[f];
+    return sum / n;
+}
+
+/* A trial that was trained to its end on all folds. */
+static cw_status finish(cw_context *ctx, const watch *w, hand *h, json_t **record)
+{
+    int n = w->tuner->folds.n;
+    const json_t *options = json_object_get(h->first, "options");
+    double valid = mean_of(h->valid, n), dial = 0, value = valid;
     if (strcmp(cwi_json_get_text(w->trial, "backbone"), "pop") != 0 && valid > 0)
-        CW_TRY(tune_dial(ctx, w->tuner, model, valid, &dial, &value));
+        CW_PASS(cwi_trial_dial(ctx, w->tuner, h->model, h->valid, &dial, &value));
     double last = w->steps_per_epoch > 0 ? w->steps / (double)w->steps_per_epoch : 0;
     bool is_whole = last >= cwi_json_get_number(options, "epochs");
-    if (json_array_size(json_object_get(made, "epochs")) != (size_t)w->n_events)
-        CW_TRY(cwi_no_memory(ctx));
     cwi_json_set(record, "options", json_incref((json_t *)options));
-    cwi_json_set(record, "best_epoch", json_incref(json_object_get(made, "best_epoch")));
+    cwi_json_set(record, "best_epoch", json_incref(json_object_get(h->first, "best_epoch")));
+    if (n > 1) cwi_json_set(record, "folds", json_array());
+    for (int f = 0; f < n && n > 1; f++)
+        (void)json_array_append_new(json_object_get(*record, "folds"),
+                                    cwi_json_number(h->valid[f]));
+    if (n > 1 && json_array_size(json_object_get(*record, "folds")) != (size_t)n)
+        return cwi_no_memory(ctx);
     cwi_json_set(record, "valid", cwi_json_number(valid));
     cwi_json_set(record, "dial", json_real(dial));
     cwi_json_set(record, "value", cwi_json_number(value));
     cwi_json_set(record, "ended", json_string(is_whole ? "epochs" : "patience"));
-done:
-    json_decref(made);
-    return status;
+    return CW_OK;
+}
+
+static bool is_same_family(const json_t *a, const json_t *b)
+{
+    return json_equal(json_object_get(a, "method"), json_object_get(b, "method")) &&
+           json_equal(json_object_get(a, "backbone"), json_object_get(b, "backbone"));
+}
+
+static double best_of_curve(const json_t *record)
+{
+    double best = 0;
+    const json_t *curve = json_object_get(record, "curve");
+    for (size_t k = 0; k < json_array_size(curve); k++)
+        best = fmax(best, json_number_value(json_array_get(json_array_get(curve, k), 1)));
+    return best;
+}
+
+/* What a value of the first fold is worth on all: as much as it was for the trial of the same
+ * family that had most there.  A lucky first fold makes no winner of a trial that was stopped. */
+static double fold_worth(const cwi_tuner *tuner, const json_t *trial)
+{
+    double most = 0, worth = 1;
+    for (size_t k = 0; k < json_array_size(tuner->records); k++) {
+        const json_t *record = json_array_get(tuner->records, k);
+        double first = best_of_curve(record);
+        if (!json_object_get(record, "folds") || !is_same_family(record, trial) || first <= most)
+            continue;
+        most = first;
+        worth = cwi_json_get_number(record, "valid") / first;
+    }
+    return worth;
 }
 
 /* One that was stopped early counts with the best it had. */
-static void finish_lost(json_t **record)
+static void finish_lost(const cwi_tuner *tuner, json_t **record)
 {
-    double best = 0;
-    const json_t *curve = json_object_get(*record, "curve");
-    for (size_t k = 0; k < json_array_size(curve); k++)
-        best = fmax(best, json_number_value(json_array_get(json_array_get(curve, k), 1)));
+    double best = best_of_curve(*record) * fold_worth(tuner, *record);
     cwi_json_set(record, "valid", json_real(best));
     cwi_json_set(record, "dial", json_real(0));
     cwi_json_set(record, "value", json_real(best));
@@ -301,11 +286,29 @@ static double find_lr(const cwi_tuner *tuner, const json_t *trial)
     if (own) return json_number_value(own);
     for (size_t k = 0; k < tuner->race.n_families; k++) {
         const json_t *record = json_array_get(tuner->records, k);
-        if (json_equal(json_object_get(record, "method"), json_object_get(trial, "method")) &&
-            json_equal(json_object_get(record, "backbone"), json_object_get(trial, "backbone")))
+        if (is_same_family(record, trial))
             return cwi_json_get_number(json_object_get(record, "options"), "lr");
     }
     return 0;
+}
+
+/* The record of a trial whose training had this end; CW_OK also for one that was stopped, or failed
+ * by its own fault, of which there is no model. */
+static cw_status settle(cw_context *ctx, const watch *w, cw_status trained, hand *h,
+                        json_t **record)
+{
+    cw_status status = trained == CW_OK ? finish(ctx, w, h, record) : trained;
+    if (status == CW_OK) return CW_OK;
+    if (trained == CW_CANCELLED && w->is_lost && !w->is_told && !w->is_late)
+        finish_lost(w->tuner, record);
+    else if (is_own_fault(status, !w->may_stop))
+        finish_failed(ctx, record);
+    else
+        return status;
+    hand_clear(h);
+    *h = (hand){.run = NULL};
+    cwi_begin(ctx);
+    return CW_OK;
 }
 
 cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposal, double left_s,
@@ -315,35 +318,33 @@ cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposa
     json_t *made = cwi_json_copy(proposal);
     cwi_json_set(&made, "curve", json_array());
     watch w = {.tuner = tuner, .trial = made, .left_s = left_s, .may_stop = !is_default};
+    hand h = {.run = NULL};
 
     *record = NULL;
     *model = NULL;
     *run = NULL;
     CW_PASS(cwi_json_check(ctx, made));
     w.lr = find_lr(tuner, made);
-    cw_status status = train(ctx, &w, model, run);
-    if (w.is_short) status = cwi_no_memory(ctx);
-    if (status == CW_OK) status = finish(ctx, &w, *model, *run, &made);
-    if (status == CW_CANCELLED && w.is_lost && !w.is_told && !w.is_late) {
-        finish_lost(&made);
-        status = CW_OK;
-    } else if (is_own_fault(status, is_default)) {
-        cw_model_free(*model);
-        *model = NULL;
-        finish_failed(ctx, &made);
-        status = CW_OK;
-    } else if (status == CW_CANCELLED && w.is_late && !w.is_told) {
-        json_decref(made);
-        cwi_begin(ctx);
-        return CW_OK; /* without a record */
-    }
-    if (status == CW_OK) cwi_begin(ctx);
+    clock_gettime(CLOCK_MONOTONIC, &w.began);
+    cw_status status = CW_OK;
+    for (w.fold = 0; w.fold < tuner->folds.n && status == CW_OK; w.fold++)
+        status = train_fold(ctx, &w, &h);
+    bool is_given_up = status == CW_CANCELLED && w.is_late && !w.is_told;
+    if (!is_given_up) status = settle(ctx, &w, status, &h, &made);
     cwi_json_set(&made, "steps", json_real(w.steps));
     cwi_json_set(&made, "seconds", json_real(cwi_seconds_since(&w.began)));
     if (status == CW_OK) status = cwi_json_check(ctx, made);
-    if (status == CW_OK)
-        *record = made;
-    else
-        json_decref(made);
+    if (status == CW_OK) {
+        *record = json_incref(made);
+        *model = h.model[0];
+        *run = h.run;
+        h.model[0] = NULL;
+        h.run = NULL;
+    } else if (is_given_up) { /* without a record */
+        cwi_begin(ctx);
+        status = CW_OK;
+    }
+    json_decref(made);
+    hand_clear(&h);
     return status;
 }

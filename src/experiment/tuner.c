@@ -30,6 +30,9 @@ const cw_option_info cwi_tune_options[] = {
     TEXT("valid", "",
          "file of rows user,item with raw ids that decide in place of the validation part, such "
          "as interactions under random exposure; those of the part are then trained on"),
+    WHOLE("folds", "0", 0, CWI_MAX_FOLDS,
+          "how many validation parts a trial is judged by, drawn anew from train and validation; "
+          "0: so many that about 1000 users decide, 5 at most"),
     TEXT("set", "", "train options that all trials have, such as dim=64,epochs=200"),
     SEED("same seed and same number of trials, same result, on any number of threads"),
     FLAG("refit", "train the winner once more on all rows, for the steps that validation chose"),
@@ -196,6 +199,18 @@ static cw_status check_data(cw_context *ctx, const cw_dataset *data)
                     "file of rows for it");
 }
 
+/* A file of rows is one part; else as many as are asked for, or the data needs. */
+static cw_status draw_folds(cw_context *ctx, const cw_options *options, cwi_tuner *t)
+{
+    int n = (int)cwi_options_integer(options, "folds");
+    bool is_given = cwi_options_is_set(options, "valid");
+    if (is_given && n > 1)
+        return cwi_fail(ctx, CW_BAD_ARG, "--folds is %d; with --valid it must be 0 or 1", n);
+    if (is_given) n = 1;
+    if (n == 0) CW_PASS(cwi_folds_choose(ctx, t->data, &n));
+    return cwi_folds_create(ctx, t->data, n, (uint64_t)t->seed, &t->folds);
+}
+
 /* ---- the store ---------------------------------------------------------------------------------
  */
 
@@ -208,9 +223,9 @@ static json_t *describe_race(const cwi_tuner *t)
     for (size_t f = 0; f < t->race.n_families; f++)
         cwi_json_add(&families,
                      json_pack("[s, s]", t->race.family[f].method, t->race.family[f].backbone));
-    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:O}", "version", version, "data", t->hash,
-                     "metric", t->metric, "seed", (json_int_t)t->seed, "methods", families, "set",
-                     t->fixed);
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:O}", "version", version, "data", t->hash,
+                     "metric", t->metric, "seed", (json_int_t)t->seed, "folds", t->folds.n,
+                     "methods", families, "set", t->fixed);
 }
 
 static cw_status compare_races(cw_context *ctx, const char *folder, const json_t *ours,
@@ -220,7 +235,9 @@ static cw_status compare_races(cw_context *ctx, const char *folder, const json_t
     json_t *value;
     json_object_foreach((json_t *)ours, name, value)
     {
-        if (json_equal(value, json_object_get(theirs, name))) continue;
+        const json_t *other = json_object_get(theirs, name);
+        bool is_older = !other && strcmp(name, "folds") == 0; /* there was one before */
+        if (is_older ? json_integer_value(value) == 1 : json_equal(value, other)) continue;
         return cwi_fail(ctx, CW_BAD_ARG,
                         "%s holds the trials of another race (%s differs); --anew forgets them, or "
                         "choose another place",
@@ -498,8 +515,8 @@ static cw_status note_race(cw_context *ctx, const cwi_tuner *t, const json_t *wi
 {
     json_t *record = NULL, *about;
     CW_PASS(cwi_json_verify(ctx, "record", *run, strlen(*run), &record));
-    about = json_pack("{s:I, s:s}", "trials", (json_int_t)json_array_size(t->records), "metric",
-                      t->metric);
+    about = json_pack("{s:I, s:i, s:s}", "trials", (json_int_t)json_array_size(t->records), "folds",
+                      t->folds.n, "metric", t->metric);
     cwi_json_copy_keys(winner, "trial|settings|dial|valid|value", &about);
     cwi_json_set(&record, "tune", about);
     CW_PASS(cwi_json_check(ctx, record));
@@ -526,7 +543,7 @@ static cw_status finish(cw_context *ctx, const cwi_tuner *t, cw_model **out, cha
     cw_status status;
     cw_model *model = NULL, *refitted = NULL;
     char *text = NULL, *again = NULL;
-    const json_t *winner = cwi_race_best(t->records, 0, NULL, NULL);
+    const json_t *winner = cwi_race_choose(t->records, t->race.n_families);
 
     if (!winner)
         return cwi_fail(ctx, CW_BAD_DATA, "no trial gave a model; the first says: %s",
@@ -561,6 +578,7 @@ done:
 static void tuner_clear(cwi_tuner *t)
 {
     cwi_runstore_close(&t->store);
+    cwi_folds_clear(&t->folds);
     json_decref(t->records);
     json_decref(t->fixed);
 }
@@ -573,6 +591,7 @@ static cw_status tune(cw_context *ctx, const cw_dataset *data, const cw_options 
     CW_TRY(cwi_json_check(ctx, t.records));
     CW_TRY(check_data(ctx, data));
     CW_TRY(read_options(ctx, options, data, &t));
+    CW_TRY(draw_folds(ctx, options, &t));
     cwi_dataset_hash(data, t.hash);
     CW_TRY(cwi_runstore_open(ctx, folder, &t.store));
     CW_TRY(enter_store(ctx, &t, cwi_options_flag(options, "anew")));

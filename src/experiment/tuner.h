@@ -11,12 +11,14 @@
 
 #include "core/options.h"
 #include "evaluate/metrics.h"
+#include "experiment/folds.h"
 #include "experiment/race.h"
 #include "experiment/runstore.h"
 #include "prepare/dataset.h"
 
 typedef struct cwi_tuner {
     const cw_dataset *data; /* with the validation rows that decide */
+    cwi_folds folds;        /* that and what trials are judged by besides */
     char hash[CWI_HASH_BYTES];
     cwi_race race;
     json_t *fixed;   /* what the option "set" says, as texts */
@@ -36,15 +38,23 @@ extern const cw_option_info cwi_tune_options[];
 /* "90s", "10m", "2h" in seconds. */
 cw_status cwi_budget_parse(cw_context *ctx, const char *text, double *seconds);
 
-/* trial.c: train and measure a proposal of the race.
+/* trial.c: train and measure a proposal of the race on all folds; model and run are of the first.
  *   left_s  give up after so many seconds; 0: never
  *   record  NULL when it was given up for want of time; the model is NULL, too, when it was stopped
  *           early or failed by its own fault */
 cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposal, double left_s,
                         json_t **record, cw_model **model, char **run);
-/* Train what a record says once more, which gives the same bits; with refit also on all rows. */
+/* Train what a record says once more on the first fold, which gives the same bits; with refit also
+ * on all rows. */
 cw_status cwi_trial_repeat(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
                            bool refits, cw_model **model, char **run);
+
+/* dial.c: the popularity dial that is best on the mean over the folds.
+ *   model  [folds]
+ *   each   [folds] the metric on each; without a dial, and then with it
+ *   value  its mean, likewise */
+cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *const *model,
+                         double *each, double *dial, double *value);
 
 /* tuner.c: the model of a record, from the store or made again; run may be NULL. */
 cw_status cwi_tuner_model(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,

@@ -316,6 +316,27 @@ cw_status cwi_split_create(cw_context *ctx, const cwi_rows *rows, const cw_optio
     return status;
 }
 
+cw_status cwi_split_draw(cw_context *ctx, const cwi_rows *rows, double cap, int64_t n,
+                         uint64_t seed, cwi_split *out)
+{
+    cw_status status;
+    double *weight = NULL;
+
+    *out = (cwi_split){.cap = cap};
+    out->part = cwi_alloc(ctx, (size_t)rows->count, 1);
+    out->held = cwi_alloc(ctx, (size_t)rows->count, sizeof *out->held);
+    status = out->part && out->held ? CW_OK : CW_NO_MEMORY;
+    if (status == CW_OK && cap > 0) status = debias_weights(ctx, rows, cap, &weight);
+    if (status != CW_OK) goto done;
+    CW_TRY(cwi_draw(ctx, weight, rows->count, n, seed, CWI_RNG_FOLD, out->part));
+    list_held(rows, out); /* a drawn row holds 1, which is validation */
+    CW_TRY(place_unseen(ctx, rows, out, CW_PART_TRAIN, &out->moved_back));
+done:
+    cwi_free(weight);
+    if (status != CW_OK) cwi_split_clear(out);
+    return status;
+}
+
 void cwi_split_clear(cwi_split *split)
 {
     cwi_free(split->part);

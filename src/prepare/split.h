@@ -25,6 +25,11 @@ cw_status cwi_split_create(cw_context *ctx, const cwi_rows *rows, const cw_optio
                            cwi_split *out);
 void cwi_split_clear(cwi_split *split);
 
+/* Hold out n of the rows as validation, by the weights of the debiased split or, with cap 0, all
+ * alike; those that train cannot do without go back to it. */
+cw_status cwi_split_draw(cw_context *ctx, const cwi_rows *rows, double cap, int64_t n,
+                         uint64_t seed, cwi_split *out);
+
 /* Which way `auto` means for these rows, by name. */
 const char *cwi_split_name(const cwi_rows *rows, const cw_options *options);
 

@@ -12,9 +12,12 @@ try --out x --set dim
 try --out x --set method=bpr
 try --out x --set dim=0
 try --out x --trials -1
+try --out x --folds 21
 try --out x --valid nowhere.csv
 printf 'user,item\nnobody,1\n' >bucket.csv
 try --out x --valid bucket.csv
+printf 'user,item\n0,0\n' >bucket.csv
+try --out x --valid bucket.csv --folds 2
 printf 'mine\n' >x.safetensors
 try --out x
 rm x.safetensors

@@ -124,7 +124,7 @@ const command commands[] = {
      .pair = "m"},
     {.name = "tune",
      .uses = "sim",
-     .words = "tune sim --out best --trials 4 --backbones mf --set "
+     .words = "tune sim --out best --trials 4 --folds 2 --backbones mf --set "
               "preset=paper,dim=4,batch=16,epochs=2,eval-every=1" QUIET,
      .pair = "best",
      .most = 2000},

@@ -230,6 +230,31 @@ static void the_gain_of_the_dial_counts(void **state)
     json_decref(records);
 }
 
+static json_t *judged(double value, double a, double b, double c)
+{
+    json_t *record = make_record("cpr", "drawn", value);
+    json_object_set_new(record, "valid", json_real(value));
+    json_object_set_new(record, "folds", json_pack("[f, f, f]", a, b, c));
+    return record;
+}
+
+static void of_trials_that_the_folds_cannot_tell_apart_the_first_wins(void **state)
+{
+    (void)state;
+    json_t *records =
+        json_pack("[o, o, o, o, o]", judged(0.10, 0.08, 0.10, 0.12), /* clearly below */
+                  judged(0.20, 0.18, 0.20, 0.22), judged(0.21, 0.22, 0.20, 0.21),
+                  judged(0.22, 0.24, 0.24, 0.18), judged(0.19, 0.23, 0.22, 0.12));
+    assert_ptr_equal(cwi_race_choose(records, 1), json_array_get(records, 1));
+    assert_ptr_equal(cwi_race_choose(records, 3), json_array_get(records, 2)); /* not below one */
+    json_object_set_new(json_array_get(records, 3), "folds", json_pack("[f, f, f]", .2, .22, .24));
+    assert_ptr_equal(cwi_race_choose(records, 1),
+                     json_array_get(records, 2)); /* ahead of 1 on each */
+    json_object_set_new(json_array_get(records, 3), "folds", json_pack("[f, f]", 0.25, 0.19));
+    assert_ptr_equal(cwi_race_choose(records, 1), json_array_get(records, 3)); /* two say little */
+    json_decref(records);
+}
+
 static void budgets_are_seconds_minutes_or_hours(void **state)
 {
     const fixture *f = *state;
@@ -254,6 +279,7 @@ static cw_options *make_options(const fixture *f, const char *trials)
     cw_options *options;
     assert_int_equal(cw_options_create(ctx, "tune", &options), CW_OK);
     assert_int_equal(cw_options_set(ctx, options, "trials", trials), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "3"), CW_OK);
     assert_int_equal(
         cw_options_set(ctx, options, "set", "dim=8,batch=64,epochs=12,eval-every=1,patience=4"),
         CW_OK);
@@ -335,6 +361,86 @@ static void results_depend_on_the_number_of_trials_alone(void **state)
     json_decref(b);
     cw_text_free(one);
     cw_text_free(three);
+    cw_options_free(options);
+}
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+/* Fold 0 is the validation part as it is: all that counts where there is one. */
+static void a_trial_counts_with_its_mean_over_the_folds(void **state)
+{
+    const fixture *f = *state;
+    cw_context *ctx = f->w->l.ctx;
+    cw_options *options = make_options(f, "4");
+    char *text[2];
+    json_t *result[2];
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(cw_options_set(ctx, options, "folds", k == 0 ? "1" : "3"), CW_OK);
+        assert_int_equal(tune(f, options, k == 0 ? "one" : "three", "m", &text[k]), CW_OK);
+        result[k] = json_loads(text[k], 0, NULL);
+        assert_int_equal(number(result[k], "folds"), k == 0 ? 1 : 3);
+        cw_text_free(text[k]);
+    }
+    for (size_t t = 0; t < 4; t++) {
+        const json_t *one = json_array_get(json_object_get(result[0], "trials"), t),
+                     *three = json_array_get(json_object_get(result[1], "trials"), t),
+                     *folds = json_object_get(three, "folds");
+        double sum = 0;
+        assert_null(json_object_get(one, "folds"));
+        assert_int_equal(json_array_size(folds), 3);
+        for (size_t k = 0; k < 3; k++) sum += json_number_value(json_array_get(folds, k));
+        assert_true(fabs(sum / 3 - number(three, "value")) < 1e-9);
+        assert_true(number(three, "value") >= number(three, "valid"));
+        if (number(three, "dial") == 0)
+            assert_true(json_number_value(json_array_get(folds, 0)) == number(one, "valid"));
+        assert_true(json_equal(json_object_get(one, "curve"), json_object_get(three, "curve")));
+    }
+    json_decref(result[0]);
+    json_decref(result[1]);
+    cw_options_free(options);
+}
+
+static void a_store_from_before_folds_has_one(void **state)
+{
+    const fixture *f = *state;
+    cw_context *ctx = f->w->l.ctx;
+    cw_options *options = make_options(f, "2");
+    char path[256];
+    assert_int_equal(cw_options_set(ctx, options, "folds", "1"), CW_OK);
+    assert_int_equal(tune(f, options, "store", "m", NULL), CW_OK);
+    snprintf(path, sizeof path, "%s/store/tune.json", f->w->folder);
+    json_t *race = json_load_file(path, 0, NULL);
+    assert_int_equal(number(race, "folds"), 1);
+    assert_int_equal(json_object_del(race, "folds"), 0);
+    (void)json_object_del(race, "signed");
+    (void)json_object_del(race, "xxh3_128");
+    assert_int_equal(json_dump_file(race, path, 0), 0);
+    json_decref(race);
+    assert_int_equal(tune(f, options, "store", "m", NULL), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "2"), CW_OK);
+    assert_int_equal(tune(f, options, "store", "m", NULL), CW_BAD_ARG);
+    assert_non_null(strstr(cw_context_error(ctx), "folds differs"));
+    cw_options_free(options);
+}
+
+/* The file is one part, whatever is asked for. */
+static void folds_of_a_file_are_refused(void **state)
+{
+    const fixture *f = *state;
+    cw_context *ctx = f->w->l.ctx;
+    cw_options *options = make_options(f, "2");
+    char text[128], path[256];
+    snprintf(text, sizeof text, "user,item\n%s,%s\n", cw_dataset_user_id(f->data, 0),
+             cw_dataset_item_id(f->data, 0));
+    write_file(f->w->folder, "bucket.csv", text);
+    snprintf(path, sizeof path, "%s/bucket.csv", f->w->folder);
+    assert_int_equal(cw_options_set(ctx, options, "valid", path), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "3"), CW_OK);
+    assert_int_equal(tune(f, options, "store", "m", NULL), CW_BAD_ARG);
+    assert_string_equal(cw_context_error(ctx), "--folds is 3; with --valid it must be 0 or 1");
     cw_options_free(options);
 }
 
@@ -428,6 +534,7 @@ static void a_file_of_validation_rows_decides(void **state)
     write_file(f->w->folder, "bucket.csv", text);
     snprintf(path, sizeof path, "%s/bucket.csv", f->w->folder);
     assert_int_equal(cw_options_set(ctx, options, "valid", path), CW_OK);
+    assert_int_equal(cw_options_set(ctx, options, "folds", "0"), CW_OK);
     assert_int_equal(tune(f, options, "store", "m.safetensors", &json), CW_OK);
     json_t *root = json_loads(json, 0, NULL);
     const json_t *data = json_object_get(root, "data");
@@ -468,8 +575,12 @@ int main(void)
         TEST(a_race_may_be_over_at_once),
         TEST(poor_trials_are_stopped_and_slow_ones_are_not),
         TEST(the_gain_of_the_dial_counts),
+        TEST(of_trials_that_the_folds_cannot_tell_apart_the_first_wins),
         TEST(budgets_are_seconds_minutes_or_hours),
         TEST(results_depend_on_the_number_of_trials_alone),
+        TEST(a_trial_counts_with_its_mean_over_the_folds),
+        TEST(a_store_from_before_folds_has_one),
+        TEST(folds_of_a_file_are_refused),
         TEST(a_stopped_race_goes_on),
         TEST(a_store_of_another_race_is_refused),
         TEST(a_short_budget_leaves_the_defaults),
