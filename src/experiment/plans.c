@@ -4,7 +4,7 @@
 #include "crosswise/crosswise.h"
 
 /* Made from plans/NAME.json by cmake/embed.cmake; they end with a zero byte. */
-#define PLANS(X) X(quick) X(compare) X(paper)
+#define PLANS(X) X(quick) X(compare) X(paper) X(beyond)
 
 #define X(name) extern const unsigned char cwi_plan_##name[];
 PLANS(X)

@@ -136,6 +136,9 @@ static const range space[] = {
     {"layers", WHOLE, 1, 4, false},
     {"dis-penalty", LOG, 0.1, 10, true},
     {"margin", LOG, 0.25, 4, true},
+    {"temperature", LOG, 0.5, 2, true},
+    {"hardest", LOG, 0.03, 1, false},
+    {"gamma", LINEAR, 0, 1, false},
     {"propensity-power", LINEAR, 0.1, 1, false},
     {"propensity-min", LOG, 0.003, 0.3, false},
     {"wmf-weight", LOG, 0.05, 1, false},
@@ -164,6 +167,18 @@ static bool is_tuned(const cwi_race *race, const cwi_family *family, const range
     return cw_method_takes(family->method, family->backbone, r->option);
 }
 
+/* What only some forms of a loss, or some scores, have a use for. */
+static bool has_use(const char *option, const json_t *options)
+{
+    static const char *const needs[][3] = {{"temperature", "scorer", "cosine"},
+                                           {"hardest", "form", "logistic"},
+                                           {"gamma", "form", "both|rows"}};
+    for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++)
+        if (strcmp(option, needs[k][0]) == 0)
+            return cwi_word_index(needs[k][2], cwi_json_get_text(options, needs[k][1])) >= 0;
+    return true;
+}
+
 /* The axes of a family; options: of its default trial. */
 static size_t list_axes(const cwi_race *race, const cwi_family *family, const json_t *options,
                         axis out[MAX_AXES])
@@ -175,7 +190,8 @@ static size_t list_axes(const cwi_race *race, const cwi_family *family, const js
         const range *r = &space[s];
         const json_t *preset = json_object_get(options, r->option);
         double middle = json_number_value(preset);
-        if (!is_tuned(race, family, r) || !json_is_number(preset)) continue;
+        if (!is_tuned(race, family, r) || !json_is_number(preset) || !has_use(r->option, options))
+            continue;
         axis a = {r->option, r->scale, r->low, r->high};
         if (r->is_relative && middle > 0) {
             a.low *= middle;

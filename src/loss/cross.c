@@ -174,8 +174,8 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
 
 enum { LANES = 8 };
 
-/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways.  Rows that lie a power of
- * two apart fight for the same places of the cache: they are copied first. */
+/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways.  Rows that lie a power
+ * of two apart fight for the same places of the cache: they are copied first. */
 static void turn(const float *from, int64_t stride, int64_t rows, int64_t columns,
                  float turned[][CWI_STRIP_ROWS])
 {

@@ -61,8 +61,8 @@ typedef struct cwi_loss {
 /* All of them. */
 #define CWI_LOSSES(X)                                                                              \
     X(bpr)                                                                                         \
-    X(cpr) X(cause) X(ubpr) X(relmf) X(bce) X(mse) X(wmf) X(dice) X(fs_pair) X(fs_point) X(sl)     \
-        X(psl)
+    X(cpr)                                                                                         \
+    X(cause) X(ubpr) X(relmf) X(bce) X(mse) X(wmf) X(dice) X(fs_pair) X(fs_point) X(sl) X(psl)
 #define CWI_GRID_LOSSES(X) X(cross) X(bsl) /* those without a form for rows of slots */
 
 #define CWI_EXTERN(id) extern const cwi_loss cwi_loss_##id;

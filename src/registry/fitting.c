@@ -146,13 +146,24 @@ static cw_status fit_schedule(cw_context *ctx, const cwi_extent *extent, bool ta
     return assign(ctx, options, "min-epochs", 40);
 }
 
+/* A row of its own for a backbone comes before the one for all. */
+static bool came_before(const cwi_fit *rows, const cwi_fit *row, const char *backbone)
+{
+    for (; rows < row; rows++)
+        if (strcmp(rows->option, row->option) == 0 &&
+            (!rows->backbone || strcmp(rows->backbone, backbone) == 0))
+            return true;
+    return false;
+}
+
 cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
                         const cwi_backbone *backbone, cw_options *options)
 {
     if (!method->sampler && !backbone->learn) return CW_OK; /* nothing is learnt */
     CW_PASS(fit_schedule(ctx, extent, !method->sampler, options));
     for (const cwi_fit *row = method->fits; row && row->option; row++)
-        if (!row->backbone || strcmp(row->backbone, backbone->name) == 0)
+        if ((!row->backbone || strcmp(row->backbone, backbone->name) == 0) &&
+            !came_before(method->fits, row, backbone->name))
             CW_PASS(assign(ctx, options, row->option, row->value(extent)));
     return CW_OK;
 }
@@ -163,7 +174,21 @@ static const struct {
 } shown[] = {{"lr", ""},
              {"reg", " (more for few rows)"},
              {"beta", " (more where to share one tells much)"},
+             {"form", " (by how often users and items meet)"},
+             {"scorer", ""},
+             {"temperature", " (more for few items)"},
+             {"hardest", ""},
              {"batch", " (less for few rows)"}};
+
+/* Of what most trainings have only what is special is shown. */
+static bool is_told(const char *option, const char *value)
+{
+    static const char *const usual[][2] = {
+        {"scorer", "dot"}, {"temperature", "1"}, {"hardest", "1"}};
+    for (size_t k = 0; k < sizeof usual / sizeof usual[0]; k++)
+        if (strcmp(option, usual[k][0]) == 0 && strcmp(value, usual[k][1]) == 0) return false;
+    return true;
+}
 
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])
@@ -175,7 +200,7 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         (long long)extent->rows, extent->users, extent->items, extent->likeness);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
         const char *value = cw_options_get(settled, shown[k].option);
-        if (value)
+        if (value && is_told(shown[k].option, value))
             used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,",
                              shown[k].option, value, shown[k].reason);
     }

@@ -66,25 +66,28 @@ static const cwi_default dice_defaults[] = {
     {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
     {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
+/* The forms of crosses that are best on the same data, and what they want elsewhere. */
 static const cwi_default cross_defaults[] = {
-    {NULL, "lr", "1e-3"}, {NULL, "reg", "0"}, {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-3"}, {"lightgcn", "hardest", "0.5"},
+    {NULL, "lr", "3e-4"},       {NULL, "reg", "5e-2"},       {NULL, "form", "logistic"},
+    {NULL, "hardest", "0.25"},  {NULL, NULL, NULL}};
 static const cwi_default cross_softmax_defaults[] = {{NULL, "lr", "1e-3"},
                                                      {NULL, "reg", "0"},
                                                      {NULL, "scorer", "cosine"},
                                                      {NULL, "temperature", "0.1"},
                                                      {NULL, NULL, NULL}};
 static const cwi_default cross_all_defaults[] = {
-    {NULL, "lr", "3e-4"}, {NULL, "reg", "1e-2"}, {NULL, "form", "logistic"}, {NULL, NULL, NULL}};
-static const cwi_default fs_defaults[] = {{NULL, "lr", "1e-3"},
-                                          {NULL, "reg", "1e-2"},
-                                          {NULL, "beta", "1"},
-                                          {NULL, "cycle", "2"},
-                                          {NULL, NULL, NULL}};
+    {"lightgcn", "lr", "1e-3"}, {"lightgcn", "reg", "1e-3"}, {NULL, "lr", "3e-4"},
+    {NULL, "reg", "1e-2"},      {NULL, "form", "logistic"},  {NULL, NULL, NULL}};
+static const cwi_default fs_defaults[] = {{"lightgcn", "reg", "1e-4"}, {NULL, "lr", "1e-3"},
+                                          {NULL, "reg", "1e-2"},       {NULL, "beta", "1"},
+                                          {NULL, "cycle", "2"},        {NULL, NULL, NULL}};
 static const cwi_default sl_defaults[] = {{NULL, "lr", "1e-3"},
                                           {NULL, "reg", "0"},
                                           {NULL, "scorer", "cosine"},
                                           {NULL, "temperature", "0.1"},
                                           {NULL, NULL, NULL}};
+
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
 {
@@ -142,6 +145,70 @@ static double dice_margin(const cwi_extent *extent)
     return clamp(0.7 * rows_an_item, 1, 1e6);
 }
 
+/* Where users and items seldom meet, what a pair can be told from is the whole batch, by
+ * directions; where they often do, it is the hardest of its crosses, by lengths too.  Sets at hand
+ * lie below 0.04 or above 0.1. */
+static bool is_sparse(const cwi_extent *extent)
+{
+    return extent->meeting < 0.06;
+}
+
+static double cross_form(const cwi_extent *extent)
+{
+    enum { BOTH = 0, LOGISTIC = 3 }; /* of --form */
+    return is_sparse(extent) ? BOTH : LOGISTIC;
+}
+
+static double cross_scorer(const cwi_extent *extent)
+{
+    return is_sparse(extent); /* dot|cosine */
+}
+
+/* The fewer items there are, the less sharply one can be told from the others. */
+static double cross_temperature(const cwi_extent *extent)
+{
+    double fewer = sqrt(16000.0 / (double)extent->items);
+    return is_sparse(extent) ? clamp(0.1 * fewer, 0.1, 0.25) : 1;
+}
+
+static double cross_hardest(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 1 : 0.25;
+}
+
+static double cross_graph_hardest(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 1 : 0.5;
+}
+
+static double cross_l2(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 0 : cross_reg(extent, 0.05);
+}
+
+static double cross_graph_l2(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 0 : 1e-3;
+}
+
+/* Few rows are learnt by heart within some hundred steps. */
+static double cross_lr(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? clamp(1e-3 * (double)extent->rows / 150000, 3e-4, 1e-3) : 1e-3;
+}
+
+static const cwi_fit cross_fits[] = {{NULL, "form", cross_form},
+                                     {NULL, "scorer", cross_scorer},
+                                     {NULL, "temperature", cross_temperature},
+                                     {"lightgcn", "hardest", cross_graph_hardest},
+                                     {NULL, "hardest", cross_hardest},
+                                     {"lightgcn", "reg", cross_graph_l2},
+                                     {NULL, "reg", cross_l2},
+                                     {NULL, "lr", cross_lr},
+                                     {NULL, NULL, NULL}};
+static const cwi_fit cross_all_fits[] = {
+    {"mf", "lr", usual_lr}, {"mf", "reg", cpr_reg}, {NULL, NULL, NULL}};
+static const cwi_fit fs_fits[] = {{"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
 static const cwi_fit cpr_fits[] = {{"mf", "lr", usual_lr},
                                    {"mf", "reg", cpr_reg},
                                    {"mf", "beta", cpr_beta},
@@ -254,7 +321,8 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cross,
      .loss = &cwi_loss_cross,
      .backbones = VECTOR_BACKBONES,
-     .defaults = cross_defaults},
+     .defaults = cross_defaults,
+     .fits = cross_fits},
     {.name = "cross-softmax",
      .help = "which item of the batch is the user's, whose is the item: softmax over all crosses",
      .sampler = &cwi_sampler_cross,
@@ -266,19 +334,22 @@ static const cwi_method methods[] = {
      .sampler = &cwi_sampler_cross,
      .loss = &cwi_loss_cross,
      .backbones = VECTOR_BACKBONES,
-     .defaults = cross_all_defaults},
+     .defaults = cross_all_defaults,
+     .fits = cross_all_fits},
     {.name = "fs-pair",
      .help = "fair sampling: two observed pairs, each user's own item above the other's",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_fs_pair,
      .backbones = ANY_BACKBONE,
-     .defaults = fs_defaults},
+     .defaults = fs_defaults,
+     .fits = fs_fits},
     {.name = "fs-point",
      .help = "fair sampling, score by score: observed pairs against the crossed ones",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_fs_point,
      .backbones = ANY_BACKBONE,
-     .defaults = fs_defaults},
+     .defaults = fs_defaults,
+     .fits = fs_fits},
     {.name = "sl",
      .help = "softmax loss: an observed pair against items drawn uniformly",
      .sampler = &cwi_sampler_uniform,

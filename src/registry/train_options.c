@@ -277,7 +277,7 @@ static cw_status check_cycles(cw_context *ctx, const cwi_method *method, const c
 }
 
 /* What the form of a loss on crosses has no use for. */
-static cw_status check_crosses(cw_context *ctx, const cwi_method *method, const cw_options *options)
+static cw_status check_crosses(cw_context *ctx, const cwi_method *method, cw_options *options)
 {
     const char *form = cwi_options_text(options, "form");
     const char *known = strcmp(method->name, "cross-softmax") == 0 ? "both|rows|columns"
@@ -286,6 +286,8 @@ static cw_status check_crosses(cw_context *ctx, const cwi_method *method, const 
     if (known && cwi_word_index(known, form) < 0)
         return cwi_fail(ctx, CW_BAD_ARG, "--form is '%s'; method %s takes %s, cross takes all",
                         form, method->name, known);
+    if (!cwi_options_is_given(options, "hardest") && strcmp(form, "logistic") != 0)
+        CW_PASS(cwi_options_assign(ctx, options, "hardest", "1")); /* a default is of its form */
     if (cwi_options_real(options, "hardest") < 1 && strcmp(form, "logistic") != 0)
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--hardest is '%s'; it must be 1 with --form %s: only logistic leaves "

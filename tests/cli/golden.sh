@@ -36,6 +36,19 @@ measure bce --method bce --lr 1e-2
 measure bce-user --method bce --lr 1e-2 --negatives user
 measure mse --method mse --lr 1e-2
 measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5
+measure cross --method cross --lr 3e-3
+measure cross-rows --method cross-softmax --form rows --gamma 0.5 --lr 3e-3
+measure cross-both --method cross-softmax --group 32 --scorer dot --temperature 1 --lr 3e-3
+measure cross-all --method cross-all --form lse --group 64 --lr 3e-3
+measure cross-graph --method cross --backbone lightgcn --lr 3e-3
+measure cosine --method cpr --scorer cosine --temperature 0.2 --lr 3e-3
+measure spectral --method bpr --spectral 0.01 --lr 3e-3
+measure fs-pair --method fs-pair --lr 3e-3
+measure fs-point --method fs-point --lr 3e-3
+measure sl --method sl --candidates 64 --lr 3e-3
+measure sl-pair --method sl --candidates 8 --candidates-of pair --lr 3e-3
+measure psl --method psl --candidates 64 --lr 3e-3
+measure bsl --method bsl --candidates 64 --lr 3e-3
 size="--vae-sizes=8,32"
 measure mult-vae --method mult-vae --lr 3e-3
 measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4
