@@ -63,6 +63,7 @@ static const cwi_default dice_defaults[] = {
     {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
     {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
+static const cwi_default ease_defaults[] = {{NULL, "reg", "500"}, {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
 {
@@ -226,6 +227,10 @@ static const cwi_method methods[] = {
      .fits = dice_fits,
      .defaults = dice_defaults,
      .options = dice_options},
+    {.name = "ease",
+     .help = "a linear autoencoder in closed form: a user's items from their other items",
+     .backbones = "ease",
+     .defaults = ease_defaults},
     {.name = "itemknn",
      .help = "nearest neighbours of items: what is like the items that a user has",
      .backbones = "itemknn",

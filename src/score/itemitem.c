@@ -7,14 +7,9 @@
  */
 #include "score/itemitem.h"
 
-#include "core/mem.h"
+#include "backend/backend.h"
 
 enum { BLOCK = 2048 };
-
-static void add_dense(const float *row, int32_t n, double *sum)
-{
-    for (int32_t c = 0; c < n; c++) sum[c] += (double)row[c];
-}
 
 /* Entries of the row from column `first` on, n columns. */
 static void add_sparse(const cwi_itemitem *m, int32_t row, int32_t first, int32_t n, double *sum)
@@ -29,13 +24,14 @@ static void add_sparse(const cwi_itemitem *m, int32_t row, int32_t first, int32_
 static void score_items(const cwi_ranker *ranker, const int32_t *items, int64_t n, float *out)
 {
     const cwi_itemitem *m = ranker->state;
+    const cwi_ops *ops = cwi_ops_best();
     for (int32_t first = 0; first < ranker->n_items; first += BLOCK) {
         double sum[BLOCK] = {0};
         int32_t left = ranker->n_items - first, width = left < BLOCK ? left : BLOCK;
         for (int64_t k = 0; k < n; k++) {
             if (k > 0 && items[k] == items[k - 1]) continue;
             if (m->dense)
-                add_dense(m->dense + (int64_t)items[k] * ranker->n_items + first, width, sum);
+                ops->add_row(m->dense + (int64_t)items[k] * ranker->n_items + first, width, sum);
             else
                 add_sparse(m, items[k], first, width, sum);
         }
