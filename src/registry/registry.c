@@ -63,6 +63,8 @@ static const cwi_default dice_defaults[] = {
     {NULL, "lr", "1e-3"},           {NULL, "reg", "3e-2"},
     {NULL, "reg-target", "final"},  {NULL, "margin", "40"},
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
+static const cwi_default ials_defaults[] = {
+    {NULL, "reg", "3e-3"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
 static const cwi_default ease_defaults[] = {{NULL, "reg", "500"}, {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
@@ -227,6 +229,10 @@ static const cwi_method methods[] = {
      .fits = dice_fits,
      .defaults = dice_defaults,
      .options = dice_options},
+    {.name = "ials",
+     .help = "implicit alternating least squares: observed pairs near 1, all others lightly near 0",
+     .backbones = "als",
+     .defaults = ials_defaults},
     {.name = "ease",
      .help = "a linear autoencoder in closed form: a user's items from their other items",
      .backbones = "ease",

@@ -106,7 +106,7 @@ static inline bool cwi_backbone_learns(const cwi_backbone *backbone)
 
 /* All of them, in the order in which they are told, first those that score slots. */
 #define CWI_SLOT_BACKBONES(X) X(mf) X(lightgcn) X(ngcf) X(neumf)
-#define CWI_BACKBONES(X)      CWI_SLOT_BACKBONES(X) X(vae) X(itemknn) X(ease) X(pop)
+#define CWI_BACKBONES(X)      CWI_SLOT_BACKBONES(X) X(vae) X(als) X(ease) X(itemknn) X(pop)
 
 #define CWI_EXTERN(id) extern const cwi_backbone cwi_backbone_##id;
 CWI_BACKBONES(CWI_EXTERN)
