@@ -36,6 +36,13 @@ measure bce --method bce --lr 1e-2
 measure bce-user --method bce --lr 1e-2 --negatives user
 measure mse --method mse --lr 1e-2
 measure wmf --method wmf --lr 1e-2 --wmf-weight 0.5
+measure ials --method ials
+measure ials-flat --method ials --reg-power 0 --reg 1 --unseen-weight 0.3 --cg-steps 5
+measure ease --method ease
+measure ease-weak --method ease --reg 10
+measure itemknn --method itemknn
+measure itemknn-tfidf --method itemknn --similarity tfidf --shrink 5 --neighbours 20
+measure itemknn-bm25 --method itemknn --similarity bm25
 size="--vae-sizes=8,32"
 measure mult-vae --method mult-vae --lr 3e-3
 measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4
