@@ -65,7 +65,7 @@ static const cwi_default dice_defaults[] = {
     {NULL, "dis-penalty", "1e-4"},  {NULL, NULL, NULL}};
 static const cwi_default ials_defaults[] = {
     {NULL, "reg", "3e-3"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
-static const cwi_default ease_defaults[] = {{NULL, "reg", "500"}, {NULL, NULL, NULL}};
+static const cwi_default ease_defaults[] = {{NULL, "reg", "250"}, {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
 {

@@ -26,10 +26,10 @@ typedef enum likeness { COSINE, TFIDF, BM25 } likeness;
 
 static const cw_option_info options_of_itemknn[] = {
     WHOLE("neighbours", "100", 1, 65536, "how many items most like an item are kept of each"),
-    WORD("similarity", "cosine", "cosine|tfidf|bm25",
+    WORD("similarity", "bm25", "cosine|tfidf|bm25",
          "what makes items alike: their users, or their users weighted by how few items those "
          "have"),
-    REAL("shrink", "0", 0, 1e6,
+    REAL("shrink", "10", 0, 1e6,
          "similarities of n common users are multiplied by n / (n + shrink)"),
     {0}};
 

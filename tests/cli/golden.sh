@@ -42,7 +42,7 @@ measure ease --method ease
 measure ease-weak --method ease --reg 10
 measure itemknn --method itemknn
 measure itemknn-tfidf --method itemknn --similarity tfidf --shrink 5 --neighbours 20
-measure itemknn-bm25 --method itemknn --similarity bm25
+measure itemknn-cosine --method itemknn --similarity cosine --shrink 0
 size="--vae-sizes=8,32"
 measure mult-vae --method mult-vae --lr 3e-3
 measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4

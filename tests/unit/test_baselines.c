@@ -20,6 +20,11 @@ typedef struct fixture {
     cwi_params params;
 } fixture;
 
+static void set(fixture *f, const char *name, const char *value)
+{
+    assert_int_equal(cwi_options_assign(f->l.ctx, f->options, name, value), CW_OK);
+}
+
 static int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
@@ -27,6 +32,8 @@ static int set_up(void **state)
     assert_int_equal(cwi_train_options(f->l.ctx, &f->options), CW_OK);
     assert_int_equal(cwi_csr_create(f->l.ctx, user_of, item_of, ROWS, USERS, &f->train), CW_OK);
     f->shape = (cwi_shape){USERS, ITEMS, &f->train, 1, 1};
+    set(f, "similarity", "cosine");
+    set(f, "shrink", "0");
     *state = f;
     return 0;
 }
@@ -40,11 +47,6 @@ static int tear_down(void **state)
     listener_clear(&f->l);
     free(f);
     return 0;
-}
-
-static void set(fixture *f, const char *name, const char *value)
-{
-    assert_int_equal(cwi_options_assign(f->l.ctx, f->options, name, value), CW_OK);
 }
 
 static void near(double got, double expected, double tolerance)
