@@ -138,7 +138,8 @@ def main():
             run(given.program, "train", given.folder, "--method", *options, "--out", model, "--force", "--quiet",
                 "--threads", given.threads)
             wrong += compare(" ".join(options), data, lists_of(given.program, data, model), make())
-        options = ["ials", "--dim", "64", "--cg-steps", "30", "--epochs", "10", "--eval-every", "0", "--reg", "0.01"]
+        options = ["ials", "--dim", "64", "--cg-steps", "30", "--epochs", "10", "--eval-every", "0", "--reg", "0.01",
+                   "--unseen-weight", "0.1"]
         run(given.program, "train", given.folder, "--method", *options, "--out", model, "--force", "--quiet",
             "--threads", given.threads)
         run(given.program, "export", model, "--out", os.path.join(folder, "vectors"), "--quiet")

@@ -23,7 +23,7 @@
 #include "score/table.h"
 
 static const cw_option_info options_of_als[] = {
-    REAL_ABOVE("unseen-weight", "0.1", 0, 1000,
+    REAL_ABOVE("unseen-weight", "0.2", 0, 1000,
                "weight of a pair that was not observed beside 1 of one that was"),
     REAL("reg-power", "1", 0, 2,
          "the L2 term of a vector grows with this power of its rows and unseen-weight times the "
