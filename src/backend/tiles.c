@@ -115,8 +115,10 @@ static cw_status factor_row(cw_context *ctx, job *w, bool *is_definite)
     double *tile = cwi_tiles_at(w->t, w->k, w->k), *room = cwi_rooms_enter(w->rooms);
     update(w, w->k, room);
     *is_definite = factor_tile(tile);
-    if (*is_definite) invert_triangle(tile, room);
-    if (*is_definite) memcpy(tile, room, TILE_BYTES);
+    if (*is_definite) {
+        invert_triangle(tile, room);
+        memcpy(tile, room, TILE_BYTES);
+    }
     cwi_rooms_leave(w->rooms, room);
     if (!*is_definite) return CW_OK;
     return cwi_pool_for(ctx, w->t->side - 1 - w->k, 1, factor_beyond, w);

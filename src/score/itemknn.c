@@ -76,8 +76,8 @@ typedef struct room {
 static room room_in(void *block, size_t n)
 {
     room r = {.order = block};
-    r.sum = (double *)(r.order + n);
-    r.count = (int32_t *)(r.sum + n);
+    r.sum = (double *)(void *)(r.order + n);
+    r.count = (int32_t *)(void *)(r.sum + n);
     r.met = r.count + n;
     return r;
 }
