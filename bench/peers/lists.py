@@ -145,7 +145,7 @@ def main():
         run(given.program, "export", model, "--out", os.path.join(folder, "vectors"), "--quiet")
         exact = ials(data, os.path.join(folder, "vectors"), 0.01, 0.1, 1)
         wrong += compare("ials --cg-steps 30", data, lists_of(given.program, data, model), exact, 1e-4)
-    sys.exit(wrong > 0)
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
