@@ -43,14 +43,17 @@ for round in $(seq "$rounds"); do
     for optimizer in adam adam-deferred; do
         keep "bpr epoch, $optimizer" "$(train train_s --method bpr --optimizer $optimizer --eval-every 0)"
     done
+    keep "implicit als sweep" "$(peer als)"
+    keep "ials sweep" "$(train train_s --method ials --eval-every 0)"
     keep "torch evaluation" "$(peer evaluate)"
     keep "implicit evaluation" "$(peer recommend)"
     keep "evaluation" "$(train eval_s --method bpr --optimizer adam-deferred --eval-every 1)"
 done
 echo "best of all, crosswise first; ratio is how many times faster it is"
-compare "cpr epoch, dense" "torch cpr epoch"
-compare "cpr epoch, deferred" "torch cpr epoch"
-compare "bpr epoch, dense" "implicit bpr epoch"
-compare "bpr epoch, deferred" "implicit bpr epoch"
+compare "cpr epoch, adam" "torch cpr epoch"
+compare "cpr epoch, adam-deferred" "torch cpr epoch"
+compare "bpr epoch, adam" "implicit bpr epoch"
+compare "bpr epoch, adam-deferred" "implicit bpr epoch"
+compare "ials sweep" "implicit als sweep"
 compare evaluation "torch evaluation"
 compare evaluation "implicit evaluation"

@@ -70,6 +70,9 @@ typedef struct cwi_adam_row {
 /* A multiple of the users that any table scores together. */
 enum { CWI_SCORE_USERS = 48 };
 
+/* Rows and columns of the tiles that are multiplied in double. */
+enum { CWI_DOUBLE_TILE = 128 };
+
 /* Items that are screened together. */
 enum { CWI_SCREEN_ITEMS = 64 };
 
@@ -188,6 +191,13 @@ typedef struct cwi_ops {
     void (*gemm)(bool transpose_a, bool transpose_b, int32_t m, int32_t n, int32_t k,
                  const float *a, int32_t lda, const float *b, int32_t ldb, float beta, float *c,
                  int32_t ldc);
+
+    /* c += op(a) b in double, all three without gaps and CWI_DOUBLE_TILE square; op transposes when
+     * told.  A step is a product and a sum, not fused, in the order of k. */
+    void (*double_gemm)(bool transpose_a, const double *a, const double *b, double *c);
+
+    /* out[j] += (double)row[j] */
+    void (*add_row)(const float *row, int64_t n, double *out);
 
     /* out[j] = a[j] b[j] */
     void (*multiply)(const float *a, const float *b, int64_t n, float *out);

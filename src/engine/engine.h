@@ -115,7 +115,8 @@ struct cwi_engine {
     cw_context *ctx;
 };
 
-extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_ref;
+extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_sweep,
+    cwi_engine_ref;
 
 /* The engine that trains a task. */
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task);

@@ -144,6 +144,9 @@ static const range space[] = {
     {"wmf-weight", LOG, 0.05, 1, false},
     {"kl-cap", LINEAR, 0.05, 1, false},
     {"keep", LINEAR, 0.3, 0.9, false},
+    {"unseen-weight", LOG, 0.02, 1, false},
+    {"neighbours", WHOLE, 10, 500, false},
+    {"shrink", LINEAR, 0, 50, false},
 };
 
 enum { N_SPACE = sizeof space / sizeof space[0], MAX_AXES = N_SPACE };
@@ -158,11 +161,17 @@ typedef struct axis {
 /* Without one there is nothing to multiply: the usual range of L2 coefficients. */
 static const double least_reg = 1e-6, most_reg = 1e-2;
 
-/* beta 1 chooses among nothing: only a method that selects has a use for more. */
+/* beta 1 chooses among nothing: only a method that selects has a use for more.  Only gradients have
+ * a rate, and what is filled from the data has an L2 term where the method says so. */
 static bool is_tuned(const cwi_race *race, const cwi_family *family, const range *r)
 {
     const cwi_method *method = cwi_find_method(family->method);
+    const cwi_backbone *backbone = cwi_find_backbone(family->backbone);
     if (strcmp(r->option, "beta") == 0 && !method->selects) return false;
+    if (strcmp(r->option, "lr") == 0 && !method->sampler && !backbone->learn) return false;
+    if (strcmp(r->option, "reg") == 0 && backbone->fill &&
+        !cwi_find_default(method, backbone->name, "reg"))
+        return false;
     if (json_object_get(race->fixed, r->option)) return false;
     return cw_method_takes(family->method, family->backbone, r->option);
 }
@@ -184,8 +193,6 @@ static size_t list_axes(const cwi_race *race, const cwi_family *family, const js
                         axis out[MAX_AXES])
 {
     size_t n = 0;
-    const cwi_method *method = cwi_find_method(family->method);
-    if (!method->sampler && strcmp(family->backbone, "pop") == 0) return 0;
     for (size_t s = 0; s < N_SPACE; s++) {
         const range *r = &space[s];
         const json_t *preset = json_object_get(options, r->option);

@@ -159,8 +159,8 @@ static bool came_before(const cwi_fit *rows, const cwi_fit *row, const char *bac
 cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
                         const cwi_backbone *backbone, cw_options *options)
 {
-    if (!method->sampler && !backbone->learn) return CW_OK; /* nothing is learnt */
-    CW_PASS(fit_schedule(ctx, extent, !method->sampler, options));
+    if (method->sampler || backbone->learn) /* others make few passes, or none */
+        CW_PASS(fit_schedule(ctx, extent, !method->sampler, options));
     for (const cwi_fit *row = method->fits; row && row->option; row++)
         if ((!row->backbone || strcmp(row->backbone, backbone->name) == 0) &&
             !came_before(method->fits, row, backbone->name))
@@ -205,8 +205,9 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                              shown[k].option, value, shown[k].reason);
     }
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
-             " evaluated every %lld steps, for at least %lld; --preset paper has the published "
+             " evaluated every %lld %s, for at least %lld; --preset paper has the published "
              "settings",
-             (long long)(epoch * cwi_options_integer(settled, "eval-every")),
-             (long long)(epoch * cwi_options_integer(settled, "min-epochs")));
+             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "eval-every")),
+             epoch ? "steps" : "epochs",
+             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "min-epochs")));
 }

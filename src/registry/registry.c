@@ -88,6 +88,9 @@ static const cwi_default sl_defaults[] = {{NULL, "lr", "1e-3"},
                                           {NULL, "temperature", "0.1"},
                                           {NULL, NULL, NULL}};
 
+static const cwi_default ials_defaults[] = {
+    {NULL, "reg", "3e-3"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
+static const cwi_default ease_defaults[] = {{NULL, "reg", "250"}, {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
 {
@@ -368,6 +371,18 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_bsl,
      .backbones = VECTOR_BACKBONES,
      .defaults = sl_defaults},
+    {.name = "ials",
+     .help = "implicit alternating least squares: observed pairs near 1, all others lightly near 0",
+     .backbones = "als",
+     .defaults = ials_defaults},
+    {.name = "ease",
+     .help = "a linear autoencoder in closed form: a user's items from their other items",
+     .backbones = "ease",
+     .defaults = ease_defaults},
+    {.name = "itemknn",
+     .help = "nearest neighbours of items: what is like the items that a user has",
+     .backbones = "itemknn",
+     .defaults = no_defaults},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",

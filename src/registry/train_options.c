@@ -265,6 +265,19 @@ static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_opti
     return CW_OK;
 }
 
+/* Nor has one without an optimizer a use for all of them. */
+static cw_status check_sweep(cw_context *ctx, const parts *p, const cw_options *options)
+{
+    if (cwi_options_is(options, "reg-kind", "batch"))
+        return cwi_fail(ctx, CW_BAD_ARG, "--reg-kind is 'batch'; method %s has no batches",
+                        p->method->name);
+    if (cwi_options_is(options, "engine", "ref"))
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--engine is 'ref'; method %s solves equations, which engine ref does not",
+                        p->method->name);
+    return CW_OK;
+}
+
 static cw_status check_cycles(cw_context *ctx, const cwi_method *method, const cw_options *options)
 {
     if (!method->selects && cwi_options_real(options, "beta") != 1)
@@ -326,6 +339,7 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_e
         CW_TRY(cwi_train_fit(ctx, extent, p.method, p.backbone, *out));
     CW_TRY(fill_in(ctx, &p, *out));
     if (p.backbone->learn) CW_TRY(check_whole_step(ctx, &p, *out));
+    if (p.backbone->sweep) CW_TRY(check_sweep(ctx, &p, *out));
     if (p.method->sampler == &cwi_sampler_cpr) CW_TRY(check_cycles(ctx, p.method, *out));
     if (p.method->sampler == &cwi_sampler_cross) CW_TRY(check_crosses(ctx, p.method, *out));
     if (p.method->sampler == &cwi_sampler_uniform) CW_TRY(check_uniform(ctx, p.method, *out));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
 
@@ -65,12 +66,17 @@ static bool solve(double *a, int32_t n, double *x)
 }
 
 /* Turn the Gram matrix into the normal equations of the regression. */
-static void add_history(gram *g, const int32_t *items, int32_t n, double *right)
+static void add_history(gram *g, const cwi_fold *fold, const int32_t *items, int32_t n,
+                        double *right)
 {
     int64_t d = g->width;
     double w0 = (double)n / g->n_items, trace = 0.0;
     for (int64_t r = 0; r < d; r++) trace += g->sum[r * d + r];
     double lambda = ridge * w0 * trace / (double)d;
+    if (fold->unseen > 0) {
+        w0 = fold->unseen;
+        lambda = fold->reg * cwi_pow((double)n + w0 * g->n_items, fold->power);
+    }
 
     for (int64_t k = 0; k < d * d; k++) g->sum[k] *= w0;
     for (int64_t r = 0; r < d; r++) {
@@ -122,7 +128,7 @@ cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int
     if (!g.sum) return CW_NO_MEMORY;
     double *right = g.sum + d * d;
     CW_TRY(find_gram(ctx, ranker, &g));
-    add_history(&g, items, n, right);
+    add_history(&g, &ranker->fold, items, n, right);
     if (!solve(g.sum, g.width, right))
         CW_TRY(cwi_fail(ctx, CW_BAD_DATA,
                         "the item vectors of the model do not determine a vector for a new user"));

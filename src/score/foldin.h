@@ -9,7 +9,8 @@
  * implicit feedback: u minimises
  *   sum over liked i of (1 - u.v_i)^2 + w0 * sum over all i of (u.v_i)^2 + lambda * |u|^2
  * with w0 = n / n_items and lambda = 0.1 * n * tr(V^T V) / (n_items * width), so that the scores
- * depend neither on the scale of the item vectors nor on how many items there are.
+ * depend neither on the scale of the item vectors nor on how many items there are; or with those of
+ * the ranker's `fold`, where the model was trained by the same regression.
  *   u  [width]
  * CW_BAD_DATA when the item vectors do not determine it, as when all are zero.
  */

@@ -7,12 +7,18 @@
 static cw_status declare(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                          cwi_params *params)
 {
-    cwi_tensor *popularity;
     (void)options;
-    cw_status status = cwi_params_add(ctx, params, "popularity", shape->n_items, 1, &popularity);
-    if (status != CW_OK || !shape->train) return status;
+    return cwi_params_add(ctx, params, "popularity", shape->n_items, 1, NULL);
+}
+
+static cw_status fill(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                      cwi_params *params)
+{
+    float *popularity = params->tensor[0].data;
+    (void)ctx;
+    (void)options;
     for (int64_t e = 0; e < shape->train->start[shape->n_users]; e++)
-        popularity->data[shape->train->value[e]] += 1.0f; /* exact up to 2^24 rows an item */
+        popularity[shape->train->value[e]] += 1.0f; /* exact up to 2^24 rows an item */
     return CW_OK;
 }
 
@@ -53,5 +59,6 @@ const cwi_backbone cwi_backbone_pop = {
     .name = "pop",
     .help = "counts of train interactions; only for method pop",
     .declare = declare,
+    .fill = fill,
     .rank = rank,
 };

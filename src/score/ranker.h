@@ -6,6 +6,12 @@
 
 #include "score/params.h"
 
+/* How a newcomer's vector is found by inner products; all zeros: as foldin.h says. */
+typedef struct cwi_fold {
+    double unseen;     /* weight of all items */
+    double reg, power; /* lambda = reg (n + unseen * n_items)^power */
+} cwi_fold;
+
 /*
  * An opened ranker does not change, so many threads may ask it at once.
  *   score    required: out[k * n_items + i] is the score of item i for user users[k]
@@ -23,7 +29,8 @@ struct cwi_ranker {
     const float *items; /* [n_items][width] borrowed, or NULL */
     const float *users; /* [n_users][width] borrowed, or NULL */
     int32_t width;
-    bool is_cosine;          /* users and items have length 1: so gets somebody new */
+    bool is_cosine; /* users and items have length 1: so gets somebody new */
+    cwi_fold fold;
     _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
     cwi_pile pile; /* what is freed with it */

@@ -70,10 +70,15 @@ extern const cwi_penalty cwi_penalty_spectral;
  *             grid the vectors of the users of all slots, then those of their items, whose inner
  *             products are the scores.
  *   gradient  required: dL/dparams from the slopes of what score wrote, the batch being the last
- * one given; filled anew at each call.  extra adds to it at the final vectors. learn     optional,
- * instead of score and gradient: a step that does not go by slots; the mean loss and the gradients
- * of this moment rank      required: a ranker from parameters alone close     required: accepts
- * NULL options   what it reads beside the options that all trainings have; NULL: nothing
+ *             one given; filled anew at each call.  extra adds to it at the final vectors.
+ *   learn     optional, instead of score and gradient: a step that does not go by slots; the mean
+ *             loss and the gradients of this moment
+ *   sweep     optional, instead of both: a step that sets the parameters of `open` by itself,
+ *             without an optimizer; the mean loss, and the L2 terms of all parameters
+ *   fill      optional, where nothing is learnt in steps: the parameters from the data, at once
+ *   rank      required: a ranker from parameters and the train rows of users alone; borrows both
+ *   close     required: accepts NULL
+ *   options   what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_backbone {
     const char *name;
@@ -87,6 +92,9 @@ typedef struct cwi_backbone {
                           const cwi_extra *extra, cwi_gradient *out);
     cw_status (*learn)(cw_context *ctx, void *state, const cwi_moment *now, double *loss,
                        cwi_gradient *out);
+    cw_status (*sweep)(cw_context *ctx, void *state, double *loss, double *reg);
+    cw_status (*fill)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                      cwi_params *params);
     cw_status (*rank)(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                       const cwi_params *params, cwi_ranker *out);
     void (*close)(void *state);
@@ -98,9 +106,15 @@ typedef struct cwi_backbone {
     const cw_option_info *options;
 } cwi_backbone;
 
+/* Does it learn without slots, step by step? */
+static inline bool cwi_backbone_learns(const cwi_backbone *backbone)
+{
+    return backbone->learn || backbone->sweep;
+}
+
 /* All of them, in the order in which they are told, first those that score slots. */
 #define CWI_SLOT_BACKBONES(X) X(mf) X(lightgcn) X(ngcf) X(neumf)
-#define CWI_BACKBONES(X)      CWI_SLOT_BACKBONES(X) X(vae) X(pop)
+#define CWI_BACKBONES(X)      CWI_SLOT_BACKBONES(X) X(vae) X(als) X(ease) X(itemknn) X(pop)
 
 #define CWI_EXTERN(id) extern const cwi_backbone cwi_backbone_##id;
 CWI_BACKBONES(CWI_EXTERN)

@@ -415,7 +415,7 @@ cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, const cw_optio
 {
     int64_t rows = (int64_t)shape->n_users + shape->n_items;
     int32_t columns = d / shape->heads * shape->ranked;
-    bool is_cosine = cwi_options_choice(options, "scorer") == 1;
+    bool is_cosine = options && cwi_options_choice(options, "scorer") == 1;
     float *vectors = data;
     if (columns < d || (is_cosine && !owned))
         vectors = cwi_table_columns(ctx, data, rows, d, columns);

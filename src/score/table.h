@@ -38,7 +38,8 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
                          int32_t columns);
 
 /* A ranker by inner products of the columns of the heads that rank.  The vectors are borrowed, or
- * freed with the ranker when `owned`, and so is what the pile holds, also if this fails. */
+ * freed with the ranker when `owned`, and so is what the pile holds, also if this fails.  Without
+ * options scores are inner products. */
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                          float *data, int32_t d, bool owned, cwi_pile pile, cwi_ranker *out);
 

@@ -84,16 +84,17 @@ done:
 
 bool cwi_trainer_learns(const cwi_trainer *t)
 {
-    return t->task.method->sampler || t->task.backbone->learn;
+    return t->task.method->sampler || cwi_backbone_learns(t->task.backbone);
 }
 
 /* Unless it was said otherwise an epoch is one pass over the interactions, or over the users where
- * a step takes users. */
+ * a step takes users; a sweep is a pass by itself. */
 static int64_t count_steps(const cwi_trainer *t)
 {
     if (t->sequel.phase) return t->sequel.steps_per_epoch;
     int64_t given = cwi_options_integer(t->options, "epoch-steps");
     if (given > 0) return given;
+    if (t->task.backbone->sweep) return 1;
     int64_t examples = t->task.method->sampler ? t->training.count : t->dataset->n_users;
     int64_t steps = examples / cwi_options_integer(t->options, "batch");
     return steps > 0 ? steps : 1;
@@ -128,6 +129,8 @@ static cw_status open_engine(cwi_trainer *t)
         if (t->sequel.model) status = cwi_params_take_over(t, t->sequel.model, &first);
         if (status == CW_OK) return cwi_engine_choose(task)->open(t->ctx, task, &first, &t->engine);
     }
+    if (status == CW_OK && !cwi_trainer_learns(t))
+        status = task->backbone->fill(t->ctx, &task->shape, t->options, &first);
     t->best = first; /* also after a failure, to be freed */
     return status;
 }

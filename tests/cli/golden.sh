@@ -49,6 +49,13 @@ measure sl --method sl --candidates 64 --lr 3e-3
 measure sl-pair --method sl --candidates 8 --candidates-of pair --lr 3e-3
 measure psl --method psl --candidates 64 --lr 3e-3
 measure bsl --method bsl --candidates 64 --lr 3e-3
+measure ials --method ials
+measure ials-flat --method ials --reg-power 0 --reg 1 --unseen-weight 0.3 --cg-steps 5
+measure ease --method ease
+measure ease-weak --method ease --reg 10
+measure itemknn --method itemknn
+measure itemknn-tfidf --method itemknn --similarity tfidf --shrink 5 --neighbours 20
+measure itemknn-cosine --method itemknn --similarity cosine --shrink 0
 size="--vae-sizes=8,32"
 measure mult-vae --method mult-vae --lr 3e-3
 measure mult-vae-kl --method mult-vae --lr 3e-3 --keep 0.8 --kl-cap 1 --kl-steps 10 --reg 1e-4

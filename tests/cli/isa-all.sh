@@ -20,7 +20,7 @@ same() { # options
 }
 list() { crosswise methods | sed -n "/^$1:/,/^\$/s/^  \([a-z][a-z-]*\)  *.*/\1/p"; } # heading
 for method in $(list Methods | grep -v vae); do same --method "$method" --dim 12; done
-for backbone in $(list Backbones | grep -Ev '^(mf|vae|pop)$'); do
+for backbone in $(list Backbones | grep -Ev '^(mf|vae|als|ease|itemknn|pop)$'); do
     for method in bpr cpr dice ubpr; do same --method $method --backbone "$backbone" --dim 12; done
 done
 same --method bpr --backbone neumf --dim 12 --hidden 17,9

@@ -554,6 +554,30 @@ static cw_status train_vae(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* Models of the whole matrix, and what they are used for. */
+static cw_status train_baselines(cw_context *ctx, const char *folder)
+{
+    static const char *const methods[] = {"ease", "itemknn", "ials"};
+    char input[128], out[128];
+    cw_dataset *d = NULL;
+    cw_options *options = NULL;
+    cw_status status = import_and_prepare(ctx, paths_of(folder, "log.csv", input), "random", &d);
+    if (status == CW_OK) status = cw_options_create(ctx, "train", &options);
+    if (status == CW_OK) status = cw_options_set(ctx, options, "dim", "2");
+    if (status == CW_OK) status = cw_options_set(ctx, options, "epochs", "2");
+    for (size_t m = 0; m < 3 && status == CW_OK; m++) {
+        cw_model *model = NULL;
+        status = cw_options_set(ctx, options, "method", methods[m]);
+        if (status == CW_OK) status = cw_train(ctx, d, options, &model, NULL);
+        if (status == CW_OK) status = ask_newcomer(ctx, model, 2);
+        if (status == CW_OK) status = cw_model_export(ctx, model, paths_of(folder, "b", out), true);
+        cw_model_free(model);
+    }
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 /* Rows of a log that are rated 4 or 5. */
 static cw_status import_liked(cw_context *ctx, const char *input, cw_interactions **out)
 {
@@ -794,6 +818,7 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {report_experiment, 29, true},
                      {train_with_propensities, 7, false},
                      {train_vae, 7, false},
+                     {train_baselines, 7, false},
                      {hide_rows, 1, true},
                      {train_ngcf, 7, false},
                      {train_on_engines, 7, false}};

@@ -17,10 +17,16 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {"cpr", "mf", "8", true, true, true},        {"bpr", "lightgcn", "8", true, true, true},
-    {"bpr", "ngcf", "8", true, true, true},      {"bpr", "neumf", "8", false, false, true},
+    {"cpr", "mf", "8", true, true, true},
+    {"bpr", "lightgcn", "8", true, true, true},
+    {"bpr", "ngcf", "8", true, true, true},
+    {"bpr", "neumf", "8", false, false, true},
     {"bpr", "neumf", "8,4", false, false, true}, /* its ranker needs room of its own */
-    {"mult-vae", "vae", "8", true, true, true},  {"pop", "pop", "8", true, false, false},
+    {"mult-vae", "vae", "8", true, true, true},
+    {"pop", "pop", "8", true, false, false},
+    {"ials", "als", "8", true, true, true},
+    {"ease", "ease", "8", true, false, false},
+    {"itemknn", "itemknn", "8", true, false, false},
 };
 
 enum { N_VARIANTS = sizeof variants / sizeof variants[0] };

@@ -685,6 +685,12 @@ static void places(const float *score, int32_t n, int32_t *place)
 }
 
 #include "backend/cpu/softmax.h"
+static void add_row(const float *row, int64_t n, double *out)
+{
+    for (int64_t j = 0; j < n; j++) out[j] += (double)row[j];
+}
+
+#include "backend/cpu/double_gemm.h"
 
 const cwi_ops OPS_TABLE = {
     .name = OPS_NAME,
@@ -708,6 +714,8 @@ const cwi_ops OPS_TABLE = {
     .places = places,
     .first_above = first_above,
     .gemm = gemm,
+    .double_gemm = double_gemm,
+    .add_row = add_row,
     .multiply = multiply,
     .multiply_back = multiply_back,
     .leaky_sum = leaky_sum,
