@@ -89,7 +89,7 @@ static const cwi_default sl_defaults[] = {{NULL, "lr", "1e-3"},
                                           {NULL, NULL, NULL}};
 
 static const cwi_default ials_defaults[] = {
-    {NULL, "reg", "3e-3"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
+    {NULL, "reg", "1e-2"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
 static const cwi_default ease_defaults[] = {{NULL, "reg", "250"}, {NULL, NULL, NULL}};
 /* What --preset auto has instead; docs/training.md says where it was formed and checked. */
 static double clamp(double value, double low, double high)
