@@ -190,6 +190,18 @@ static bool is_told(const char *option, const char *value)
     return true;
 }
 
+/* Did the data choose it?  The batch follows them wherever there is one. */
+static bool is_fitted(const cw_options *settled, const char *option)
+{
+    const cwi_method *method = cwi_find_method(cw_options_get(settled, "method"));
+    const char *backbone = cw_options_get(settled, "backbone");
+    for (const cwi_fit *row = method->fits; row && row->option; row++)
+        if (strcmp(row->option, option) == 0 &&
+            (!row->backbone || strcmp(row->backbone, backbone) == 0))
+            return true;
+    return strcmp(option, "batch") == 0;
+}
+
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])
 {
@@ -199,10 +211,10 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         "shares others %.2g times as often as by chance:",
                         (long long)extent->rows, extent->users, extent->items, extent->likeness);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
-        const char *value = cw_options_get(settled, shown[k].option);
-        if (value && is_told(shown[k].option, value))
-            used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,",
-                             shown[k].option, value, shown[k].reason);
+        const char *option = shown[k].option, *value = cw_options_get(settled, option);
+        if (value && is_told(option, value))
+            used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,", option, value,
+                             is_fitted(settled, option) ? shown[k].reason : "");
     }
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
              " evaluated every %lld %s, for at least %lld; --preset paper has the published "

@@ -375,6 +375,7 @@ static void say_settings(const cwi_trainer *t)
 {
     char text[CWI_FIT_BYTES];
     if (!cwi_options_is(t->options, "preset", "auto")) return;
+    if (!t->task.method->sampler && !t->task.backbone->learn) return; /* nothing follows the data */
     cwi_train_fit_text(&t->extent, t->options, text);
     cwi_log(t->ctx, CW_LOG_INFO, "%s", text);
 }
