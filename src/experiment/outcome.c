@@ -306,6 +306,10 @@ static void say_rival(words *w, const cwi_tuner *t, const json_t *record)
         say(w, " on %s", backbone);
 }
 
+/* What a winner is compared with in words, where the race has it. */
+static const char *const known[] = {"pop", "bpr", "cpr", "cross"};
+enum { N_KNOWN = sizeof known / sizeof known[0] };
+
 static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
 {
     double value = cwi_json_get_number(winner, "value"), dial = cwi_json_get_number(winner, "dial");
@@ -317,12 +321,11 @@ static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
     if (dial != 0) say(w, ", ranked with a popularity dial of %g", dial);
     say(w, ": %s %.4f", t->metric, value);
     if (t->folds.n > 1) say(w, ", the mean of %d folds", t->folds.n);
-    static const char *const others[] = {"pop", "bpr", "cpr"};
-    for (size_t o = 0, n = 0; o < 3; o++) {
+    for (size_t o = 0, n = 0; o < N_KNOWN; o++) {
         for (size_t f = 0; f < t->race.n_families; f++) {
             const json_t *record = json_array_get(t->records, f);
             const json_t *valid = json_object_get(record, "valid");
-            if (!is_method(record, others[o]) || record == winner || !json_is_number(valid))
+            if (!is_method(record, known[o]) || record == winner || !json_is_number(valid))
                 continue;
             say(w, "%s", n++ == 0 ? ", " : "; ");
             say_gain(w, value, json_number_value(valid));
@@ -341,11 +344,10 @@ static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
 
 static void say_test(words *w, const court *c)
 {
-    static const char *const others[] = {"pop", "bpr", "cpr"};
     size_t n = 0;
     say(w, " On the test part, which no choice has seen, it has %.4f", c->winner.mean);
-    for (size_t o = 0; o < 3; o++) {
-        const json_t *other = find_side(c->sides, others[o]);
+    for (size_t o = 0; o < N_KNOWN; o++) {
+        const json_t *other = find_side(c->sides, known[o]);
         if (!other) continue;
         say(w, "%s", n++ == 0 ? ": " : "; ");
         say_gain(w, c->winner.mean, cwi_json_get_number(other, "mean"));

@@ -133,14 +133,19 @@ static int64_t batch_of(int64_t examples, int64_t parts)
     return batch;
 }
 
-static cw_status fit_schedule(cw_context *ctx, const cwi_extent *extent, bool takes_users,
-                              cw_options *options)
+static cw_status fit_batch(cw_context *ctx, const cwi_extent *extent, bool takes_users,
+                           cw_options *options)
 {
     int64_t examples = takes_users ? extent->users : extent->rows;
     CW_PASS(assign(ctx, options, "batch",
                    (double)batch_of(examples, takes_users ? USERS_A_BATCH : ROWS_A_BATCH)));
     int64_t pass = examples / cwi_options_integer(options, "batch");
-    CW_PASS(assign(ctx, options, "epoch-steps", (double)(pass > LEAST_EPOCH ? pass : LEAST_EPOCH)));
+    return assign(ctx, options, "epoch-steps", (double)(pass > LEAST_EPOCH ? pass : LEAST_EPOCH));
+}
+
+/* What the method has not chosen. */
+static cw_status fit_schedule(cw_context *ctx, cw_options *options)
+{
     CW_PASS(assign(ctx, options, "eval-every", 2));
     CW_PASS(assign(ctx, options, "patience", 20));
     return assign(ctx, options, "min-epochs", 40);
@@ -156,16 +161,27 @@ static bool came_before(const cwi_fit *rows, const cwi_fit *row, const char *bac
     return false;
 }
 
+/* Parts of a batch that was given may not come out even. */
+static cw_status fit_group(cw_context *ctx, double group, cw_options *options)
+{
+    int64_t batch = cwi_options_integer(options, "batch");
+    return assign(ctx, options, "group", group > 0 && batch % (int64_t)group == 0 ? group : 0);
+}
+
 cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
                         const cwi_backbone *backbone, cw_options *options)
 {
-    if (method->sampler || backbone->learn) /* others make few passes, or none */
-        CW_PASS(fit_schedule(ctx, extent, !method->sampler, options));
-    for (const cwi_fit *row = method->fits; row && row->option; row++)
-        if ((!row->backbone || strcmp(row->backbone, backbone->name) == 0) &&
-            !came_before(method->fits, row, backbone->name))
-            CW_PASS(assign(ctx, options, row->option, row->value(extent)));
-    return CW_OK;
+    bool makes_passes = method->sampler || backbone->learn; /* others make few, or none */
+    if (makes_passes) CW_PASS(fit_batch(ctx, extent, !method->sampler, options));
+    for (const cwi_fit *row = method->fits; row && row->option; row++) {
+        if ((row->backbone && strcmp(row->backbone, backbone->name) != 0) ||
+            came_before(method->fits, row, backbone->name))
+            continue;
+        double value = row->value(extent);
+        CW_PASS(strcmp(row->option, "group") == 0 ? fit_group(ctx, value, options)
+                                                  : assign(ctx, options, row->option, value));
+    }
+    return makes_passes ? fit_schedule(ctx, options) : CW_OK;
 }
 
 /* What is shown, and what it goes by where it follows the data. */
@@ -178,13 +194,14 @@ static const struct {
              {"scorer", ""},
              {"temperature", " (more for few items)"},
              {"hardest", ""},
+             {"group", ""},
              {"batch", " (less for few rows)"}};
 
 /* Of what most trainings have only what is special is shown. */
 static bool is_told(const char *option, const char *value)
 {
     static const char *const usual[][2] = {
-        {"scorer", "dot"}, {"temperature", "1"}, {"hardest", "1"}};
+        {"scorer", "dot"}, {"temperature", "1"}, {"hardest", "1"}, {"group", "0"}};
     for (size_t k = 0; k < sizeof usual / sizeof usual[0]; k++)
         if (strcmp(option, usual[k][0]) == 0 && strcmp(value, usual[k][1]) == 0) return false;
     return true;
@@ -214,7 +231,8 @@ void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
         const char *option = shown[k].option, *value = cw_options_get(settled, option);
         if (value && is_told(option, value))
             used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,", option, value,
-                             is_fitted(settled, option) ? shown[k].reason : "");
+                             is_fitted(settled, option) && strcmp(value, "0") != 0 ? shown[k].reason
+                                                                                   : "");
     }
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
              " evaluated every %lld %s, for at least %lld; --preset paper has the published "

@@ -174,9 +174,29 @@ static double cross_temperature(const cwi_extent *extent)
     return is_sparse(extent) ? clamp(0.1 * fewer, 0.1, 0.25) : 1;
 }
 
+/* CPR looks for hard samples among beta times as many, of two or three pairs; this is the share of
+ * crosses that asks as much of a pair. */
 static double cross_hardest(const cwi_extent *extent)
 {
-    return is_sparse(extent) ? 1 : 0.25;
+    double beta = clamp(cpr_beta(extent), 1, 4);
+    return is_sparse(extent) ? 1 : 1 / (beta * beta);
+}
+
+/* More crosses of a margin add cost, but nothing that can be measured; softmax wants them all. */
+static double cross_group(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 0 : 64;
+}
+
+/* A step on the whole batch costs and teaches more. */
+static double cross_patience(const cwi_extent *extent)
+{
+    return is_sparse(extent) ? 10 : 20;
+}
+
+static double cross_least_epochs(const cwi_extent *extent)
+{
+    return 2 * cross_patience(extent);
 }
 
 static double cross_graph_hardest(const cwi_extent *extent)
@@ -205,6 +225,9 @@ static const cwi_fit cross_fits[] = {{NULL, "form", cross_form},
                                      {NULL, "temperature", cross_temperature},
                                      {"lightgcn", "hardest", cross_graph_hardest},
                                      {NULL, "hardest", cross_hardest},
+                                     {"mf", "group", cross_group},
+                                     {NULL, "patience", cross_patience},
+                                     {NULL, "min-epochs", cross_least_epochs},
                                      {"lightgcn", "reg", cross_graph_l2},
                                      {NULL, "reg", cross_l2},
                                      {NULL, "lr", cross_lr},
