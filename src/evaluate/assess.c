@@ -16,11 +16,11 @@ static void add_list(void *arg, const cwi_list *list)
     cwi_findings *f = a->findings;
 
     for (int32_t j = 0; j < request->n_ks; j++) {
-        double *value = f->value + ((int64_t)list->row * request->n_ks + j) * CWI_N_METRICS;
+        cwi_share *share = f->share + ((int64_t)list->row * request->n_ks + j) * CWI_N_METRICS;
         cwi_trial trial = cwi_audience_trial(&f->audience, a->subject->degree, list->user,
                                              list->item, list->count, request->k[j]);
         trial.is_capped = request->is_capped;
-        cwi_trial_measure(&trial, value);
+        cwi_trial_measure(&trial, share);
         if (j > 0) continue;
         cwi_group_add(f->group, request->n_groups, f->item_group, &trial, f->room);
         for (int32_t p = 0; p < trial.count; p++) f->recommended[trial.item[p]]++;
@@ -41,13 +41,13 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
                           cwi_findings *f)
 {
     size_t n_items = (size_t)subject->ranker->n_items, n_users = (size_t)subject->ranker->n_users;
-    size_t row = (size_t)request->n_ks * CWI_N_METRICS * sizeof *f->value;
+    size_t row = (size_t)request->n_ks * CWI_N_METRICS * sizeof *f->share;
     int32_t main_k = request->k[0];
     if (main_k > subject->ranker->n_items) main_k = subject->ranker->n_items;
     size_t room = (size_t)main_k + (size_t)most_held(&f->audience);
 
     f->log_degree = cwi_pile_add(ctx, &f->pile, n_items, sizeof *f->log_degree);
-    f->value = cwi_pile_add(ctx, &f->pile, (size_t)f->audience.n, row);
+    f->share = cwi_pile_add(ctx, &f->pile, (size_t)f->audience.n, row);
     f->recommended = cwi_pile_add_zero(ctx, &f->pile, n_items, sizeof *f->recommended);
     f->item_group = cwi_pile_add(ctx, &f->pile, n_items, 1);
     f->user_group = cwi_pile_add(ctx, &f->pile, n_users, 1);
@@ -82,7 +82,7 @@ static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
 
     main_walk.k = request->k[0];
     if (request->n_resamples > 0)
-        CW_PASS(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
+        CW_PASS(cwi_bootstrap(ctx, f->share, f->audience.n, request->n_ks * CWI_N_METRICS,
                               request->n_resamples, request->seed, f->interval));
     if (subject->truth) {
         CW_PASS(

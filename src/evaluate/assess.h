@@ -25,7 +25,7 @@ typedef struct cwi_subject {
 typedef struct cwi_findings {
     cwi_audience audience;
     double *log_degree;   /* [n_items] ln(1 + degree) */
-    double *value;        /* [users][n_ks][CWI_N_METRICS] */
+    cwi_share *share;     /* [users][n_ks][CWI_N_METRICS] */
     int64_t *recommended; /* [n_items] times in the lists of the main K */
     uint8_t *item_group;  /* [n_items] */
     uint8_t *user_group;  /* [n_users] */

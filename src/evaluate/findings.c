@@ -16,23 +16,24 @@ static json_t *list_ks(const cwi_request *request)
     return list;
 }
 
-/* Mean of column c of the values of all users. */
-static double mean_column(const cwi_request *request, const cwi_findings *f, int32_t c)
+/* What user number r of the audience brings to the metrics at the K in place j. */
+static const cwi_share *shares_of(const cwi_request *request, const cwi_findings *f, int32_t r,
+                                  int32_t j)
 {
-    cwi_mean mean = {0};
-    for (int32_t r = 0; r < f->audience.n; r++)
-        cwi_mean_add(&mean, f->value[(int64_t)r * request->n_ks * CWI_N_METRICS + c]);
-    return cwi_mean_value(&mean);
+    return f->share + ((int64_t)r * request->n_ks + j) * CWI_N_METRICS;
 }
 
 static json_t *report_metrics(const cwi_request *request, const cwi_findings *f)
 {
     char key[CWI_METRIC_KEY_BYTES];
     json_t *metrics = json_object();
-    for (int32_t j = 0; j < request->n_ks; j++)
+    for (int32_t j = 0; j < request->n_ks; j++) {
+        cwi_share sum[CWI_N_METRICS] = {{0}};
+        for (int32_t r = 0; r < f->audience.n; r++)
+            cwi_shares_add(sum, shares_of(request, f, r, j));
         for (int m = 0; m < CWI_N_METRICS; m++)
-            put_number(&metrics, cwi_metric_key(m, request->k[j], key),
-                       mean_column(request, f, j * CWI_N_METRICS + m));
+            put_number(&metrics, cwi_metric_key(m, request->k[j], key), cwi_share_value(sum[m]));
+    }
     return metrics;
 }
 
@@ -101,7 +102,7 @@ static json_t *item_group(const cwi_subject *subject, const cwi_request *request
     put_number(&object, "hits", cwi_mean_value(&tally->hits));
     for (int m = 0; m < CWI_N_METRICS; m++)
         if (cwi_metric_table[m].place >= CW_METRIC_COMPARED)
-            put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&tally->mean[m]));
+            put_number(&object, cwi_metric_table[m].name, cwi_share_value(tally->sum[m]));
     return object;
 }
 
@@ -109,18 +110,18 @@ static json_t *user_group(const cwi_subject *subject, const cwi_request *request
                           const cwi_findings *f, int32_t g)
 {
     json_t *object = json_pack("{s:i}", "group", g);
-    cwi_mean mean[CWI_N_METRICS] = {{0}};
+    cwi_share sum[CWI_N_METRICS] = {{0}};
     int64_t evaluated = 0;
 
     for (int32_t r = 0; r < f->audience.n; r++) {
         if (f->user_group[f->audience.users[r]] != g) continue;
         evaluated++;
-        cwi_means_add(mean, f->value + (int64_t)r * request->n_ks * CWI_N_METRICS);
+        cwi_shares_add(sum, shares_of(request, f, r, 0));
     }
     put_members(&object, "users", f->user_group, g, subject->user_degree, subject->ranker->n_users);
     cwi_json_set(&object, "evaluated", json_integer(evaluated));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&mean[m]));
+        put_number(&object, cwi_metric_table[m].name, cwi_share_value(sum[m]));
     return object;
 }
 

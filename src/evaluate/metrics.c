@@ -10,7 +10,13 @@
 #include "core/text.h"
 
 const cw_metric_info cwi_metric_table[CWI_N_METRICS] = {
-#define X(name, ...) {#name, __VA_ARGS__},
+#define X(name, pooling, ...) {#name, __VA_ARGS__},
+    CWI_METRIC_MAP(X)
+#undef X
+};
+
+const cwi_pooling cwi_metric_pooling[CWI_N_METRICS] = {
+#define X(name, pooling, ...) CWI_POOL_##pooling,
     CWI_METRIC_MAP(X)
 #undef X
 };
@@ -113,43 +119,49 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : (double)NAN;
 }
 
-static double measure_recall(const sums *s)
+/* A value that goes into a mean, unless it is NaN. */
+static cwi_share of_user(double value)
 {
-    return ratio(s->hits, s->trial->is_capped ? s->reachable : s->held);
+    return isnan(value) ? (cwi_share){0} : (cwi_share){value, 1};
 }
 
-static double measure_precision(const sums *s)
+static cwi_share measure_recall(const sums *s)
 {
-    return ratio(s->hits, s->trial->k);
+    return of_user(ratio(s->hits, s->trial->is_capped ? s->reachable : s->held));
 }
 
-static double measure_ndcg(const sums *s)
+static cwi_share measure_precision(const sums *s)
 {
-    return ratio(s->dcg, ideal_dcg(s->reachable));
+    return of_user(ratio(s->hits, s->trial->k));
 }
 
-static double measure_hit_rate(const sums *s)
+static cwi_share measure_ndcg(const sums *s)
 {
-    return s->hits > 0;
+    return of_user(ratio(s->dcg, ideal_dcg(s->reachable)));
 }
 
-static double measure_mrr(const sums *s)
+static cwi_share measure_hit_rate(const sums *s)
 {
-    return s->first;
+    return of_user(s->hits > 0);
 }
 
-static double measure_map(const sums *s)
+static cwi_share measure_mrr(const sums *s)
 {
-    return ratio(s->precisions, s->reachable);
+    return of_user(s->first);
 }
 
-static double measure_arp(const sums *s)
+static cwi_share measure_map(const sums *s)
 {
-    return ratio(s->degrees, s->trial->count);
+    return of_user(ratio(s->precisions, s->reachable));
+}
+
+static cwi_share measure_arp(const sums *s)
+{
+    return of_user(ratio(s->degrees, s->trial->count));
 }
 
 /* Every row of the table has a function above. */
-int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
+int32_t cwi_trial_measure(const cwi_trial *t, cwi_share out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
 #define X(name, ...) out[CWI_METRIC_##name] = measure_##name(&s);
@@ -170,14 +182,22 @@ double cwi_mean_value(const cwi_mean *mean)
     return ratio(mean->sum, (double)mean->count);
 }
 
-void cwi_means_add(cwi_mean mean[CWI_N_METRICS], const double value[CWI_N_METRICS])
+double cwi_share_value(cwi_share share)
 {
-    for (int m = 0; m < CWI_N_METRICS; m++) cwi_mean_add(&mean[m], value[m]);
+    return ratio(share.over, share.under);
 }
 
-void cwi_means_value(const cwi_mean mean[CWI_N_METRICS], double value[CWI_N_METRICS])
+void cwi_shares_add(cwi_share sum[CWI_N_METRICS], const cwi_share share[CWI_N_METRICS])
 {
-    for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_mean_value(&mean[m]);
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        sum[m].over += share[m].over;
+        sum[m].under += share[m].under;
+    }
+}
+
+void cwi_shares_value(const cwi_share sum[CWI_N_METRICS], double value[CWI_N_METRICS])
+{
+    for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_share_value(sum[m]);
 }
 
 cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,

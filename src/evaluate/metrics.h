@@ -6,17 +6,23 @@
 #include "prepare/csr.h"
 #include "prepare/pairs.h"
 
-/* The table of metrics (cw_metric_info): name, title, digits, whether less is better, place, help.
- * A new one is a row here and measure_<name> in metrics.c; rows of numbers are in this order. */
+/*
+ * The table of metrics: name, how users are put together, then cw_metric_info: title, digits,
+ * whether less is better, place, help.  A new one is a row here and measure_<name> in metrics.c;
+ * rows of numbers are in this order.
+ */
 /* clang-format off */
 #define CWI_METRIC_MAP(X)                                                                          \
-    X(recall, "Recall", 4, false, CW_METRIC_MAIN, "share of the held-out items that are listed")   \
-    X(precision, "Precision", 4, false, CW_METRIC_COMPARED, "share of the list that are hits")     \
-    X(ndcg, "NDCG", 4, false, CW_METRIC_MAIN, "hits by their places, as a share of the best list") \
-    X(hit_rate, "Hit rate", 4, false, CW_METRIC_LISTED, "1 if there is a hit, else 0")             \
-    X(mrr, "MRR", 4, false, CW_METRIC_LISTED, "1 / place of the first hit, 0 without one")         \
-    X(map, "MAP", 4, false, CW_METRIC_LISTED, "mean precision at the places of the hits")          \
-    X(arp, "ARP", 1, true, CW_METRIC_MAIN, "mean number of train rows of the listed items")
+    X(recall, MEAN, "Recall", 4, false, CW_METRIC_MAIN,                                            \
+      "share of the held-out items that are listed")                                               \
+    X(precision, MEAN, "Precision", 4, false, CW_METRIC_COMPARED,                                  \
+      "share of the list that are hits")                                                           \
+    X(ndcg, MEAN, "NDCG", 4, false, CW_METRIC_MAIN,                                                \
+      "hits by their places, as a share of the best list")                                         \
+    X(hit_rate, MEAN, "Hit rate", 4, false, CW_METRIC_LISTED, "1 if there is a hit, else 0")       \
+    X(mrr, MEAN, "MRR", 4, false, CW_METRIC_LISTED, "1 / place of the first hit, 0 without one")   \
+    X(map, MEAN, "MAP", 4, false, CW_METRIC_LISTED, "mean precision at the places of the hits")    \
+    X(arp, MEAN, "ARP", 1, true, CW_METRIC_MAIN, "mean number of train rows of the listed items")
 /* clang-format on */
 
 enum {
@@ -27,6 +33,15 @@ enum {
 };
 
 extern const cw_metric_info cwi_metric_table[CWI_N_METRICS];
+
+/* How the metric of many users comes from those of one. */
+typedef enum cwi_pooling {
+    CWI_POOL_MEAN,  /* mean over the users that have a value */
+    CWI_POOL_RATIO, /* one sum over users divided by another */
+    CWI_POOL_ALL    /* mean over all users: those with nothing held out have 0 */
+} cwi_pooling;
+
+extern const cwi_pooling cwi_metric_pooling[CWI_N_METRICS];
 
 enum { CWI_METRIC_BYTES = 16, CWI_METRIC_KEY_BYTES = 32 }; /* room for "recall", "recall@20" */
 
@@ -39,7 +54,7 @@ cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC
 /* The halves put together, which is how results name a metric. */
 const char *cwi_metric_key(int metric, int32_t k, char key[CWI_METRIC_KEY_BYTES]);
 
-/* Mean metrics at one K over the users that have held-out items. */
+/* Metrics at one K of the users that have held-out items. */
 typedef struct cwi_metrics {
     int32_t k;
     int64_t users;
@@ -60,8 +75,19 @@ typedef struct cwi_trial {
     bool is_capped;        /* Recall divides by min(k, n_held) */
 } cwi_trial;
 
-/* Returns the number of hits.  NaN is what cannot be said: see docs/metrics.md. */
-int32_t cwi_trial_measure(const cwi_trial *trial, double out[CWI_N_METRICS]);
+/* What a user brings to a metric: that of many is the sum of `over` divided by that of `under`.
+ * Under a value that goes into a mean is 1; both are 0 when there is nothing to say. */
+typedef struct cwi_share {
+    double over, under;
+} cwi_share;
+
+double cwi_share_value(cwi_share share); /* NaN when there is nothing */
+
+/* Returns the number of hits.  See docs/metrics.md for what cannot be said. */
+int32_t cwi_trial_measure(const cwi_trial *trial, cwi_share out[CWI_N_METRICS]);
+
+void cwi_shares_add(cwi_share sum[CWI_N_METRICS], const cwi_share share[CWI_N_METRICS]);
+void cwi_shares_value(const cwi_share sum[CWI_N_METRICS], double value[CWI_N_METRICS]);
 
 /* A mean that leaves NaN out. */
 typedef struct cwi_mean {
@@ -71,9 +97,6 @@ typedef struct cwi_mean {
 
 void cwi_mean_add(cwi_mean *mean, double value);
 double cwi_mean_value(const cwi_mean *mean); /* NaN when there is nothing */
-
-void cwi_means_add(cwi_mean mean[CWI_N_METRICS], const double value[CWI_N_METRICS]);
-void cwi_means_value(const cwi_mean mean[CWI_N_METRICS], double value[CWI_N_METRICS]);
 
 /* Rows of held-out pairs by user, sorted, and the users that have any, ascending. */
 typedef struct cwi_audience {

@@ -138,9 +138,10 @@ static cw_status check_model(comparison *c, const cw_model *model, const char *p
     return status;
 }
 
-/* Add the metrics of every user with the model of an entry, times factor, to sum. */
+/* Add what every user brings with the model of an entry, times factor, to sum.  What is below is
+ * the same of all models; a user of whom one of them has nothing to say has 0 there. */
 static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double factor,
-                           double *value, double *sum)
+                           cwi_share *each, cwi_share *sum)
 {
     cw_status status;
     cw_model *model = NULL;
@@ -150,10 +151,12 @@ static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double
     CW_TRY(cw_model_load(c->ctx, path, &model));
     CW_TRY(check_model(c, model, path, entry));
     CW_TRY(cwi_model_rank(c->ctx, model, &ranker));
-    CW_TRY(cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k,
-                              value));
-    for (int64_t v = 0; v < (int64_t)c->audience.n * CWI_N_METRICS; v++)
-        sum[v] += factor * value[v];
+    CW_TRY(
+        cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k, each));
+    for (int64_t v = 0; v < (int64_t)c->audience.n * CWI_N_METRICS; v++) {
+        sum[v].over += factor * each[v].over;
+        sum[v].under = fmin(sum[v].under, each[v].under);
+    }
 done:
     cwi_ranker_close(&ranker);
     cw_model_free(model);
@@ -167,21 +170,24 @@ static cw_status resample(comparison *c, size_t side, const int64_t *seeds, int6
 {
     cw_status status = CW_NO_MEMORY;
     size_t cells = (size_t)c->audience.n * CWI_N_METRICS;
-    double *value = cwi_alloc(c->ctx, cells, sizeof *value);
-    double *sum = cwi_alloc_zero(c->ctx, cells, sizeof *sum);
-    if (!value || !sum) goto done;
+    cwi_share *each = cwi_alloc(c->ctx, cells, sizeof *each);
+    cwi_share *sum = cwi_alloc(c->ctx, cells, sizeof *sum);
+    if (!each || !sum) goto done;
+    for (size_t v = 0; v < cells; v++) sum[v] = (cwi_share){0, HUGE_VAL};
     for (int64_t s = 0; s < n; s++) {
         CW_TRY(cwi_progress(c->ctx, "ranking for users", s, n));
-        CW_TRY(add_users(c, cwi_contest_find(&c->contest, side, seeds[s]), 1.0 / (double)n, value,
+        CW_TRY(add_users(c, cwi_contest_find(&c->contest, side, seeds[s]), 1.0 / (double)n, each,
                          sum));
         CW_TRY(
-            add_users(c, cwi_contest_find(&c->contest, 0, seeds[s]), -1.0 / (double)n, value, sum));
+            add_users(c, cwi_contest_find(&c->contest, 0, seeds[s]), -1.0 / (double)n, each, sum));
     }
+    for (size_t v = 0; v < cells; v++)
+        if (!(sum[v].under > 0)) sum[v] = (cwi_share){0};
     CW_TRY(cwi_bootstrap(c->ctx, sum, c->audience.n, CWI_N_METRICS,
                          cwi_options_integer(c->options, "bootstrap"),
                          (uint64_t)cwi_options_integer(c->options, "seed"), out));
 done:
-    cwi_free(value);
+    cwi_free(each);
     cwi_free(sum);
     return status;
 }

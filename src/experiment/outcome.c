@@ -45,11 +45,11 @@ typedef struct hearing {
 static void hear_list(void *arg, const cwi_list *list)
 {
     const hearing *h = arg;
-    double value[CWI_N_METRICS];
+    cwi_share share[CWI_N_METRICS];
     cwi_trial trial = cwi_audience_trial(&h->c->audience, h->model->degree, list->user, list->item,
                                          list->count, h->c->tuner->k);
-    cwi_trial_measure(&trial, value);
-    h->out->value[list->row] = value[h->c->metric];
+    cwi_trial_measure(&trial, share);
+    h->out->value[list->row] = cwi_share_value(share[h->c->metric]);
     for (int32_t k = 0; k < list->count; k++) h->out->times[list->item[k]]++;
 }
 

@@ -11,13 +11,22 @@ static cwi_trial trial_of(const int32_t *held, int64_t n_held)
         .item = list, .count = 5, .held = held, .n_held = n_held, .k = 5, .degree = degrees};
 }
 
+/* The metrics of a user alone. */
+static int32_t measure(const cwi_trial *trial, double value[CWI_N_METRICS])
+{
+    cwi_share share[CWI_N_METRICS];
+    int32_t hits = cwi_trial_measure(trial, share);
+    cwi_shares_value(share, value);
+    return hits;
+}
+
 static void metrics_of_a_list_match_the_specification(void **state)
 {
     (void)state;
     static const int32_t many[] = {0, 1, 3, 5, 7, 8}, one[] = {0}, two[] = {0, 7};
     double value[CWI_N_METRICS];
     cwi_trial trial = trial_of(many, 6);
-    assert_int_equal(cwi_trial_measure(&trial, value), 2);
+    assert_int_equal(measure(&trial, value), 2);
     assert_near(value[CWI_METRIC_recall], 0.3333333333);
     assert_near(value[CWI_METRIC_precision], 0.4);
     assert_near(value[CWI_METRIC_ndcg], 0.3835663674);
@@ -26,15 +35,15 @@ static void metrics_of_a_list_match_the_specification(void **state)
     assert_near(value[CWI_METRIC_mrr], 0.5);
     assert_near(value[CWI_METRIC_map], (1.0 / 2 + 2.0 / 3) / 5);
     trial.is_capped = true;
-    cwi_trial_measure(&trial, value);
+    measure(&trial, value);
     assert_near(value[CWI_METRIC_recall], 0.4);
     trial = trial_of(one, 1);
-    assert_int_equal(cwi_trial_measure(&trial, value), 1);
+    assert_int_equal(measure(&trial, value), 1);
     assert_near(value[CWI_METRIC_recall], 1);
     assert_near(value[CWI_METRIC_precision], 0.2);
     assert_near(value[CWI_METRIC_ndcg], 0.6309297536);
     trial = trial_of(two, 2);
-    cwi_trial_measure(&trial, value);
+    measure(&trial, value);
     assert_near(value[CWI_METRIC_recall], 1);
     assert_near(value[CWI_METRIC_ndcg], 0.6934264036);
 }
@@ -119,7 +128,7 @@ static void groups_say_nothing_where_there_is_nothing(void **state)
     cwi_trial trial = trial_of(held, 6);
     cwi_group_add(tally, 4, group, &trial, room);
     for (int g = 0; g < 4; g++) {
-        cwi_means_value(tally[g].mean, value[g]);
+        cwi_shares_value(tally[g].sum, value[g]);
         assert_near(cwi_mean_value(&tally[g].listed), listed[g]);
     }
     assert_near(value[0][CWI_METRIC_recall], 0.25);
@@ -284,17 +293,17 @@ static void several_lengths_agree_with_single_ones(void **state)
 static void bootstrap_repeats_with_its_seed_and_covers_the_mean(void **state)
 {
     (void)state;
-    double value[2 * 200];
+    cwi_share share[2 * 200];
     cwi_interval first[2], again[2], other[2];
     listener l;
     listener_init(&l);
     for (int k = 0; k < 200; k++) {
-        value[2 * k] = k % 10;
-        value[2 * k + 1] = k % 4 ? (double)NAN : k;
+        share[2 * k] = (cwi_share){k % 10, 1};
+        share[2 * k + 1] = k % 4 ? (cwi_share){0} : (cwi_share){k, 1};
     }
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 1, first), CW_OK);
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 1, again), CW_OK);
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 2, other), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, 1500, 1, first), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, 1500, 1, again), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, 1500, 2, other), CW_OK);
     assert_memory_equal(first, again, sizeof first);
     assert_true(first[0].low != other[0].low);
     /* standard error sqrt(8.25 / 200) = 0.203; 1.96 of them on either side of 4.5 */
