@@ -74,6 +74,35 @@ static cw_status compare_propensity(cw_context *ctx, const cwi_subject *subject,
     return cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation);
 }
 
+/* Intervals of the metrics that are known, which lie side by side for it. */
+static cw_status resample(cw_context *ctx, const cwi_request *request, cwi_findings *f)
+{
+    cw_status status;
+    const cwi_audience *audience = &f->audience;
+    int32_t columns = request->n_ks * CWI_N_METRICS, known = 0;
+    int32_t column[CWI_MAX_KS * CWI_N_METRICS];
+    cwi_share absent[CWI_MAX_KS * CWI_N_METRICS] = {{0}};
+    cwi_interval interval[CWI_MAX_KS * CWI_N_METRICS];
+    for (int32_t c = 0; c < columns; c++) {
+        int m = c % CWI_N_METRICS;
+        if (!cwi_metric_is_known(m, audience->exposure)) continue;
+        absent[known].under = cwi_metric_pooling[m] == CWI_POOL_ALL;
+        column[known++] = c;
+    }
+    cwi_share *share = cwi_alloc(ctx, (size_t)audience->n, (size_t)known * sizeof *share);
+    if (!share) return CW_NO_MEMORY;
+    for (int64_t r = 0; r < audience->n; r++)
+        for (int32_t c = 0; c < known; c++)
+            share[r * known + c] = f->share[r * columns + column[c]];
+    CW_TRY(cwi_bootstrap(ctx, share, audience->n, known, absent,
+                         audience->held.n_rows - audience->n, request->n_resamples, request->seed,
+                         interval));
+    for (int32_t c = 0; c < known; c++) f->interval[column[c]] = interval[c];
+done:
+    cwi_free(share);
+    return status;
+}
+
 /* What needs more walks or draws, each only when asked for. */
 static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
                              const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
@@ -81,9 +110,7 @@ static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
     cwi_walk main_walk = *walk;
 
     main_walk.k = request->k[0];
-    if (request->n_resamples > 0)
-        CW_PASS(cwi_bootstrap(ctx, f->share, f->audience.n, request->n_ks * CWI_N_METRICS,
-                              request->n_resamples, request->seed, f->interval));
+    if (request->n_resamples > 0) CW_PASS(resample(ctx, request, f));
     if (subject->truth) {
         CW_PASS(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
@@ -102,6 +129,8 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
 
     *out = (cwi_findings){0};
     CW_PASS(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
+    out->audience.exposure = subject->exposure;
+    out->audience.mask = subject->mask;
     CW_PASS(allocate(ctx, subject, request, out));
     CW_PASS(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
                               out->item_group));

@@ -14,11 +14,12 @@
 /* What is evaluated.  Everything is borrowed. */
 typedef struct cwi_subject {
     const cwi_ranker *ranker;
-    const cwi_csr *mask;        /* items by user that are no candidates, sorted */
-    const cwi_pairs *held;      /* what is to be found */
-    const int64_t *degree;      /* [n_items] in the training set */
-    const int64_t *user_degree; /* [n_users] likewise */
-    const cwi_truth *truth;     /* NULL: not to be compared */
+    const cwi_csr *mask;          /* items by user that are no candidates, sorted */
+    const cwi_pairs *held;        /* what is to be found */
+    const int64_t *degree;        /* [n_items] in the training set */
+    const int64_t *user_degree;   /* [n_users] likewise */
+    const cwi_truth *truth;       /* NULL: not to be compared */
+    const cwi_exposure *exposure; /* behind `held`; NULL: nothing is known of it */
 } cwi_subject;
 
 /* What was found.  "Main K" is the first of the request. */

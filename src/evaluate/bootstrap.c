@@ -12,25 +12,35 @@ enum { ROUND = 1024 }; /* resamples between two calls of the progress callback *
 
 typedef struct resampling {
     const cwi_share *share;
-    int64_t n_rows, n_resamples, first;
+    const cwi_share *absent;
+    int64_t n_rows, n_absent, n_resamples, first;
     int32_t n_columns;
+    bool counts_absent;
     uint64_t seed;
     cwi_share *sum; /* [n_columns][n_resamples] */
     double *value;  /* [n_resamples] of one column */
 } resampling;
 
-static void draw_once(const resampling *s, int64_t b)
+/* Add so many users drawn from the first n to the columns that do, or do not, count absent ones. */
+static void draw_users(const resampling *s, int64_t b, int64_t n, bool is_absent, cwi_rng *rng)
 {
-    cwi_rng rng;
-    cwi_rng_init(&rng, s->seed, CWI_RNG_BOOTSTRAP, (uint64_t)b);
-    for (int64_t k = 0; k < s->n_rows; k++) {
-        const cwi_share *row =
-            s->share + (int64_t)cwi_rng_below(&rng, (uint64_t)s->n_rows) * s->n_columns;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t user = (int64_t)cwi_rng_below(rng, (uint64_t)n);
+        const cwi_share *row = user < s->n_rows ? s->share + user * s->n_columns : s->absent;
         for (int32_t c = 0; c < s->n_columns; c++) {
+            if ((s->absent[c].under > 0) != is_absent) continue;
             s->sum[c * s->n_resamples + b].over += row[c].over;
             s->sum[c * s->n_resamples + b].under += row[c].under;
         }
     }
+}
+
+static void draw_once(const resampling *s, int64_t b)
+{
+    cwi_rng rng;
+    cwi_rng_init(&rng, s->seed, CWI_RNG_BOOTSTRAP, (uint64_t)b);
+    draw_users(s, b, s->n_rows, false, &rng);
+    if (s->counts_absent) draw_users(s, b, s->n_rows + s->n_absent, true, &rng);
 }
 
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -70,17 +80,21 @@ static cwi_interval find_interval(const resampling *s, int32_t column)
 }
 
 cw_status cwi_bootstrap(cw_context *ctx, const cwi_share *share, int64_t n_rows, int32_t n_columns,
-                        int64_t n_resamples, uint64_t seed, cwi_interval *out)
+                        const cwi_share *absent, int64_t n_absent, int64_t n_resamples,
+                        uint64_t seed, cwi_interval *out)
 {
     cw_status status;
     cwi_pile pile = {0};
     resampling s = {.share = share,
+                    .absent = absent,
                     .n_rows = n_rows,
+                    .n_absent = n_absent,
                     .n_resamples = n_resamples,
                     .n_columns = n_columns,
                     .seed = seed};
     size_t columns = (size_t)n_columns, resamples = (size_t)n_resamples;
 
+    for (int32_t c = 0; c < n_columns; c++) s.counts_absent |= absent[c].under > 0;
     s.sum = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.sum);
     s.value = cwi_pile_add(ctx, &pile, resamples, sizeof *s.value);
     CW_TRY(pile.status);

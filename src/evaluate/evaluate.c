@@ -40,16 +40,20 @@ static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_c
 }
 
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                       const cwi_pairs *held, const int64_t *degree, int32_t k, cwi_metrics *out)
+                       const cwi_pairs *held, const int64_t *degree, const cwi_exposure *exposure,
+                       int32_t k, cwi_metrics *out)
 {
     cwi_audience audience;
     cw_status status = cwi_audience_create(ctx, held, ranker->n_users, &audience);
 
     *out = (cwi_metrics){.k = k};
     if (status != CW_OK) return status;
+    audience.exposure = exposure;
+    audience.mask = mask;
     tally t = {.audience = &audience, .degree = degree, .k = k};
     CW_TRY(rank_all(ctx, ranker, mask, &t));
-    cwi_shares_value(t.sum, out->value);
+    cwi_audience_value(&audience, t.sum, out->value);
+    for (int m = 0; m < CWI_N_METRICS; m++) out->is_known[m] = cwi_metric_is_known(m, exposure);
     out->users = audience.n;
 done:
     cwi_audience_clear(&audience);
@@ -60,6 +64,8 @@ cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cw
                              const cwi_audience *audience, const int64_t *degree, int32_t k,
                              cwi_share *each)
 {
-    tally t = {.audience = audience, .degree = degree, .k = k, .each = each};
+    cwi_audience masked = *audience;
+    masked.mask = mask;
+    tally t = {.audience = &masked, .degree = degree, .k = k, .each = each};
     return rank_all(ctx, ranker, mask, &t);
 }

@@ -10,7 +10,7 @@
 #include "core/text.h"
 
 const cw_metric_info cwi_metric_table[CWI_N_METRICS] = {
-#define X(name, pooling, ...) {#name, __VA_ARGS__},
+#define X(name, pooling, need, ...) {#name, __VA_ARGS__},
     CWI_METRIC_MAP(X)
 #undef X
 };
@@ -20,6 +20,22 @@ const cwi_pooling cwi_metric_pooling[CWI_N_METRICS] = {
     CWI_METRIC_MAP(X)
 #undef X
 };
+
+const cwi_need cwi_metric_need[CWI_N_METRICS] = {
+#define X(name, pooling, need, ...) CWI_NEED_##need,
+    CWI_METRIC_MAP(X)
+#undef X
+};
+
+bool cwi_metric_is_known(int metric, const cwi_exposure *exposure)
+{
+    switch (cwi_metric_need[metric]) {
+    case CWI_NEED_UNIFORM: return exposure && exposure->is_uniform;
+    case CWI_NEED_WEIGHTS: return exposure && exposure->weight;
+    case CWI_NEED_NOTHING: break;
+    }
+    return true;
+}
 
 /* "|recall|precision|..." */
 static const char names[] =
@@ -76,10 +92,24 @@ cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC
                     text);
 }
 
-static bool is_held(const cwi_trial *t, int32_t item)
+cw_status cwi_metric_choose(cw_context *ctx, const cw_options *options, char name[CWI_METRIC_BYTES],
+                            int32_t *k)
 {
-    int64_t at = cwi_lower_bound(t->held, t->n_held, item);
-    return at < t->n_held && t->held[at] == item;
+    const char *text = cwi_options_text(options, "metric");
+    CW_PASS(cwi_metric_aim(ctx, text, name, k));
+    if (cwi_metric_need[cwi_word_index(names + 1, name)] != CWI_NEED_WEIGHTS ||
+        cwi_weights_are_given(options, "metric-"))
+        return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--metric is '%s', which needs propensities; options metric-propensity and "
+                    "metric-propensity-power give them",
+                    text);
+}
+
+static bool is_in(const int32_t *ascending, int64_t n, int32_t item)
+{
+    int64_t at = cwi_lower_bound(ascending, n, item);
+    return at < n && ascending[at] == item;
 }
 
 /* Sums over the places of a list. */
@@ -88,14 +118,32 @@ typedef struct sums {
     int32_t hits;
     double dcg, first, precisions, degrees;
     double held, reachable; /* items held out, and those that a list of K has room for */
+    /* What is held out and could be listed, and of that the hits: their number, by weight, and by
+     * weight and place.  Only where the exposure is known. */
+    double open, open_weight, weight, weighted_dcg;
 } sums;
+
+static void weigh_list(const cwi_trial *t, sums *s)
+{
+    const double *weight = t->exposure->weight;
+    for (int64_t h = 0; h < t->n_held; h++) {
+        if (is_in(t->masked, t->n_masked, t->held[h])) continue;
+        s->open++;
+        s->open_weight += weight ? weight[t->held[h]] : 0;
+    }
+    for (int32_t p = 0; weight && p < t->count; p++) {
+        if (!is_in(t->held, t->n_held, t->item[p])) continue;
+        s->weight += weight[t->item[p]];
+        s->weighted_dcg += weight[t->item[p]] / cwi_log2(p + 2.0);
+    }
+}
 
 static sums walk_list(const cwi_trial *t)
 {
     sums s = {.trial = t};
     for (int32_t p = 0; p < t->count; p++) {
         s.degrees += (double)t->degree[t->item[p]];
-        if (!is_held(t, t->item[p])) continue;
+        if (!is_in(t->held, t->n_held, t->item[p])) continue;
         s.hits++;
         s.dcg += 1 / cwi_log2(p + 2.0);
         s.precisions += (double)s.hits / (p + 1.0);
@@ -103,6 +151,7 @@ static sums walk_list(const cwi_trial *t)
     }
     s.held = (double)t->n_held;
     s.reachable = fmin(t->k, s.held);
+    if (t->exposure) weigh_list(t, &s);
     return s;
 }
 
@@ -160,11 +209,38 @@ static cwi_share measure_arp(const sums *s)
     return of_user(ratio(s->degrees, s->trial->count));
 }
 
+static cwi_share measure_unbiased_recall(const sums *s)
+{
+    return (cwi_share){s->hits, s->open};
+}
+
+static cwi_share measure_ips_precision(const sums *s)
+{
+    return of_user(ratio(s->weight, s->trial->k));
+}
+
+static cwi_share measure_ips_ndcg(const sums *s)
+{
+    return of_user(s->weight > 0 ? s->weighted_dcg / ideal_dcg(s->trial->count) : 0);
+}
+
+static cwi_share measure_snips_recall(const sums *s)
+{
+    return (cwi_share){s->weight, s->open_weight};
+}
+
+static cwi_share measure_snips_dcg(const sums *s)
+{
+    return (cwi_share){s->weighted_dcg, s->open_weight};
+}
+
 /* Every row of the table has a function above. */
 int32_t cwi_trial_measure(const cwi_trial *t, cwi_share out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
-#define X(name, ...) out[CWI_METRIC_##name] = measure_##name(&s);
+#define X(name, ...)                                                                               \
+    out[CWI_METRIC_##name] =                                                                       \
+        cwi_metric_is_known(CWI_METRIC_##name, t->exposure) ? measure_##name(&s) : (cwi_share){0};
     CWI_METRIC_MAP(X)
 #undef X
     return s.hits;
@@ -200,6 +276,14 @@ void cwi_shares_value(const cwi_share sum[CWI_N_METRICS], double value[CWI_N_MET
     for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_share_value(sum[m]);
 }
 
+void cwi_shares_add_absent(cwi_share sum[CWI_N_METRICS], const cwi_exposure *exposure,
+                           int64_t n_absent)
+{
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_pooling[m] == CWI_POOL_ALL && cwi_metric_is_known(m, exposure))
+            sum[m].under += (double)n_absent;
+}
+
 cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,
                               cwi_audience *out)
 {
@@ -224,14 +308,26 @@ void cwi_audience_clear(cwi_audience *audience)
     *audience = (cwi_audience){0};
 }
 
+void cwi_audience_value(const cwi_audience *audience, const cwi_share sum[CWI_N_METRICS],
+                        double value[CWI_N_METRICS])
+{
+    cwi_share all[CWI_N_METRICS];
+    memcpy(all, sum, sizeof all);
+    cwi_shares_add_absent(all, audience->exposure, audience->held.n_rows - audience->n);
+    cwi_shares_value(all, value);
+}
+
 cwi_trial cwi_audience_trial(const cwi_audience *audience, const int64_t *degree, int32_t user,
                              const int32_t *item, int32_t count, int32_t k)
 {
-    const cwi_csr *held = &audience->held;
+    const cwi_csr *held = &audience->held, *mask = audience->mask;
     return (cwi_trial){.item = item,
                        .count = count < k ? count : k,
                        .held = held->value + held->start[user],
                        .n_held = held->start[user + 1] - held->start[user],
                        .k = k,
-                       .degree = degree};
+                       .degree = degree,
+                       .exposure = audience->exposure,
+                       .masked = mask ? mask->value + mask->start[user] : NULL,
+                       .n_masked = mask ? mask->start[user + 1] - mask->start[user] : 0};
 }

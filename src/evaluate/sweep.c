@@ -91,6 +91,7 @@ cw_status cwi_sweep_run(cw_context *ctx, const cwi_walk *walk, const cwi_audienc
     swept.arg = &t;
     if (swept.stage) swept.stage = "sweeping popularity";
     CW_PASS(cwi_walk_run(ctx, &swept));
-    for (int32_t g = 0; g < out->count; g++) cwi_shares_value(t.sum[g], out->point[g].value);
+    for (int32_t g = 0; g < out->count; g++)
+        cwi_audience_value(audience, t.sum[g], out->point[g].value);
     return CW_OK;
 }
