@@ -327,6 +327,87 @@ static void groups_of_users_count_everybody(void **state)
     world_clear(&w);
 }
 
+/* ---- options -------------------------------------------------------------------------------- */
+
+static void failing_allocations_leave_no_weights(void **state)
+{
+    (void)state;
+    static const char *const setting[][2] = {{"propensity-power", "0.5"}, {"propensity", NULL}};
+    char folder[64], path[96];
+    listener l;
+    cwi_idmap items = {0};
+    const int64_t degree[] = {4, 1};
+    listener_init(&l);
+    make_scratch(folder);
+    snprintf(path, sizeof path, "%s/p.csv", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("item,propensity\nb,0.25\na,0.5\n", file);
+    assert_int_equal(fclose(file), 0);
+    int32_t number;
+    assert_int_equal(cwi_idmap_add(l.ctx, &items, "a", 1, &number), CW_OK);
+    assert_int_equal(cwi_idmap_add(l.ctx, &items, "b", 1, &number), CW_OK);
+    for (size_t k = 0; k < 2; k++) {
+        cw_options *options;
+        cwi_exposure exposure = {0};
+        cw_status status = CW_NO_MEMORY;
+        assert_int_equal(cwi_options_create(l.ctx, "evaluate", cwi_evaluate_options, &options),
+                         CW_OK);
+        assert_int_equal(
+            cwi_options_assign(l.ctx, options, setting[k][0], setting[k][1] ? setting[k][1] : path),
+            CW_OK);
+        for (int64_t nth = 1; status != CW_OK; nth++) {
+            assert_true(nth < 100);
+            cwi_mem_fail_at(l.ctx, nth);
+            status = cwi_weights_create(l.ctx, options, "", &items, degree, &exposure);
+            cwi_mem_fail_at(l.ctx, 0);
+            assert_true(status == CW_OK || (status == CW_NO_MEMORY && !exposure.weight));
+        }
+        assert_near(exposure.weight[0], k == 0 ? 1 : 2);
+        assert_near(exposure.weight[1], k == 0 ? 2 : 4);
+        assert_int_equal(exposure.hash[0] != '\0', k == 1);
+        cwi_exposure_clear(&exposure);
+        cw_options_free(options);
+    }
+    cwi_idmap_clear(&items);
+    remove_scratch(folder);
+    listener_clear(&l);
+}
+
+/* The bound is what is counted, and a row that can never have been seen is refused. */
+static void small_propensities_are_bounded(void **state)
+{
+    (void)state;
+    static int32_t user[] = {0}, item[] = {2};
+    const int64_t degree[] = {4, 1, 0};
+    const cwi_pairs held = {1, user, item};
+    listener l;
+    cwi_idmap items = {0};
+    cw_options *options;
+    cwi_exposure exposure = {0};
+    int32_t number;
+    listener_init(&l);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cwi_idmap_add(l.ctx, &items, &"abc"[i], 1, &number), CW_OK);
+    assert_int_equal(cwi_options_create(l.ctx, "evaluate", cwi_evaluate_options, &options), CW_OK);
+    assert_int_equal(cwi_options_assign(l.ctx, options, "propensity-power", "1"), CW_OK);
+    assert_int_equal(cwi_weights_create(l.ctx, options, "", &items, degree, &exposure), CW_OK);
+    assert_int_equal(cwi_weights_check(l.ctx, &exposure, "", &held, &items), CW_BAD_DATA);
+    assert_string_equal(cw_context_error(l.ctx), "item 'c' is to be found, and its propensity is "
+                                                 "0; --propensity-min bounds it");
+    cwi_exposure_clear(&exposure);
+    assert_int_equal(cwi_options_assign(l.ctx, options, "propensity-min", "0.5"), CW_OK);
+    assert_int_equal(cwi_weights_create(l.ctx, options, "", &items, degree, &exposure), CW_OK);
+    assert_int_equal(cwi_weights_check(l.ctx, &exposure, "", &held, &items), CW_OK);
+    assert_near(exposure.weight[0], 1);
+    assert_near(exposure.weight[1], 2);
+    assert_near(exposure.weight[2], 2);
+    cwi_exposure_clear(&exposure);
+    cw_options_free(options);
+    cwi_idmap_clear(&items);
+    listener_clear(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +417,8 @@ int main(void)
         cmocka_unit_test(values_by_hand),
         cmocka_unit_test(intervals_count_users_with_nothing_held_out),
         cmocka_unit_test(groups_of_users_count_everybody),
+        cmocka_unit_test(failing_allocations_leave_no_weights),
+        cmocka_unit_test(small_propensities_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
