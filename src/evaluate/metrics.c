@@ -171,7 +171,9 @@ static double ratio(double a, double b)
 /* A value that goes into a mean, unless it is NaN. */
 static cwi_share of_user(double value)
 {
-    return isnan(value) ? (cwi_share){0} : (cwi_share){value, 1};
+    cwi_share share = {value, 1};
+    if (isnan(value)) share = (cwi_share){0};
+    return share;
 }
 
 static cwi_share measure_recall(const sums *s)
@@ -238,9 +240,10 @@ static cwi_share measure_snips_dcg(const sums *s)
 int32_t cwi_trial_measure(const cwi_trial *t, cwi_share out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
+    memset(out, 0, CWI_N_METRICS * sizeof *out);
 #define X(name, ...)                                                                               \
-    out[CWI_METRIC_##name] =                                                                       \
-        cwi_metric_is_known(CWI_METRIC_##name, t->exposure) ? measure_##name(&s) : (cwi_share){0};
+    if (cwi_metric_is_known(CWI_METRIC_##name, t->exposure))                                       \
+        out[CWI_METRIC_##name] = measure_##name(&s);
     CWI_METRIC_MAP(X)
 #undef X
     return s.hits;

@@ -36,7 +36,8 @@ static cw_status check_options(cw_context *ctx, const cw_options *options, const
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--%s and --%s are both given; one of them says how likely items are seen",
                         file, power);
-    if (!has_file && !has_power && cwi_options_real(options, name(prefix, "propensity-min", least)))
+    if (!has_file && !has_power &&
+        cwi_options_real(options, name(prefix, "propensity-min", least)) > 0)
         return cwi_fail(ctx, CW_BAD_ARG,
                         "--%s is '%s', but there are no propensities: --%s or --%s", least,
                         cwi_options_text(options, least), file, power);

@@ -313,7 +313,7 @@ static void bootstrap_repeats_with_its_seed_and_covers_the_mean(void **state)
     listener_init(&l);
     for (int k = 0; k < 200; k++) {
         share[2 * k] = (cwi_share){k % 10, 1};
-        share[2 * k + 1] = k % 4 ? (cwi_share){0} : (cwi_share){k, 1};
+        share[2 * k + 1] = (cwi_share){k % 4 ? 0 : k, k % 4 == 0};
     }
     assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, absent, 0, 1500, 1, first), CW_OK);
     assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, absent, 0, 1500, 1, again), CW_OK);
