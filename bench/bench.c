@@ -256,7 +256,7 @@ static cw_status evaluate_some(const cwi_trainer *t, const cwi_ranker *ranker,
         *users = take_users(held, limit, &some, is_there);
         double start = bench_now();
         CW_TRY(cwi_evaluate(t->ctx, ranker, &t->training.by_user, &some, t->training.degree,
-                            t->metric_k, &metrics));
+                            &t->exposure, t->metric_k, &metrics));
         *seconds = bench_now() - start;
         limit *= 4;
     } while (*users < *all && (*seconds < limit_s || *users == 0));

@@ -71,7 +71,7 @@ static cw_status time_evaluation(bench *b, const subject *e, int32_t k)
     CW_TRY(bench_machine(b));
     BENCH_BEST(best, RUNS,
                if (status == CW_OK) status =
-                   cwi_evaluate(b->ctx, &e->ranker, &e->mask, &e->held, e->degree, k, &m));
+                   cwi_evaluate(b->ctx, &e->ranker, &e->mask, &e->held, e->degree, NULL, k, &m));
     if (status == CW_OK) status = bench_machine(b);
     bench_row(b, &(bench_figure){name, work / 1e9, "GFLOP", best, bench_share(b, 0, work, best),
                                  "of SGEMM of all pairs"});

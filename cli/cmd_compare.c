@@ -4,20 +4,23 @@
 
 #include "cli.h"
 
-/* The next metric that is compared, from index *m on, which is moved past it; NULL: no more. */
-static const cw_metric_info *next_metric(size_t *m)
-{
-    const cw_metric_info *metric;
-    while ((metric = cli_metric((*m)++)) != NULL)
-        if (metric->place >= CW_METRIC_COMPARED) break;
-    return metric;
-}
-
 static const json_t *value_of(const json_t *object, const cw_metric_info *metric, json_int_t k)
 {
     char key[48];
     snprintf(key, sizeof key, "%s@%lld", metric->name, (long long)k);
     return json_object_get(object, key);
+}
+
+/* The next metric that is compared, from index *m on, which is moved past it; NULL: no more.  Of
+ * those that have to be asked for, the ones that are there. */
+static const cw_metric_info *next_metric(size_t *m, const json_t *there, json_int_t k)
+{
+    const cw_metric_info *metric;
+    while ((metric = cli_metric((*m)++)) != NULL)
+        if (metric->place >= CW_METRIC_COMPARED ||
+            (metric->place == CW_METRIC_ASKED && value_of(there, metric, k)))
+            break;
+    return metric;
 }
 
 /* "B  cpr on mf, beta 2" */
@@ -43,9 +46,10 @@ static void print_sides(const json_t *sides, json_int_t k)
     const cw_metric_info *metric;
     size_t index;
     json_t *side;
+    const json_t *there = json_object_get(json_array_get(sides, 0), "mean");
     json_array_foreach(sides, index, side) print_name(side, index);
     printf("\n%-4s %6s", "", "seeds");
-    for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
+    for (size_t m = 0; (metric = next_metric(&m, there, k)) != NULL;) {
         char title[48];
         snprintf(title, sizeof title, "%s@%lld", metric->title, (long long)k);
         printf(" %19s", title);
@@ -55,7 +59,7 @@ static void print_sides(const json_t *sides, json_int_t k)
     {
         printf("%-4c %6zu", 'A' + (int)(index % 26),
                json_array_size(json_object_get(side, "seeds")));
-        for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
+        for (size_t m = 0; (metric = next_metric(&m, there, k)) != NULL;) {
             const json_t *mean = value_of(json_object_get(side, "mean"), metric, k);
             const json_t *sd = value_of(json_object_get(side, "sd"), metric, k);
             char text[64] = "";
@@ -96,14 +100,17 @@ static void print_comparison(const json_t *comparison, json_int_t k)
            'A' + (int)(json_integer_value(json_object_get(comparison, "side")) % 26),
            (long long)json_integer_value(json_object_get(comparison, "pairs")), "", "difference",
            "percent", "t", "p", "Wilcoxon p", "effect", "  95 % over users");
-    for (size_t m = 0; (metric = next_metric(&m)) != NULL;) {
-        const json_t *test = value_of(json_object_get(comparison, "metrics"), metric, k);
+    const json_t *there = json_object_get(comparison, "metrics");
+    for (size_t m = 0; (metric = next_metric(&m, there, k)) != NULL;) {
+        const json_t *test = value_of(there, metric, k);
         const json_t *users = json_object_get(test, "users");
         const json_t *relative = json_object_get(test, "relative");
         char label[48];
         snprintf(label, sizeof label, "%s@%lld", metric->title, (long long)k);
+        int over = strlen(label) > 14 ? (int)strlen(label) - 14 : 0;
         printf("%-14s", label);
-        print_number(json_object_get(test, "difference"), 10, metric->digits);
+        print_number(json_object_get(test, "difference"), over < 10 ? 10 - over : 0,
+                     metric->digits);
         if (json_is_number(relative))
             printf(" %8.2f", 100 * json_number_value(relative));
         else

@@ -105,11 +105,15 @@ static void print_metrics(const json_t *root)
     }
     printf("\n");
     for (size_t m = 0; (metric = cw_metric_at(m)) != NULL; m++) {
+        int title = (int)strlen(metric->title), over = title > 14 ? title - 14 : 0;
+        json_int_t first = json_integer_value(json_array_get(json_object_get(root, "k"), 0));
+        snprintf(key, sizeof key, "%s@%lld", metric->name, (long long)first);
+        if (metric->place == CW_METRIC_ASKED && !json_object_get(values, key)) continue;
         printf("%-14s", metric->title);
         json_array_foreach(json_object_get(root, "k"), j, k)
         {
             snprintf(key, sizeof key, "%s@%lld", metric->name, (long long)json_integer_value(k));
-            print_real(json_object_get(values, key), 10, metric->digits);
+            print_real(json_object_get(values, key), j == 0 ? 10 - over : 10, metric->digits);
             print_interval(json_object_get(intervals, key), metric->digits);
         }
         printf("\n");

@@ -141,9 +141,13 @@ static void print_result(const job *j, const char *run)
         char label[32];
         snprintf(key, sizeof key, "%s%s", metric->name, at ? at : "");
         snprintf(label, sizeof label, "%s%s", metric->title, at ? at : "");
+        if (metric->place == CW_METRIC_ASKED && !json_object_get(valid, key) &&
+            !json_object_get(test, key))
+            continue;
+        int over = strlen(label) > 14 ? (int)strlen(label) - 14 : 0;
         printf("%-14s", label);
         if (json_is_object(valid))
-            printf(" %10.*f", metric->digits, cli_number(valid, key));
+            printf(" %*.*f", over < 10 ? 10 - over : 0, metric->digits, cli_number(valid, key));
         else
             printf(" %10s", "-");
         if (json_is_object(test))

@@ -383,6 +383,7 @@ CW_API CW_MUST_CHECK cw_status cw_evaluate(cw_context *ctx, const cw_dataset *da
 
 /* Where a metric is shown to people; what is shown in one place is also shown in those above. */
 typedef enum cw_metric_place {
+    CW_METRIC_ASKED = -1,   /* where it was asked for, by saying how the rows came to be seen */
     CW_METRIC_LISTED = 0,   /* where all metrics are listed */
     CW_METRIC_COMPARED = 1, /* by groups of items and users, and where runs are compared */
     CW_METRIC_MAIN = 2      /* tables of experiments, pages */

@@ -16,11 +16,11 @@ static void add_list(void *arg, const cwi_list *list)
     cwi_findings *f = a->findings;
 
     for (int32_t j = 0; j < request->n_ks; j++) {
-        double *value = f->value + ((int64_t)list->row * request->n_ks + j) * CWI_N_METRICS;
+        cwi_share *share = f->share + ((int64_t)list->row * request->n_ks + j) * CWI_N_METRICS;
         cwi_trial trial = cwi_audience_trial(&f->audience, a->subject->degree, list->user,
                                              list->item, list->count, request->k[j]);
         trial.is_capped = request->is_capped;
-        cwi_trial_measure(&trial, value);
+        cwi_trial_measure(&trial, share);
         if (j > 0) continue;
         cwi_group_add(f->group, request->n_groups, f->item_group, &trial, f->room);
         for (int32_t p = 0; p < trial.count; p++) f->recommended[trial.item[p]]++;
@@ -41,13 +41,13 @@ static cw_status allocate(cw_context *ctx, const cwi_subject *subject, const cwi
                           cwi_findings *f)
 {
     size_t n_items = (size_t)subject->ranker->n_items, n_users = (size_t)subject->ranker->n_users;
-    size_t row = (size_t)request->n_ks * CWI_N_METRICS * sizeof *f->value;
+    size_t row = (size_t)request->n_ks * CWI_N_METRICS * sizeof *f->share;
     int32_t main_k = request->k[0];
     if (main_k > subject->ranker->n_items) main_k = subject->ranker->n_items;
     size_t room = (size_t)main_k + (size_t)most_held(&f->audience);
 
     f->log_degree = cwi_pile_add(ctx, &f->pile, n_items, sizeof *f->log_degree);
-    f->value = cwi_pile_add(ctx, &f->pile, (size_t)f->audience.n, row);
+    f->share = cwi_pile_add(ctx, &f->pile, (size_t)f->audience.n, row);
     f->recommended = cwi_pile_add_zero(ctx, &f->pile, n_items, sizeof *f->recommended);
     f->item_group = cwi_pile_add(ctx, &f->pile, n_items, 1);
     f->user_group = cwi_pile_add(ctx, &f->pile, n_users, 1);
@@ -74,6 +74,35 @@ static cw_status compare_propensity(cw_context *ctx, const cwi_subject *subject,
     return cwi_spearman(ctx, times, propensity, n_items, &f->propensity_correlation);
 }
 
+/* Intervals of the metrics that are known, which lie side by side for it. */
+static cw_status resample(cw_context *ctx, const cwi_request *request, cwi_findings *f)
+{
+    cw_status status;
+    const cwi_audience *audience = &f->audience;
+    int32_t columns = request->n_ks * CWI_N_METRICS, known = 0;
+    int32_t column[CWI_MAX_KS * CWI_N_METRICS];
+    cwi_share absent[CWI_MAX_KS * CWI_N_METRICS] = {{0}};
+    cwi_interval interval[CWI_MAX_KS * CWI_N_METRICS];
+    for (int32_t c = 0; c < columns; c++) {
+        int m = c % CWI_N_METRICS;
+        if (!cwi_metric_is_known(m, audience->exposure)) continue;
+        absent[known].under = cwi_metric_pooling[m] == CWI_POOL_ALL;
+        column[known++] = c;
+    }
+    cwi_share *share = cwi_alloc(ctx, (size_t)audience->n, (size_t)known * sizeof *share);
+    if (!share) return CW_NO_MEMORY;
+    for (int64_t r = 0; r < audience->n; r++)
+        for (int32_t c = 0; c < known; c++)
+            share[r * known + c] = f->share[r * columns + column[c]];
+    CW_TRY(cwi_bootstrap(ctx, share, audience->n, known, absent,
+                         audience->held.n_rows - audience->n, request->n_resamples, request->seed,
+                         interval));
+    for (int32_t c = 0; c < known; c++) f->interval[column[c]] = interval[c];
+done:
+    cwi_free(share);
+    return status;
+}
+
 /* What needs more walks or draws, each only when asked for. */
 static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
                              const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
@@ -81,9 +110,7 @@ static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
     cwi_walk main_walk = *walk;
 
     main_walk.k = request->k[0];
-    if (request->n_resamples > 0)
-        CW_PASS(cwi_bootstrap(ctx, f->value, f->audience.n, request->n_ks * CWI_N_METRICS,
-                              request->n_resamples, request->seed, f->interval));
+    if (request->n_resamples > 0) CW_PASS(resample(ctx, request, f));
     if (subject->truth) {
         CW_PASS(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
@@ -102,6 +129,8 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
 
     *out = (cwi_findings){0};
     CW_PASS(cwi_audience_create(ctx, subject->held, ranker->n_users, &out->audience));
+    out->audience.exposure = subject->exposure;
+    out->audience.mask = subject->mask;
     CW_PASS(allocate(ctx, subject, request, out));
     CW_PASS(cwi_degree_groups(ctx, subject->degree, ranker->n_items, request->n_groups,
                               out->item_group));

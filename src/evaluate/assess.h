@@ -14,18 +14,19 @@
 /* What is evaluated.  Everything is borrowed. */
 typedef struct cwi_subject {
     const cwi_ranker *ranker;
-    const cwi_csr *mask;        /* items by user that are no candidates, sorted */
-    const cwi_pairs *held;      /* what is to be found */
-    const int64_t *degree;      /* [n_items] in the training set */
-    const int64_t *user_degree; /* [n_users] likewise */
-    const cwi_truth *truth;     /* NULL: not to be compared */
+    const cwi_csr *mask;          /* items by user that are no candidates, sorted */
+    const cwi_pairs *held;        /* what is to be found */
+    const int64_t *degree;        /* [n_items] in the training set */
+    const int64_t *user_degree;   /* [n_users] likewise */
+    const cwi_truth *truth;       /* NULL: not to be compared */
+    const cwi_exposure *exposure; /* behind `held`; NULL: nothing is known of it */
 } cwi_subject;
 
 /* What was found.  "Main K" is the first of the request. */
 typedef struct cwi_findings {
     cwi_audience audience;
     double *log_degree;   /* [n_items] ln(1 + degree) */
-    double *value;        /* [users][n_ks][CWI_N_METRICS] */
+    cwi_share *share;     /* [users][n_ks][CWI_N_METRICS] */
     int64_t *recommended; /* [n_items] times in the lists of the main K */
     uint8_t *item_group;  /* [n_items] */
     uint8_t *user_group;  /* [n_users] */

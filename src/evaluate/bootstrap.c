@@ -11,31 +11,36 @@
 enum { ROUND = 1024 }; /* resamples between two calls of the progress callback */
 
 typedef struct resampling {
-    const double *value;
-    int64_t n_rows, n_resamples, first;
+    const cwi_share *share;
+    const cwi_share *absent;
+    int64_t n_rows, n_absent, n_resamples, first;
     int32_t n_columns;
+    bool counts_absent;
     uint64_t seed;
-    double *mean;   /* [n_columns][n_resamples] */
-    int64_t *count; /* [n_columns][n_resamples] values that were not NaN */
+    cwi_share *sum; /* [n_columns][n_resamples] */
+    double *value;  /* [n_resamples] of one column */
 } resampling;
+
+/* Add so many users drawn from the first n to the columns that do, or do not, count absent ones. */
+static void draw_users(const resampling *s, int64_t b, int64_t n, bool is_absent, cwi_rng *rng)
+{
+    for (int64_t k = 0; k < n; k++) {
+        int64_t user = (int64_t)cwi_rng_below(rng, (uint64_t)n);
+        const cwi_share *row = user < s->n_rows ? s->share + user * s->n_columns : s->absent;
+        for (int32_t c = 0; c < s->n_columns; c++) {
+            if ((s->absent[c].under > 0) != is_absent) continue;
+            s->sum[c * s->n_resamples + b].over += row[c].over;
+            s->sum[c * s->n_resamples + b].under += row[c].under;
+        }
+    }
+}
 
 static void draw_once(const resampling *s, int64_t b)
 {
     cwi_rng rng;
     cwi_rng_init(&rng, s->seed, CWI_RNG_BOOTSTRAP, (uint64_t)b);
-    for (int64_t k = 0; k < s->n_rows; k++) {
-        const double *row =
-            s->value + (int64_t)cwi_rng_below(&rng, (uint64_t)s->n_rows) * s->n_columns;
-        for (int32_t c = 0; c < s->n_columns; c++) {
-            if (isnan(row[c])) continue;
-            s->mean[c * s->n_resamples + b] += row[c];
-            s->count[c * s->n_resamples + b]++;
-        }
-    }
-    for (int32_t c = 0; c < s->n_columns; c++) {
-        int64_t at = c * s->n_resamples + b;
-        s->mean[at] = s->count[at] > 0 ? s->mean[at] / (double)s->count[at] : (double)NAN;
-    }
+    draw_users(s, b, s->n_rows, false, &rng);
+    if (s->counts_absent) draw_users(s, b, s->n_rows + s->n_absent, true, &rng);
 }
 
 static cw_status draw_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -60,39 +65,45 @@ double cwi_interpolate(const double *ascending, int64_t count, double q)
     return ascending[below] + (place - (double)below) * (ascending[above] - ascending[below]);
 }
 
-/* The interval of one column, whose NaN (no value in any of the rows drawn) are moved out. */
-static cwi_interval find_interval(double *mean, int64_t n)
+/* The interval of one column, without the resamples in which no row had anything to say. */
+static cwi_interval find_interval(const resampling *s, int32_t column)
 {
+    const cwi_share *sum = s->sum + column * s->n_resamples;
+    double *value = s->value;
     int64_t known = 0;
-    for (int64_t b = 0; b < n; b++)
-        if (!isnan(mean[b])) mean[known++] = mean[b];
+    for (int64_t b = 0; b < s->n_resamples; b++)
+        if (sum[b].under > 0) value[known++] = cwi_share_value(sum[b]);
     if (known == 0) return (cwi_interval){(double)NAN, (double)NAN};
-    qsort(mean, (size_t)known, sizeof *mean, ascending_order);
-    return (cwi_interval){cwi_interpolate(mean, known, 0.025), cwi_interpolate(mean, known, 0.975)};
+    qsort(value, (size_t)known, sizeof *value, ascending_order);
+    return (cwi_interval){cwi_interpolate(value, known, 0.025),
+                          cwi_interpolate(value, known, 0.975)};
 }
 
-cw_status cwi_bootstrap(cw_context *ctx, const double *value, int64_t n_rows, int32_t n_columns,
-                        int64_t n_resamples, uint64_t seed, cwi_interval *out)
+cw_status cwi_bootstrap(cw_context *ctx, const cwi_share *share, int64_t n_rows, int32_t n_columns,
+                        const cwi_share *absent, int64_t n_absent, int64_t n_resamples,
+                        uint64_t seed, cwi_interval *out)
 {
     cw_status status;
     cwi_pile pile = {0};
-    resampling s = {.value = value,
+    resampling s = {.share = share,
+                    .absent = absent,
                     .n_rows = n_rows,
+                    .n_absent = n_absent,
                     .n_resamples = n_resamples,
                     .n_columns = n_columns,
                     .seed = seed};
     size_t columns = (size_t)n_columns, resamples = (size_t)n_resamples;
 
-    s.mean = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.mean);
-    s.count = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.count);
+    for (int32_t c = 0; c < n_columns; c++) s.counts_absent |= absent[c].under > 0;
+    s.sum = cwi_pile_add_zero(ctx, &pile, columns, resamples * sizeof *s.sum);
+    s.value = cwi_pile_add(ctx, &pile, resamples, sizeof *s.value);
     CW_TRY(pile.status);
     for (; s.first < n_resamples; s.first += ROUND) {
         int64_t left = n_resamples - s.first;
         CW_TRY(cwi_progress(ctx, "resampling users", s.first, n_resamples));
         CW_TRY(cwi_pool_for(ctx, left < ROUND ? left : ROUND, 8, draw_chunk, &s));
     }
-    for (int32_t c = 0; c < n_columns; c++)
-        out[c] = find_interval(s.mean + c * n_resamples, n_resamples);
+    for (int32_t c = 0; c < n_columns; c++) out[c] = find_interval(&s, c);
 done:
     cwi_pile_clear(&pile);
     return status;

@@ -9,19 +9,19 @@ typedef struct tally {
     const cwi_audience *audience;
     const int64_t *degree;
     int32_t k;
-    cwi_mean mean[CWI_N_METRICS];
-    double *value; /* [audience->n][CWI_N_METRICS], or NULL when the means are enough */
+    cwi_share sum[CWI_N_METRICS];
+    cwi_share *each; /* [audience->n][CWI_N_METRICS], or NULL when the sums are enough */
 } tally;
 
 static void add_list(void *arg, const cwi_list *list)
 {
     tally *t = arg;
-    double value[CWI_N_METRICS];
+    cwi_share share[CWI_N_METRICS];
     cwi_trial trial =
         cwi_audience_trial(t->audience, t->degree, list->user, list->item, list->count, t->k);
-    cwi_trial_measure(&trial, value);
-    cwi_means_add(t->mean, value);
-    if (t->value) memcpy(t->value + (int64_t)list->row * CWI_N_METRICS, value, sizeof value);
+    cwi_trial_measure(&trial, share);
+    cwi_shares_add(t->sum, share);
+    if (t->each) memcpy(t->each + (int64_t)list->row * CWI_N_METRICS, share, sizeof share);
 }
 
 static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask, tally *t)
@@ -40,16 +40,20 @@ static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_c
 }
 
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                       const cwi_pairs *held, const int64_t *degree, int32_t k, cwi_metrics *out)
+                       const cwi_pairs *held, const int64_t *degree, const cwi_exposure *exposure,
+                       int32_t k, cwi_metrics *out)
 {
     cwi_audience audience;
     cw_status status = cwi_audience_create(ctx, held, ranker->n_users, &audience);
 
     *out = (cwi_metrics){.k = k};
     if (status != CW_OK) return status;
+    audience.exposure = exposure;
+    audience.mask = mask;
     tally t = {.audience = &audience, .degree = degree, .k = k};
     CW_TRY(rank_all(ctx, ranker, mask, &t));
-    cwi_means_value(t.mean, out->value);
+    cwi_audience_value(&audience, t.sum, out->value);
+    for (int m = 0; m < CWI_N_METRICS; m++) out->is_known[m] = cwi_metric_is_known(m, exposure);
     out->users = audience.n;
 done:
     cwi_audience_clear(&audience);
@@ -58,8 +62,10 @@ done:
 
 cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                              const cwi_audience *audience, const int64_t *degree, int32_t k,
-                             double *value)
+                             cwi_share *each)
 {
-    tally t = {.audience = audience, .degree = degree, .k = k, .value = value};
+    cwi_audience masked = *audience;
+    masked.mask = mask;
+    tally t = {.audience = &masked, .degree = degree, .k = k, .each = each};
     return rank_all(ctx, ranker, mask, &t);
 }

@@ -130,6 +130,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     cwi_ranker ranker = {0};
     cwi_csr joined = {0};
     int64_t *user_degree = NULL;
+    cwi_exposure exposure = {0};
     cwi_subject subject = {.ranker = &ranker, .mask = &model->seen, .degree = model->degree};
 
     CW_TRY(cwi_request_parse(ctx, options, &request));
@@ -139,6 +140,10 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     CW_TRY(compare_ids(ctx, "item", &model->items, &dataset->items));
     CW_TRY(find_held(ctx, dataset, request.split, &subject.held));
     CW_TRY(warn_of_known(ctx, model, subject.held));
+    exposure.is_uniform = request.is_uniform;
+    CW_TRY(cwi_weights_create(ctx, options, "", &model->items, model->degree, &exposure));
+    CW_TRY(cwi_weights_check(ctx, &exposure, "", subject.held, &model->items));
+    if (exposure.is_uniform || exposure.weight) subject.exposure = &exposure;
     CW_TRY(choose_truth(ctx, dataset, request.truth, &subject.truth));
     CW_TRY(count_seen(ctx, model, &user_degree));
     subject.user_degree = user_degree;
@@ -151,6 +156,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
 done:
     cwi_ranker_close(&ranker);
     cwi_csr_clear(&joined);
+    cwi_exposure_clear(&exposure);
     cwi_free(user_degree);
     return status;
 }

@@ -16,23 +16,32 @@ static json_t *list_ks(const cwi_request *request)
     return list;
 }
 
-/* Mean of column c of the values of all users. */
-static double mean_column(const cwi_request *request, const cwi_findings *f, int32_t c)
+static bool is_known(const cwi_findings *f, int metric)
 {
-    cwi_mean mean = {0};
-    for (int32_t r = 0; r < f->audience.n; r++)
-        cwi_mean_add(&mean, f->value[(int64_t)r * request->n_ks * CWI_N_METRICS + c]);
-    return cwi_mean_value(&mean);
+    return cwi_metric_is_known(metric, f->audience.exposure);
+}
+
+/* What user number r of the audience brings to the metrics at the K in place j. */
+static const cwi_share *shares_of(const cwi_request *request, const cwi_findings *f, int32_t r,
+                                  int32_t j)
+{
+    return f->share + ((int64_t)r * request->n_ks + j) * CWI_N_METRICS;
 }
 
 static json_t *report_metrics(const cwi_request *request, const cwi_findings *f)
 {
     char key[CWI_METRIC_KEY_BYTES];
+    double value[CWI_N_METRICS];
     json_t *metrics = json_object();
-    for (int32_t j = 0; j < request->n_ks; j++)
+    for (int32_t j = 0; j < request->n_ks; j++) {
+        cwi_share sum[CWI_N_METRICS] = {{0}};
+        for (int32_t r = 0; r < f->audience.n; r++)
+            cwi_shares_add(sum, shares_of(request, f, r, j));
+        cwi_audience_value(&f->audience, sum, value);
         for (int m = 0; m < CWI_N_METRICS; m++)
-            put_number(&metrics, cwi_metric_key(m, request->k[j], key),
-                       mean_column(request, f, j * CWI_N_METRICS + m));
+            if (is_known(f, m))
+                put_number(&metrics, cwi_metric_key(m, request->k[j], key), value[m]);
+    }
     return metrics;
 }
 
@@ -42,6 +51,7 @@ static json_t *report_bootstrap(const cwi_request *request, const cwi_findings *
     json_t *object = json_pack("{s:I}", "resamples", (json_int_t)request->n_resamples);
     for (int32_t j = 0; j < request->n_ks; j++)
         for (int m = 0; m < CWI_N_METRICS; m++) {
+            if (!is_known(f, m)) continue;
             const cwi_interval *interval = &f->interval[j * CWI_N_METRICS + m];
             cwi_json_set(&object, cwi_metric_key(m, request->k[j], key),
                          json_pack("[o, o]", cwi_json_number(interval->low),
@@ -59,9 +69,9 @@ static json_t *report_beyond(const cwi_findings *f)
     return object;
 }
 
-/* How many ids a group has, of which degrees, and its share of all of them. */
-static void put_members(json_t **object, const char *key, const uint8_t *group, int32_t wanted,
-                        const int64_t *degree, int32_t n)
+/* How many ids a group has, which is returned, of which degrees, and its share of all of them. */
+static int64_t put_members(json_t **object, const char *key, const uint8_t *group, int32_t wanted,
+                           const int64_t *degree, int32_t n)
 {
     int64_t members = 0, low = 0, high = 0;
     double sum = 0, total = 0;
@@ -77,6 +87,7 @@ static void put_members(json_t **object, const char *key, const uint8_t *group, 
     cwi_json_set(object, "degree_from", members ? json_integer(low) : json_null());
     cwi_json_set(object, "degree_to", members ? json_integer(high) : json_null());
     put_number(object, "train_share", total > 0 ? sum / total : (double)NAN);
+    return members;
 }
 
 static double held_share(const cwi_subject *subject, const cwi_findings *f, int32_t group)
@@ -85,6 +96,13 @@ static double held_share(const cwi_subject *subject, const cwi_findings *f, int3
     int64_t count = 0;
     for (int64_t k = 0; k < held->count; k++) count += f->item_group[held->item[k]] == group;
     return held->count > 0 ? (double)count / (double)held->count : (double)NAN;
+}
+
+/* Is it told of groups of items?  How many of the places a group should have is not known. */
+static bool is_of_items(const cwi_findings *f, int metric)
+{
+    return cwi_metric_table[metric].place >= CW_METRIC_COMPARED ||
+           (cwi_metric_pooling[metric] == CWI_POOL_RATIO && is_known(f, metric));
 }
 
 static json_t *item_group(const cwi_subject *subject, const cwi_request *request,
@@ -100,8 +118,8 @@ static json_t *item_group(const cwi_subject *subject, const cwi_request *request
     put_number(&object, "recommended", listed);
     put_number(&object, "hits", cwi_mean_value(&tally->hits));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        if (cwi_metric_table[m].place >= CW_METRIC_COMPARED)
-            put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&tally->mean[m]));
+        if (is_of_items(f, m))
+            put_number(&object, cwi_metric_table[m].name, cwi_share_value(tally->sum[m]));
     return object;
 }
 
@@ -109,18 +127,20 @@ static json_t *user_group(const cwi_subject *subject, const cwi_request *request
                           const cwi_findings *f, int32_t g)
 {
     json_t *object = json_pack("{s:i}", "group", g);
-    cwi_mean mean[CWI_N_METRICS] = {{0}};
+    cwi_share sum[CWI_N_METRICS] = {{0}};
     int64_t evaluated = 0;
 
     for (int32_t r = 0; r < f->audience.n; r++) {
         if (f->user_group[f->audience.users[r]] != g) continue;
         evaluated++;
-        cwi_means_add(mean, f->value + (int64_t)r * request->n_ks * CWI_N_METRICS);
+        cwi_shares_add(sum, shares_of(request, f, r, 0));
     }
-    put_members(&object, "users", f->user_group, g, subject->user_degree, subject->ranker->n_users);
+    int64_t members = put_members(&object, "users", f->user_group, g, subject->user_degree,
+                                  subject->ranker->n_users);
+    cwi_shares_add_absent(sum, subject->exposure, members - evaluated);
     cwi_json_set(&object, "evaluated", json_integer(evaluated));
     for (int m = 0; m < CWI_N_METRICS; m++)
-        put_number(&object, cwi_metric_table[m].name, cwi_mean_value(&mean[m]));
+        if (is_known(f, m)) put_number(&object, cwi_metric_table[m].name, cwi_share_value(sum[m]));
     return object;
 }
 
@@ -150,12 +170,12 @@ static json_t *report_truth(const cwi_findings *f)
     return object;
 }
 
-static json_t *sweep_point(const cwi_sweep_point *point)
+static json_t *sweep_point(const cwi_findings *f, const cwi_sweep_point *point)
 {
     json_t *object = json_object();
     put_number(&object, "popularity", point->dial);
     for (int m = 0; m < CWI_N_METRICS; m++)
-        put_number(&object, cwi_metric_table[m].name, point->value[m]);
+        if (is_known(f, m)) put_number(&object, cwi_metric_table[m].name, point->value[m]);
     return object;
 }
 
@@ -163,8 +183,18 @@ static json_t *list_sweep(const cwi_findings *f)
 {
     json_t *list = json_array();
     for (int32_t g = 0; g < f->sweep.count; g++)
-        cwi_json_add(&list, sweep_point(&f->sweep.point[g]));
+        cwi_json_add(&list, sweep_point(f, &f->sweep.point[g]));
     return list;
+}
+
+static void put_exposure(json_t **root, const cwi_request *request, const cwi_exposure *exposure)
+{
+    const char *words = exposure->is_uniform ? "uniform" : exposure->hash[0] ? "file" : "power";
+    cwi_json_set(root, "exposure", json_string(words));
+    if (exposure->hash[0]) cwi_json_set(root, "propensities", json_string(exposure->hash));
+    if (!exposure->weight) return;
+    if (!exposure->hash[0]) put_number(root, "propensity_power", request->propensity_power);
+    put_number(root, "propensity_min", request->propensity_min);
 }
 
 json_t *cwi_findings_report(const cwi_subject *subject, const cwi_request *request,
@@ -180,6 +210,7 @@ json_t *cwi_findings_report(const cwi_subject *subject, const cwi_request *reque
     cwi_json_set(&root, "recall", json_string(request->is_capped ? "capped" : "held"));
     cwi_json_set(&root, "mask_valid", json_boolean(request->masks_valid));
     put_number(&root, "popularity", request->popularity);
+    if (subject->exposure) put_exposure(&root, request, subject->exposure);
     cwi_json_set(&root, "metrics", report_metrics(request, f));
     cwi_json_set(&root, "beyond", report_beyond(f));
     cwi_json_set(&root, "groups", list_groups(subject, request, f, item_group));

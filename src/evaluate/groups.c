@@ -39,15 +39,15 @@ void cwi_group_add(cwi_group_tally *tally, int32_t n_groups, const uint8_t *grou
                    const cwi_trial *trial, int32_t *room)
 {
     for (int32_t g = 0; g < n_groups; g++) {
-        double value[CWI_N_METRICS];
+        cwi_share share[CWI_N_METRICS];
         cwi_trial part = *trial;
         part.count = keep_group(trial->item, trial->count, group, g, room);
         part.n_held = keep_group(trial->held, trial->n_held, group, g, room + part.count);
         part.item = room;
         part.held = room + part.count;
         part.k = part.count;
-        int32_t hits = cwi_trial_measure(&part, value);
-        cwi_means_add(tally[g].mean, value);
+        int32_t hits = cwi_trial_measure(&part, share);
+        cwi_shares_add(tally[g].sum, share);
         cwi_mean_add(&tally[g].listed, part.count);
         cwi_mean_add(&tally[g].hits, hits);
     }

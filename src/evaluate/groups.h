@@ -15,9 +15,9 @@ enum { CWI_MAX_GROUPS = 64 };
 cw_status cwi_degree_groups(cw_context *ctx, const int64_t *degree, int32_t n, int32_t n_groups,
                             uint8_t *group);
 
-/* Means over users of what one group of items got. */
+/* What one group of items got, over users. */
 typedef struct cwi_group_tally {
-    cwi_mean mean[CWI_N_METRICS];
+    cwi_share sum[CWI_N_METRICS];
     cwi_mean listed, hits; /* items of the group in a list, and those that were held out */
 } cwi_group_tally;
 

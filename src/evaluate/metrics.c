@@ -10,10 +10,32 @@
 #include "core/text.h"
 
 const cw_metric_info cwi_metric_table[CWI_N_METRICS] = {
-#define X(name, ...) {#name, __VA_ARGS__},
+#define X(name, pooling, need, ...) {#name, __VA_ARGS__},
     CWI_METRIC_MAP(X)
 #undef X
 };
+
+const cwi_pooling cwi_metric_pooling[CWI_N_METRICS] = {
+#define X(name, pooling, ...) CWI_POOL_##pooling,
+    CWI_METRIC_MAP(X)
+#undef X
+};
+
+const cwi_need cwi_metric_need[CWI_N_METRICS] = {
+#define X(name, pooling, need, ...) CWI_NEED_##need,
+    CWI_METRIC_MAP(X)
+#undef X
+};
+
+bool cwi_metric_is_known(int metric, const cwi_exposure *exposure)
+{
+    switch (cwi_metric_need[metric]) {
+    case CWI_NEED_UNIFORM: return exposure && exposure->is_uniform;
+    case CWI_NEED_WEIGHTS: return exposure && exposure->weight;
+    case CWI_NEED_NOTHING: break;
+    }
+    return true;
+}
 
 /* "|recall|precision|..." */
 static const char names[] =
@@ -70,10 +92,24 @@ cw_status cwi_metric_aim(cw_context *ctx, const char *text, char name[CWI_METRIC
                     text);
 }
 
-static bool is_held(const cwi_trial *t, int32_t item)
+cw_status cwi_metric_choose(cw_context *ctx, const cw_options *options, char name[CWI_METRIC_BYTES],
+                            int32_t *k)
 {
-    int64_t at = cwi_lower_bound(t->held, t->n_held, item);
-    return at < t->n_held && t->held[at] == item;
+    const char *text = cwi_options_text(options, "metric");
+    CW_PASS(cwi_metric_aim(ctx, text, name, k));
+    if (cwi_metric_need[cwi_word_index(names + 1, name)] != CWI_NEED_WEIGHTS ||
+        cwi_weights_are_given(options, "metric-"))
+        return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--metric is '%s', which needs propensities; options metric-propensity and "
+                    "metric-propensity-power give them",
+                    text);
+}
+
+static bool is_in(const int32_t *ascending, int64_t n, int32_t item)
+{
+    int64_t at = cwi_lower_bound(ascending, n, item);
+    return at < n && ascending[at] == item;
 }
 
 /* Sums over the places of a list. */
@@ -82,14 +118,32 @@ typedef struct sums {
     int32_t hits;
     double dcg, first, precisions, degrees;
     double held, reachable; /* items held out, and those that a list of K has room for */
+    /* What is held out and could be listed, and of that the hits: their number, by weight, and by
+     * weight and place.  Only where the exposure is known. */
+    double open, open_weight, weight, weighted_dcg;
 } sums;
+
+static void weigh_list(const cwi_trial *t, sums *s)
+{
+    const double *weight = t->exposure->weight;
+    for (int64_t h = 0; h < t->n_held; h++) {
+        if (is_in(t->masked, t->n_masked, t->held[h])) continue;
+        s->open++;
+        s->open_weight += weight ? weight[t->held[h]] : 0;
+    }
+    for (int32_t p = 0; weight && p < t->count; p++) {
+        if (!is_in(t->held, t->n_held, t->item[p])) continue;
+        s->weight += weight[t->item[p]];
+        s->weighted_dcg += weight[t->item[p]] / cwi_log2(p + 2.0);
+    }
+}
 
 static sums walk_list(const cwi_trial *t)
 {
     sums s = {.trial = t};
     for (int32_t p = 0; p < t->count; p++) {
         s.degrees += (double)t->degree[t->item[p]];
-        if (!is_held(t, t->item[p])) continue;
+        if (!is_in(t->held, t->n_held, t->item[p])) continue;
         s.hits++;
         s.dcg += 1 / cwi_log2(p + 2.0);
         s.precisions += (double)s.hits / (p + 1.0);
@@ -97,6 +151,7 @@ static sums walk_list(const cwi_trial *t)
     }
     s.held = (double)t->n_held;
     s.reachable = fmin(t->k, s.held);
+    if (t->exposure) weigh_list(t, &s);
     return s;
 }
 
@@ -113,46 +168,82 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : (double)NAN;
 }
 
-static double measure_recall(const sums *s)
+/* A value that goes into a mean, unless it is NaN. */
+static cwi_share of_user(double value)
 {
-    return ratio(s->hits, s->trial->is_capped ? s->reachable : s->held);
+    cwi_share share = {value, 1};
+    if (isnan(value)) share = (cwi_share){0};
+    return share;
 }
 
-static double measure_precision(const sums *s)
+static cwi_share measure_recall(const sums *s)
 {
-    return ratio(s->hits, s->trial->k);
+    return of_user(ratio(s->hits, s->trial->is_capped ? s->reachable : s->held));
 }
 
-static double measure_ndcg(const sums *s)
+static cwi_share measure_precision(const sums *s)
 {
-    return ratio(s->dcg, ideal_dcg(s->reachable));
+    return of_user(ratio(s->hits, s->trial->k));
 }
 
-static double measure_hit_rate(const sums *s)
+static cwi_share measure_ndcg(const sums *s)
 {
-    return s->hits > 0;
+    return of_user(ratio(s->dcg, ideal_dcg(s->reachable)));
 }
 
-static double measure_mrr(const sums *s)
+static cwi_share measure_hit_rate(const sums *s)
 {
-    return s->first;
+    return of_user(s->hits > 0);
 }
 
-static double measure_map(const sums *s)
+static cwi_share measure_mrr(const sums *s)
 {
-    return ratio(s->precisions, s->reachable);
+    return of_user(s->first);
 }
 
-static double measure_arp(const sums *s)
+static cwi_share measure_map(const sums *s)
 {
-    return ratio(s->degrees, s->trial->count);
+    return of_user(ratio(s->precisions, s->reachable));
+}
+
+static cwi_share measure_arp(const sums *s)
+{
+    return of_user(ratio(s->degrees, s->trial->count));
+}
+
+static cwi_share measure_unbiased_recall(const sums *s)
+{
+    return (cwi_share){s->hits, s->open};
+}
+
+static cwi_share measure_ips_precision(const sums *s)
+{
+    return of_user(ratio(s->weight, s->trial->k));
+}
+
+static cwi_share measure_ips_ndcg(const sums *s)
+{
+    return of_user(s->weight > 0 ? s->weighted_dcg / ideal_dcg(s->trial->count) : 0);
+}
+
+static cwi_share measure_snips_recall(const sums *s)
+{
+    return (cwi_share){s->weight, s->open_weight};
+}
+
+static cwi_share measure_snips_dcg(const sums *s)
+{
+    return (cwi_share){s->weighted_dcg, s->open_weight};
 }
 
 /* Every row of the table has a function above. */
-int32_t cwi_trial_measure(const cwi_trial *t, double out[CWI_N_METRICS])
+int32_t cwi_trial_measure(const cwi_trial *t, cwi_share out[CWI_N_METRICS])
 {
     sums s = walk_list(t);
-#define X(name, ...) out[CWI_METRIC_##name] = measure_##name(&s);
+    memset(out, 0, CWI_N_METRICS * sizeof *out);
+#define X(name, ...)                                                                               \
+    if (cwi_metric_is_known(CWI_METRIC_##name, t->exposure))                                       \
+        out[CWI_METRIC_##name] = measure_##name(&s);
     CWI_METRIC_MAP(X)
 #undef X
     return s.hits;
@@ -170,14 +261,30 @@ double cwi_mean_value(const cwi_mean *mean)
     return ratio(mean->sum, (double)mean->count);
 }
 
-void cwi_means_add(cwi_mean mean[CWI_N_METRICS], const double value[CWI_N_METRICS])
+double cwi_share_value(cwi_share share)
 {
-    for (int m = 0; m < CWI_N_METRICS; m++) cwi_mean_add(&mean[m], value[m]);
+    return ratio(share.over, share.under);
 }
 
-void cwi_means_value(const cwi_mean mean[CWI_N_METRICS], double value[CWI_N_METRICS])
+void cwi_shares_add(cwi_share sum[CWI_N_METRICS], const cwi_share share[CWI_N_METRICS])
 {
-    for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_mean_value(&mean[m]);
+    for (int m = 0; m < CWI_N_METRICS; m++) {
+        sum[m].over += share[m].over;
+        sum[m].under += share[m].under;
+    }
+}
+
+void cwi_shares_value(const cwi_share sum[CWI_N_METRICS], double value[CWI_N_METRICS])
+{
+    for (int m = 0; m < CWI_N_METRICS; m++) value[m] = cwi_share_value(sum[m]);
+}
+
+void cwi_shares_add_absent(cwi_share sum[CWI_N_METRICS], const cwi_exposure *exposure,
+                           int64_t n_absent)
+{
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        if (cwi_metric_pooling[m] == CWI_POOL_ALL && cwi_metric_is_known(m, exposure))
+            sum[m].under += (double)n_absent;
 }
 
 cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,
@@ -204,14 +311,26 @@ void cwi_audience_clear(cwi_audience *audience)
     *audience = (cwi_audience){0};
 }
 
+void cwi_audience_value(const cwi_audience *audience, const cwi_share sum[CWI_N_METRICS],
+                        double value[CWI_N_METRICS])
+{
+    cwi_share all[CWI_N_METRICS];
+    memcpy(all, sum, sizeof all);
+    cwi_shares_add_absent(all, audience->exposure, audience->held.n_rows - audience->n);
+    cwi_shares_value(all, value);
+}
+
 cwi_trial cwi_audience_trial(const cwi_audience *audience, const int64_t *degree, int32_t user,
                              const int32_t *item, int32_t count, int32_t k)
 {
-    const cwi_csr *held = &audience->held;
+    const cwi_csr *held = &audience->held, *mask = audience->mask;
     return (cwi_trial){.item = item,
                        .count = count < k ? count : k,
                        .held = held->value + held->start[user],
                        .n_held = held->start[user + 1] - held->start[user],
                        .k = k,
-                       .degree = degree};
+                       .degree = degree,
+                       .exposure = audience->exposure,
+                       .masked = mask ? mask->value + mask->start[user] : NULL,
+                       .n_masked = mask ? mask->start[user + 1] - mask->start[user] : 0};
 }

@@ -7,6 +7,7 @@
 #include "core/option_rows.h"
 #include "core/text.h"
 #include "evaluate/evaluate.h"
+#include "prepare/propensity_rows.h"
 
 enum { MAX_K = 1000000 };
 
@@ -30,6 +31,10 @@ const cw_option_info cwi_evaluate_options[] = {
          "auto chooses them from the spread of the scores"),
     WORD("recall", "held", "held|capped",
          "Recall divides by the number of held-out items, or by at most K"),
+    FLAG("uniform-exposure",
+         "the held-out rows are from items shown uniformly at random, as those of split uniform "
+         "always are: unbiased_recall is measured, too"),
+    WEIGHING_ROWS("", "the held-out rows"),
     WORD("truth", "auto", "auto|on|off",
          "compare with the true relevances of a simulated dataset; auto does so when there "
          "are any"),
@@ -108,10 +113,21 @@ cw_status cwi_request_parse(cw_context *ctx, const cw_options *options, cwi_requ
                          .is_capped = cwi_options_choice(options, "recall") == 1,
                          .n_resamples = cwi_options_integer(options, "bootstrap"),
                          .popularity = cwi_options_real(options, "popularity"),
+                         .is_uniform = cwi_options_flag(options, "uniform-exposure"),
+                         .propensity_min = cwi_options_real(options, "propensity-min"),
                          .truth = (cwi_when)cwi_options_choice(options, "truth"),
                          .seed = (uint64_t)cwi_options_integer(options, "seed")};
     CW_PASS(parse_ks(ctx, cwi_options_text(options, "k"), out));
     CW_PASS(parse_dials(ctx, cwi_options_text(options, "popularity-sweep"), out));
+    if (out->split == CWI_HELD_UNIFORM) out->is_uniform = true;
+    if (cwi_options_is_set(options, "propensity-power"))
+        out->propensity_power = cwi_options_real(options, "propensity-power");
+    if (out->is_uniform && cwi_weights_are_given(options, ""))
+        return cwi_fail(
+            ctx, CW_BAD_ARG,
+            "--propensity and --propensity-power are for rows that were not shown uniformly; %s "
+            "says that they were",
+            out->split == CWI_HELD_UNIFORM ? "--split uniform" : "--uniform-exposure");
     if (!out->masks_valid || out->split != CWI_HELD_VALID) return CW_OK;
     return cwi_fail(ctx, CW_BAD_ARG, "--mask-valid would leave out what --split valid looks for");
 }

@@ -19,6 +19,8 @@ typedef struct cwi_request {
     bool is_capped; /* Recall divides by min(K, held-out items) */
     int64_t n_resamples;
     double popularity;
+    bool is_uniform;                         /* the held-out rows were shown uniformly */
+    double propensity_power, propensity_min; /* 0 where they were not given */
     bool sweeps;
     double dial[CWI_MAX_DIALS]; /* [n_dials]; none: chosen from the spread of the scores */
     int32_t n_dials;

@@ -9,18 +9,18 @@ typedef struct tour {
     const cwi_audience *audience;
     const int64_t *degree;
     const cwi_request *request;
-    cwi_mean mean[CWI_MAX_DIALS][CWI_N_METRICS];
+    cwi_share sum[CWI_MAX_DIALS][CWI_N_METRICS];
 } tour;
 
 static void add_list(void *arg, const cwi_list *list)
 {
     tour *t = arg;
-    double value[CWI_N_METRICS];
+    cwi_share share[CWI_N_METRICS];
     cwi_trial trial = cwi_audience_trial(t->audience, t->degree, list->user, list->item,
                                          list->count, t->request->k[0]);
     trial.is_capped = t->request->is_capped;
-    cwi_trial_measure(&trial, value);
-    cwi_means_add(t->mean[list->dial], value);
+    cwi_trial_measure(&trial, share);
+    cwi_shares_add(t->sum[list->dial], share);
 }
 
 static double deviation(double sum, double squares, double n)
@@ -91,6 +91,7 @@ cw_status cwi_sweep_run(cw_context *ctx, const cwi_walk *walk, const cwi_audienc
     swept.arg = &t;
     if (swept.stage) swept.stage = "sweeping popularity";
     CW_PASS(cwi_walk_run(ctx, &swept));
-    for (int32_t g = 0; g < out->count; g++) cwi_means_value(t.mean[g], out->point[g].value);
+    for (int32_t g = 0; g < out->count; g++)
+        cwi_audience_value(audience, t.sum[g], out->point[g].value);
     return CW_OK;
 }

@@ -6,7 +6,7 @@
 #include "evaluate/request.h"
 #include "evaluate/walk.h"
 
-/* Means at the main K with one position of the dial. */
+/* Metrics at the main K with one position of the dial. */
 typedef struct cwi_sweep_point {
     double dial;
     double value[CWI_N_METRICS];

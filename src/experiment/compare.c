@@ -15,6 +15,7 @@
 #include "experiment/sides.h"
 #include "model/model.h"
 #include "prepare/store.h"
+#include "registry/registry.h"
 
 const cw_option_info cwi_compare_options[] = {
     WORD("part", "test", "test|valid", "the part whose metrics are compared"),
@@ -33,6 +34,7 @@ typedef struct comparison {
     cwi_contest contest;
     cw_dataset *data; /* NULL: no users to resample */
     cwi_audience audience;
+    cwi_exposure exposure; /* as the first run was told */
     int32_t k;
 } comparison;
 
@@ -138,9 +140,10 @@ static cw_status check_model(comparison *c, const cw_model *model, const char *p
     return status;
 }
 
-/* Add the metrics of every user with the model of an entry, times factor, to sum. */
+/* Add what every user brings with the model of an entry, times factor, to sum.  What is below is
+ * the same of all models; a user of whom one of them has nothing to say has 0 there. */
 static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double factor,
-                           double *value, double *sum)
+                           cwi_share *each, cwi_share *sum)
 {
     cw_status status;
     cw_model *model = NULL;
@@ -150,10 +153,12 @@ static cw_status add_users(comparison *c, const cwi_contest_entry *entry, double
     CW_TRY(cw_model_load(c->ctx, path, &model));
     CW_TRY(check_model(c, model, path, entry));
     CW_TRY(cwi_model_rank(c->ctx, model, &ranker));
-    CW_TRY(cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k,
-                              value));
-    for (int64_t v = 0; v < (int64_t)c->audience.n * CWI_N_METRICS; v++)
-        sum[v] += factor * value[v];
+    CW_TRY(
+        cwi_evaluate_users(c->ctx, &ranker, &model->seen, &c->audience, model->degree, c->k, each));
+    for (int64_t v = 0; v < (int64_t)c->audience.n * CWI_N_METRICS; v++) {
+        sum[v].over += factor * each[v].over;
+        sum[v].under = fmin(sum[v].under, each[v].under);
+    }
 done:
     cwi_ranker_close(&ranker);
     cw_model_free(model);
@@ -167,21 +172,29 @@ static cw_status resample(comparison *c, size_t side, const int64_t *seeds, int6
 {
     cw_status status = CW_NO_MEMORY;
     size_t cells = (size_t)c->audience.n * CWI_N_METRICS;
-    double *value = cwi_alloc(c->ctx, cells, sizeof *value);
-    double *sum = cwi_alloc_zero(c->ctx, cells, sizeof *sum);
-    if (!value || !sum) goto done;
+    cwi_share absent[CWI_N_METRICS] = {{0}};
+    cwi_share *each = cwi_alloc(c->ctx, cells, sizeof *each);
+    cwi_share *sum = cwi_alloc(c->ctx, cells, sizeof *sum);
+    if (!each || !sum) goto done;
+    for (size_t v = 0; v < cells; v++) sum[v] = (cwi_share){0, HUGE_VAL};
     for (int64_t s = 0; s < n; s++) {
         CW_TRY(cwi_progress(c->ctx, "ranking for users", s, n));
-        CW_TRY(add_users(c, cwi_contest_find(&c->contest, side, seeds[s]), 1.0 / (double)n, value,
+        CW_TRY(add_users(c, cwi_contest_find(&c->contest, side, seeds[s]), 1.0 / (double)n, each,
                          sum));
         CW_TRY(
-            add_users(c, cwi_contest_find(&c->contest, 0, seeds[s]), -1.0 / (double)n, value, sum));
+            add_users(c, cwi_contest_find(&c->contest, 0, seeds[s]), -1.0 / (double)n, each, sum));
     }
-    CW_TRY(cwi_bootstrap(c->ctx, sum, c->audience.n, CWI_N_METRICS,
+    for (size_t v = 0; v < cells; v++)
+        if (!(sum[v].under > 0)) sum[v] = (cwi_share){0};
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        absent[m].under =
+            cwi_metric_pooling[m] == CWI_POOL_ALL && cwi_metric_is_known(m, c->audience.exposure);
+    CW_TRY(cwi_bootstrap(c->ctx, sum, c->audience.n, CWI_N_METRICS, absent,
+                         c->audience.held.n_rows - c->audience.n,
                          cwi_options_integer(c->options, "bootstrap"),
                          (uint64_t)cwi_options_integer(c->options, "seed"), out));
 done:
-    cwi_free(value);
+    cwi_free(each);
     cwi_free(sum);
     return status;
 }
@@ -239,6 +252,15 @@ static cw_status warn_of_seeds(comparison *c, size_t side, int64_t n)
                             theirs, ours, (long long)n);
 }
 
+/* Metrics that are not always measured are compared where both sides have them. */
+static bool has_metric(const comparison *c, size_t side, int metric, const char *key)
+{
+    if (cwi_metric_need[metric] == CWI_NEED_NOTHING) return true;
+    return json_object_get(
+               json_object_get(cwi_contest_first(&c->contest, side)->record, c->contest.part),
+               key) != NULL;
+}
+
 static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, int64_t n,
                              json_t **out)
 {
@@ -247,7 +269,9 @@ static cw_status put_metrics(comparison *c, size_t side, const int64_t *seeds, i
     for (int m = 0; m < CWI_N_METRICS; m++) {
         char key[CWI_METRIC_KEY_BYTES];
         json_t *test;
-        CW_PASS(test_metric(c, side, cwi_metric_key(m, c->k, key), seeds, n, &test));
+        cwi_metric_key(m, c->k, key);
+        if (!has_metric(c, 0, m, key) || !has_metric(c, side, m, key)) continue;
+        CW_PASS(test_metric(c, side, key, seeds, n, &test));
         if (c->data && n > 0)
             cwi_json_set(&test, "users",
                          json_pack("[o, o]", cwi_json_number(interval[m].low),
@@ -270,6 +294,35 @@ static cw_status compare_side(comparison *c, size_t side, json_t **list)
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
+
+/* What the first run was told of the exposure behind the rows, for metrics that it has by that. */
+static cw_status read_exposure(comparison *c)
+{
+    cw_status status;
+    const cwi_contest_entry *first = &c->contest.entries[0];
+    const json_t *record = first->record, *data = json_object_get(record, "data");
+    const cwi_method *method = cwi_find_method(cwi_json_get_text(record, "method"));
+    const cwi_backbone *backbone = cwi_find_backbone(cwi_json_get_text(record, "backbone"));
+    const cwi_pairs *train = &c->data->part[CW_PART_TRAIN];
+    cw_options *options = NULL;
+    int64_t *degree = cwi_alloc(c->ctx, (size_t)c->data->n_items, sizeof *degree);
+
+    status = degree ? CW_OK : CW_NO_MEMORY;
+    if (!degree || !method || !backbone) goto done;
+    CW_TRY(
+        cwi_train_reread(c->ctx, method, backbone, json_object_get(record, "options"), &options));
+    cwi_degrees(train->item, train->count, c->data->n_items, degree);
+    c->exposure.is_uniform = strncmp(cwi_options_text(options, "metric"), "unbiased_", 9) == 0;
+    CW_TRY(cwi_weights_create(c->ctx, options, "metric-", &c->data->items, degree, &c->exposure));
+    if (strcmp(c->exposure.hash, cwi_json_get_text(data, "metric_propensities")) != 0)
+        CW_TRY(cwi_fail(c->ctx, CW_BAD_DATA, "%s holds other propensities than %s was measured by",
+                        cwi_options_text(options, "metric-propensity"), first->path));
+    c->audience.exposure = &c->exposure;
+done:
+    cw_options_free(options);
+    cwi_free(degree);
+    return status;
+}
 
 /* The dataset for resampling users, when it was named and the models are there. */
 static cw_status open_data(comparison *c)
@@ -295,7 +348,7 @@ static cw_status open_data(comparison *c)
     CW_PASS(cwi_audience_create(c->ctx, &c->data->part[part], c->data->n_users, &c->audience));
     if (c->audience.n == 0)
         return cwi_fail(c->ctx, CW_BAD_ARG, "%s has no %s rows", folder, c->contest.part);
-    return CW_OK;
+    return read_exposure(c);
 }
 
 static cw_status compare(comparison *c, char **json)
@@ -339,6 +392,7 @@ cw_status cw_compare(cw_context *ctx, const char *const *paths, size_t n_paths,
     CW_TRY(compare(&c, json));
 done:
     cwi_audience_clear(&c.audience);
+    cwi_exposure_clear(&c.exposure);
     cw_dataset_free(c.data);
     cwi_contest_clear(&c.contest);
     cw_options_free(defaults);

@@ -34,6 +34,7 @@ static cw_status sweep_fold(cw_context *ctx, const cwi_tuner *tuner, int fold,
     CW_TRY(cwi_options_assign(ctx, options, "k", k));
     CW_TRY(cwi_options_assign(ctx, options, "truth", "off"));
     CW_TRY(cwi_options_assign(ctx, options, "popularity-sweep", dials));
+    CW_TRY(cwi_tuner_weigh(ctx, tuner, options));
     CW_TRY(cw_evaluate(ctx, &tuner->folds.set[fold], model, options, &json));
     CW_TRY(cwi_json_reparse(ctx, json, &found));
     *out = json_incref(json_object_get(found, "sweep"));

@@ -20,7 +20,7 @@ enum { LORENZ_STEPS = 20 };
 
 /* One model on the test part. */
 typedef struct side {
-    double *value;  /* [audience.n] the metric of each user */
+    double *value;  /* [audience.n] of each user, so that the mean is the metric */
     int64_t *times; /* [n_items] in the lists */
     double mean;
 } side;
@@ -29,6 +29,7 @@ typedef struct court {
     cw_context *ctx;
     const cwi_tuner *tuner;
     cwi_audience audience;
+    cwi_exposure exposure;
     int metric; /* its place in rows of numbers */
     side winner;
     json_t *sides;
@@ -39,18 +40,30 @@ typedef struct court {
 typedef struct hearing {
     const court *c;
     const cw_model *model;
+    cwi_audience audience;
+    cwi_share sum[CWI_N_METRICS];
     side *out;
 } hearing;
 
 static void hear_list(void *arg, const cwi_list *list)
 {
-    const hearing *h = arg;
-    double value[CWI_N_METRICS];
-    cwi_trial trial = cwi_audience_trial(&h->c->audience, h->model->degree, list->user, list->item,
+    hearing *h = arg;
+    cwi_share share[CWI_N_METRICS];
+    cwi_trial trial = cwi_audience_trial(&h->audience, h->model->degree, list->user, list->item,
                                          list->count, h->c->tuner->k);
-    cwi_trial_measure(&trial, value);
-    h->out->value[list->row] = value[h->c->metric];
+    cwi_trial_measure(&trial, share);
+    cwi_shares_add(h->sum, share);
+    h->out->value[list->row] = share[h->c->metric].over;
     for (int32_t k = 0; k < list->count; k++) h->out->times[list->item[k]]++;
+}
+
+/* What users bring to a sum, as parts of a mean; those of a mean stay as they are. */
+static void scale_values(hearing *h)
+{
+    double n = h->audience.n;
+    int64_t n_absent = h->audience.held.n_rows - h->audience.n;
+    cwi_shares_add_absent(h->sum, h->audience.exposure, n_absent);
+    for (int32_t r = 0; r < h->audience.n; r++) h->out->value[r] *= n / h->sum[h->c->metric].under;
 }
 
 static void side_clear(side *s)
@@ -72,13 +85,14 @@ static cw_status hear(court *c, const cw_model *model, double dial, side *out)
     cw_status status;
     cw_context *ctx = c->ctx;
     cwi_ranker ranker = {0};
-    hearing h = {.c = c, .model = model, .out = out};
+    hearing h = {.c = c, .model = model, .audience = c->audience, .out = out};
     double *log_degree = cwi_alloc(ctx, (size_t)model->n_items, sizeof *log_degree);
 
     out->value = cwi_alloc_zero(ctx, (size_t)c->audience.n, sizeof *out->value);
     out->times = cwi_alloc_zero(ctx, (size_t)model->n_items, sizeof *out->times);
     status = log_degree && out->value && out->times ? CW_OK : CW_NO_MEMORY;
     if (status != CW_OK) goto done;
+    h.audience.mask = &model->seen;
     count_logs(model, log_degree);
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
     const cwi_walk walk = {.ranker = &ranker,
@@ -93,6 +107,7 @@ static cw_status hear(court *c, const cw_model *model, double dial, side *out)
                            .arg = &h,
                            .stage = "measuring the test part"};
     CW_TRY(cwi_walk_run(ctx, &walk));
+    scale_values(&h);
     double sd;
     cwi_mean_sd(out->value, c->audience.n, &out->mean, &sd);
 done:
@@ -141,6 +156,27 @@ static cw_status lorenz_of_log(cw_context *ctx, const cwi_tuner *t, json_t **out
     return status;
 }
 
+/* What the metric needs to know of the test rows. */
+static cw_status weigh(court *c)
+{
+    cw_status status;
+    const cw_dataset *data = c->tuner->data;
+    const cwi_pairs *train = &data->part[CW_PART_TRAIN];
+    cw_options *options = NULL;
+    int64_t *degree = cwi_alloc(c->ctx, (size_t)data->n_items, sizeof *degree);
+    if (!degree) return CW_NO_MEMORY;
+    cwi_degrees(train->item, train->count, data->n_items, degree);
+    CW_TRY(cwi_options_create(c->ctx, "evaluate", cwi_evaluate_options, &options));
+    CW_TRY(cwi_tuner_weigh(c->ctx, c->tuner, options));
+    c->exposure.is_uniform = cwi_options_flag(options, "uniform-exposure");
+    CW_TRY(cwi_weights_create(c->ctx, options, "", &data->items, degree, &c->exposure));
+    c->audience.exposure = &c->exposure;
+done:
+    cw_options_free(options);
+    cwi_free(degree);
+    return status;
+}
+
 /* ---- one side ------------------------------------------------------------------------------- */
 
 /* Groups and what the lists do to the catalogue, as cw_evaluate has them. */
@@ -154,6 +190,7 @@ static cw_status assess(court *c, const cw_model *model, double dial, json_t **o
     CW_TRY(cwi_options_create(c->ctx, "evaluate", cwi_evaluate_options, &options));
     CW_TRY(cwi_options_assign(c->ctx, options, "k", k));
     CW_TRY(cwi_options_assign(c->ctx, options, "popularity", popularity));
+    CW_TRY(cwi_tuner_weigh(c->ctx, c->tuner, options));
     CW_TRY(cw_evaluate(c->ctx, c->tuner->data, model, options, &json));
     CW_TRY(cwi_json_reparse(c->ctx, json, out));
 done:
@@ -423,11 +460,13 @@ cw_status cwi_tuner_report(cw_context *ctx, const cwi_tuner *tuner, const json_t
     CW_TRY(cwi_json_check(ctx, c.sides));
     CW_TRY(cwi_audience_create(ctx, &tuner->data->part[CW_PART_TEST], tuner->data->n_users,
                                &c.audience));
+    CW_TRY(weigh(&c));
     CW_TRY(lorenz_of_log(ctx, tuner, &log));
     CW_TRY(judge(&c, winner, model, log, out));
 done:
     side_clear(&c.winner);
     cwi_audience_clear(&c.audience);
+    cwi_exposure_clear(&c.exposure);
     json_decref(c.sides);
     json_decref(log);
     return status;

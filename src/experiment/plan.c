@@ -224,7 +224,7 @@ static cw_status check_candidate(reader *r, const cwi_place *at, const cwi_plan_
 
     CW_TRY(cwi_row_options(r->ctx, row, candidate, 0, 0, &given));
     CW_TRY(cwi_train_settle(r->ctx, given, NULL, &settled, &method, &backbone));
-    CW_TRY(cwi_metric_aim(r->ctx, cwi_options_text(settled, "metric"), metric, &k));
+    CW_TRY(cwi_metric_choose(r->ctx, settled, metric, &k));
     if (row->tuning.n_rungs > 0 &&
         row->tuning.rungs[row->tuning.n_rungs - 1] >= cwi_options_integer(settled, "epochs"))
         status = cwi_fail(r->ctx, CW_BAD_ARG, "the last rung must be below --epochs %s",

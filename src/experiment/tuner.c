@@ -26,7 +26,10 @@ const cw_option_info cwi_tune_options[] = {
          "the backbones in the race; mf when not given, and lightgcn up to 150000 train rows"),
     TEXT("metric", "recall@20",
          "what makes a trial the best on validation: recall, precision, ndcg, hit_rate, mrr or "
-         "map, @ a list length"),
+         "map, @ a list length; unbiased_recall, where the validation rows were shown uniformly at "
+         "random; ips_precision, ips_ndcg, snips_recall or snips_dcg with set "
+         "metric-propensity=FILE "
+         "or metric-propensity-power=X"),
     TEXT("valid", "",
          "file of rows user,item with raw ids that decide in place of the validation part, such "
          "as interactions under random exposure; those of the part are then trained on"),
@@ -105,19 +108,21 @@ static const char *next_entry(const char *list)
     return NULL;
 }
 
-static cw_status read_set(cw_context *ctx, const char *list, json_t **out)
+static cw_status read_set(cw_context *ctx, const char *list, cwi_tuner *t)
 {
     cw_status status = CW_OK;
     cw_options *probe = NULL;
-    *out = json_object();
-    CW_PASS(cwi_json_check(ctx, *out));
+    t->fixed = json_object();
+    CW_PASS(cwi_json_check(ctx, t->fixed));
     CW_TRY(cwi_train_options(ctx, &probe));
     while (list && list[0]) {
         const char *next = next_entry(list);
         size_t length = next ? (size_t)(next - 1 - list) : strlen(list);
-        CW_TRY(read_fixed(ctx, probe, list, length, *out));
+        CW_TRY(read_fixed(ctx, probe, list, length, t->fixed));
         list = next;
     }
+    CW_TRY(cwi_options_assign(ctx, probe, "metric", t->metric));
+    CW_TRY(cwi_metric_choose(ctx, probe, t->metric_name, &t->k));
 done:
     cw_options_free(probe);
     return status;
@@ -142,8 +147,7 @@ static cw_status read_options(cw_context *ctx, const cw_options *options, const 
     t->refits = cwi_options_flag(options, "refit");
     if (budget[0] || t->trials == 0)
         CW_PASS(cwi_budget_parse(ctx, budget[0] ? budget : "10m", &t->budget_s));
-    CW_PASS(cwi_metric_aim(ctx, t->metric, t->metric_name, &t->k));
-    CW_PASS(read_set(ctx, cwi_options_text(options, "set"), &t->fixed));
+    CW_PASS(read_set(ctx, cwi_options_text(options, "set"), t));
     t->race.seed = (uint64_t)t->seed;
     t->race.fixed = t->fixed;
     return cwi_race_init(ctx, cwi_options_text(options, "methods"), choose_backbones(options, data),
@@ -213,6 +217,19 @@ static cw_status draw_folds(cw_context *ctx, const cw_options *options, cwi_tune
 
 /* ---- the store ---------------------------------------------------------------------------------
  */
+
+cw_status cwi_tuner_weigh(cw_context *ctx, const cwi_tuner *t, cw_options *evaluate)
+{
+    static const char *const names[] = {"propensity", "propensity-power", "propensity-min"};
+    bool is_uniform = strcmp(t->metric_name, "unbiased_recall") == 0;
+    for (size_t k = 0; !is_uniform && k < sizeof names / sizeof names[0]; k++) {
+        char ours[40];
+        snprintf(ours, sizeof ours, "metric-%s", names[k]);
+        const char *value = cwi_json_get_text(t->fixed, ours);
+        if (value[0]) CW_PASS(cwi_options_assign(ctx, evaluate, names[k], value));
+    }
+    return cwi_options_assign(ctx, evaluate, "uniform-exposure", is_uniform ? "on" : "off");
+}
 
 /* What trials are the same of; budget and number of trials may grow. */
 static json_t *describe_race(const cwi_tuner *t)

@@ -60,6 +60,9 @@ cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *cons
 cw_status cwi_tuner_model(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,
                           cw_model **model, char **run);
 
+/* tuner.c: tell the options of an evaluation what the metric needs to know of the exposure. */
+cw_status cwi_tuner_weigh(cw_context *ctx, const cwi_tuner *tuner, cw_options *evaluate);
+
 /* outcome.c: what came of it, as a new object: winner, tests against the defaults, exposure. */
 cw_status cwi_tuner_report(cw_context *ctx, const cwi_tuner *tuner, const json_t *winner,
                            const cw_model *model, json_t **out);

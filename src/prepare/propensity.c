@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/text.h"
 #include "import/fields.h"
 
@@ -68,4 +69,20 @@ cw_status cwi_propensity_read(cw_context *ctx, cwi_source *source, const cwi_idm
     for (int32_t i = 0; i < items->count; i++) out[i] = 0;
     cw_status status = cwi_records_pairs(ctx, source, header, header, add_item, &r);
     return status == CW_OK ? check_complete(ctx, source, items, out) : status;
+}
+
+cw_status cwi_propensity_load(cw_context *ctx, const char *path, const cwi_idmap *items,
+                              double *out, char hash[CWI_HASH_BYTES])
+{
+    cw_status status;
+    cwi_source *source = NULL;
+    cwi_digest digest = {0};
+
+    CW_TRY(cwi_source_open(ctx, path, &source));
+    CW_TRY(cwi_propensity_read(ctx, source, items, out));
+    cwi_digest_numbers(&digest, out, (size_t)items->count, sizeof *out);
+    cwi_digest_print(&digest, hash);
+done:
+    cwi_source_close(source);
+    return status;
 }

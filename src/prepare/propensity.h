@@ -3,6 +3,7 @@
 #define CWI_PREPARE_PROPENSITY_H
 
 #include "core/elementary.h"
+#include "core/file.h"
 #include "import/idmap.h"
 #include "import/source.h"
 
@@ -19,5 +20,9 @@ void cwi_propensity_fill(const int64_t *degree, int32_t n, double power, double 
  * and a number above 0 and at most 1.  out has room for all items. */
 cw_status cwi_propensity_read(cw_context *ctx, cwi_source *source, const cwi_idmap *items,
                               double *out);
+
+/* The same from a path, with their checksum. */
+cw_status cwi_propensity_load(cw_context *ctx, const char *path, const cwi_idmap *items,
+                              double *out, char hash[CWI_HASH_BYTES]);
 
 #endif

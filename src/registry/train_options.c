@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/option_rows.h"
 #include "core/text.h"
+#include "prepare/propensity_rows.h"
 #include "registry/registry.h"
 
 #define BAR(id, name) "|" name /* words of a list are what follows the first bar */
@@ -45,7 +46,10 @@ static const cw_option_info common_options[] = {
           "go on for at least so many epochs before patience may end; preset auto: 40"),
     TEXT("metric", "recall@20",
          "what makes an evaluation the best: recall, precision, ndcg, "
-         "hit_rate, mrr or map, @ a list length"),
+         "hit_rate, mrr or map, @ a list length; unbiased_recall, where the validation rows were "
+         "shown uniformly at random; ips_precision, ips_ndcg, snips_recall or snips_dcg, which "
+         "need propensities"),
+    WEIGHING_ROWS("metric-", "the validation and test rows"),
     SEED("same seed, same model, bit for bit, on any number of "
          "threads"),
     {.name = "optimizer",

@@ -7,11 +7,9 @@
 static cw_status measure_pop(cwi_trainer *t, const cwi_ranker *pop, cw_part part, json_t **out)
 {
     cwi_metrics metrics;
-    const cwi_pairs *held = &t->dataset->part[part];
     *out = NULL;
-    if (held->count == 0) return CW_OK;
-    CW_PASS(cwi_evaluate(t->ctx, pop, &t->training.by_user, held, t->training.degree, t->metric_k,
-                         &metrics));
+    if (t->dataset->part[part].count == 0) return CW_OK;
+    CW_PASS(cwi_trainer_measure(t, pop, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     return cwi_json_check(t->ctx, *out);
 }

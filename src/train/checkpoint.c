@@ -44,9 +44,9 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 static json_t *keep_fixed(json_t *options, bool is_sequel)
 {
     static const char *const free_to_change[] = {
-        "epochs",     "patience",         "eval-every",     "min-epochs", "preset",
-        "checkpoint", "checkpoint-every", "checkpoint-end", "resume",     "treatment",
-        "propensity", "engine",           "refit"};
+        "epochs",     "patience",          "eval-every",     "min-epochs", "preset",
+        "checkpoint", "checkpoint-every",  "checkpoint-end", "resume",     "treatment",
+        "propensity", "metric-propensity", "engine",         "refit"};
     enum { HOW_LONG = 4 };
     for (size_t k = is_sequel ? HOW_LONG : 0; k < sizeof free_to_change / sizeof free_to_change[0];
          k++)
@@ -103,9 +103,10 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
 
 static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 {
-    json_t *identity = json_pack("{s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment",
-                                 t->treatment_hash, "propensities", t->propensity_hash, "options",
-                                 keep_fixed(cwi_train_identity(t->options), t->sequel.phase));
+    json_t *identity =
+        json_pack("{s:s, s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
+                  "propensities", t->propensity_hash, "metric_propensities", t->exposure.hash,
+                  "options", keep_fixed(cwi_train_identity(t->options), t->sequel.phase));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     char *before_text = t->sequel.phase ? print(t, t->sequel.before) : NULL;
     cwi_note notes[] = {{"identity", identity_text},
@@ -233,7 +234,8 @@ static cw_status refuse_inputs(cwi_trainer *t, const char *path, const json_t *t
         const char *key, *hash, *words;
     } inputs[] = {{"data", t->data_hash, "data"},
                   {"treatment", t->treatment_hash, "interactions of --treatment"},
-                  {"propensities", t->propensity_hash, "propensities"}};
+                  {"propensities", t->propensity_hash, "propensities"},
+                  {"metric_propensities", t->exposure.hash, "propensities of the metric"}};
     for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
         if (strcmp(cwi_json_get_text(theirs, inputs[k].key), inputs[k].hash) != 0)
             return cwi_fail(t->ctx, CW_BAD_DATA,

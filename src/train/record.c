@@ -18,7 +18,9 @@ json_t *cwi_record_metrics(const cwi_metrics *metrics)
     char key[CWI_METRIC_KEY_BYTES];
     json_t *out = json_object();
     for (int m = 0; m < CWI_N_METRICS; m++)
-        cwi_json_set(&out, cwi_metric_key(m, metrics->k, key), cwi_json_number(metrics->value[m]));
+        if (metrics->is_known[m])
+            cwi_json_set(&out, cwi_metric_key(m, metrics->k, key),
+                         cwi_json_number(metrics->value[m]));
     cwi_json_set(&out, "users", json_integer(metrics->users));
     return out;
 }

@@ -25,8 +25,7 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
     }
     CW_TRY(cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape, t->options, &t->best,
                            &ranker));
-    CW_TRY(cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[part],
-                        t->training.degree, t->metric_k, &metrics));
+    CW_TRY(cwi_trainer_measure(t, &ranker, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     CW_TRY(cwi_json_check(t->ctx, *out));
 done:
@@ -42,6 +41,8 @@ static json_t *describe_data(const cwi_trainer *t)
                   "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
                   (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
     if (t->propensity_hash[0]) cwi_json_set(&out, "propensities", json_string(t->propensity_hash));
+    if (t->exposure.hash[0])
+        cwi_json_set(&out, "metric_propensities", json_string(t->exposure.hash));
     return out;
 }
 

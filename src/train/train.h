@@ -60,6 +60,7 @@ typedef struct cwi_trainer {
 
     char metric[CWI_METRIC_BYTES]; /* what stopping looks at, such as "recall" */
     int32_t metric_k;
+    cwi_exposure exposure; /* behind the rows of valid and test, as far as the options say */
     cwi_pace pace;
     int64_t saved_epoch;
     struct timespec saved_at, epoch_began;
@@ -76,6 +77,9 @@ cw_status cwi_trainer_follow(cw_context *ctx, const cw_dataset *dataset, const c
                              const cwi_sequel *sequel, cwi_trainer **out);
 void cwi_trainer_free(cwi_trainer *t); /* NULL is fine */
 cw_status cwi_trainer_run(cwi_trainer *t);
+/* Metrics of lists on a part of the data. */
+cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part part,
+                              cwi_metrics *out);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
 /* One step, in an epoch that begins with it when none is under way. */

@@ -33,22 +33,6 @@ cw_status cwi_pace_parse(cw_context *ctx, const char *text, cwi_pace *out)
                     text);
 }
 
-/* Propensities of the user's file, with their checksum. */
-static cw_status read_propensities(cwi_trainer *t, const char *path, double *out)
-{
-    cw_status status;
-    cwi_source *source = NULL;
-    cwi_digest digest = {0};
-
-    CW_TRY(cwi_source_open(t->ctx, path, &source));
-    CW_TRY(cwi_propensity_read(t->ctx, source, &t->dataset->items, out));
-    cwi_digest_numbers(&digest, out, (size_t)t->dataset->n_items, sizeof *out);
-    cwi_digest_print(&digest, t->propensity_hash);
-done:
-    cwi_source_close(source);
-    return status;
-}
-
 static cw_status prepare_propensities(cwi_trainer *t)
 {
     cwi_training *training = &t->training;
@@ -58,9 +42,24 @@ static cw_status prepare_propensities(cwi_trainer *t)
     training->propensity =
         cwi_alloc(t->ctx, (size_t)training->n_items, sizeof *training->propensity);
     if (!training->propensity) return CW_NO_MEMORY;
-    if (path[0] != '\0') return read_propensities(t, path, training->propensity);
+    if (path[0] != '\0')
+        return cwi_propensity_load(t->ctx, path, &t->dataset->items, training->propensity,
+                                   t->propensity_hash);
     cwi_propensity_fill(training->degree, training->n_items,
                         cwi_options_real(t->options, "propensity-power"), training->propensity);
+    return CW_OK;
+}
+
+/* An update measures nothing, and files of the first training need not be there any more. */
+static cw_status prepare_exposure(cwi_trainer *t)
+{
+    const cw_dataset *d = t->dataset;
+    if (t->sequel.model) return CW_OK;
+    t->exposure.is_uniform = strcmp(t->metric, "unbiased_recall") == 0;
+    CW_PASS(cwi_weights_create(t->ctx, t->options, "metric-", &d->items, t->training.degree,
+                               &t->exposure));
+    for (int part = CW_PART_VALID; part <= CW_PART_TEST; part++)
+        CW_PASS(cwi_weights_check(t->ctx, &t->exposure, "metric-", &d->part[part], &d->items));
     return CW_OK;
 }
 
@@ -74,6 +73,7 @@ static cw_status prepare_data(cwi_trainer *t)
         cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
     CW_TRY(cwi_treatment_load(t));
     CW_TRY(prepare_propensities(t));
+    CW_TRY(prepare_exposure(t));
     if (t->sequel.phase)
         cwi_copy_text(t->data_hash, sizeof t->data_hash, t->sequel.data_hash);
     else
@@ -157,7 +157,7 @@ cw_status cwi_trainer_follow(cw_context *ctx, const cw_dataset *dataset, const c
     CW_TRY(cwi_dataset_extent(ctx, dataset, &t->extent));
     CW_TRY(cwi_train_settle(ctx, options, &t->extent, &t->options, &t->task.method,
                             &t->task.backbone));
-    CW_TRY(cwi_metric_aim(ctx, cwi_options_text(t->options, "metric"), t->metric, &t->metric_k));
+    CW_TRY(cwi_metric_choose(ctx, t->options, t->metric, &t->metric_k));
     CW_TRY(cwi_pace_parse(ctx, cwi_options_text(t->options, "checkpoint-every"), &t->pace));
     CW_TRY(cwi_checkpoint_check(t));
     CW_TRY(prepare_data(t));
@@ -176,6 +176,7 @@ void cwi_trainer_free(cwi_trainer *t)
     if (t->engine) t->engine->verbs->close(t->engine);
     cwi_params_clear(&t->best);
     cwi_training_clear(&t->training);
+    cwi_exposure_clear(&t->exposure);
     cw_options_free(t->options);
     json_decref(t->epochs);
     json_decref(t->baselines);
@@ -285,6 +286,13 @@ done:
 
 /* ---- evaluation ------------------------------------------------------------- */
 
+cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part part,
+                              cwi_metrics *out)
+{
+    return cwi_evaluate(t->ctx, ranker, &t->training.by_user, &t->dataset->part[part],
+                        t->training.degree, &t->exposure, t->metric_k, out);
+}
+
 static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
 {
     const cwi_task *task = &t->task;
@@ -292,10 +300,7 @@ static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
     cw_status status = t->engine ? t->engine->verbs->rank(t->engine, &ranker)
                                  : cwi_method_rank(t->ctx, task->method, task->backbone,
                                                    &task->shape, t->options, &t->best, &ranker);
-    if (status == CW_OK)
-        status =
-            cwi_evaluate(t->ctx, &ranker, &t->training.by_user, &t->dataset->part[CW_PART_VALID],
-                         t->training.degree, t->metric_k, out);
+    if (status == CW_OK) status = cwi_trainer_measure(t, &ranker, CW_PART_VALID, out);
     cwi_ranker_close(&ranker);
     return status;
 }

@@ -11,13 +11,22 @@ static cwi_trial trial_of(const int32_t *held, int64_t n_held)
         .item = list, .count = 5, .held = held, .n_held = n_held, .k = 5, .degree = degrees};
 }
 
+/* The metrics of a user alone. */
+static int32_t measure(const cwi_trial *trial, double value[CWI_N_METRICS])
+{
+    cwi_share share[CWI_N_METRICS];
+    int32_t hits = cwi_trial_measure(trial, share);
+    cwi_shares_value(share, value);
+    return hits;
+}
+
 static void metrics_of_a_list_match_the_specification(void **state)
 {
     (void)state;
     static const int32_t many[] = {0, 1, 3, 5, 7, 8}, one[] = {0}, two[] = {0, 7};
     double value[CWI_N_METRICS];
     cwi_trial trial = trial_of(many, 6);
-    assert_int_equal(cwi_trial_measure(&trial, value), 2);
+    assert_int_equal(measure(&trial, value), 2);
     assert_near(value[CWI_METRIC_recall], 0.3333333333);
     assert_near(value[CWI_METRIC_precision], 0.4);
     assert_near(value[CWI_METRIC_ndcg], 0.3835663674);
@@ -26,15 +35,15 @@ static void metrics_of_a_list_match_the_specification(void **state)
     assert_near(value[CWI_METRIC_mrr], 0.5);
     assert_near(value[CWI_METRIC_map], (1.0 / 2 + 2.0 / 3) / 5);
     trial.is_capped = true;
-    cwi_trial_measure(&trial, value);
+    measure(&trial, value);
     assert_near(value[CWI_METRIC_recall], 0.4);
     trial = trial_of(one, 1);
-    assert_int_equal(cwi_trial_measure(&trial, value), 1);
+    assert_int_equal(measure(&trial, value), 1);
     assert_near(value[CWI_METRIC_recall], 1);
     assert_near(value[CWI_METRIC_precision], 0.2);
     assert_near(value[CWI_METRIC_ndcg], 0.6309297536);
     trial = trial_of(two, 2);
-    cwi_trial_measure(&trial, value);
+    measure(&trial, value);
     assert_near(value[CWI_METRIC_recall], 1);
     assert_near(value[CWI_METRIC_ndcg], 0.6934264036);
 }
@@ -119,7 +128,7 @@ static void groups_say_nothing_where_there_is_nothing(void **state)
     cwi_trial trial = trial_of(held, 6);
     cwi_group_add(tally, 4, group, &trial, room);
     for (int g = 0; g < 4; g++) {
-        cwi_means_value(tally[g].mean, value[g]);
+        cwi_shares_value(tally[g].sum, value[g]);
         assert_near(cwi_mean_value(&tally[g].listed), listed[g]);
     }
     assert_near(value[0][CWI_METRIC_recall], 0.25);
@@ -148,7 +157,7 @@ static cw_status evaluate_rows(cw_context *ctx, float *table, int32_t n_users, i
     assert_int_equal(cwi_csr_create(ctx, seen.user, seen.item, seen.count, n_users, &mask), CW_OK);
     cwi_csr_sort(&mask);
     cwi_degrees(seen.item, seen.count, n_items, degree);
-    cw_status status = cwi_evaluate(ctx, &ranker, &mask, &held, degree, k, out);
+    cw_status status = cwi_evaluate(ctx, &ranker, &mask, &held, degree, NULL, k, out);
     cwi_csr_clear(&mask);
     return status;
 }
@@ -215,6 +224,17 @@ static json_t *assess_world(world *w, const char *const *settings)
     return report;
 }
 
+/* Weights of 60 items, and everything else that can be known. */
+static double weight60[60];
+static const cwi_exposure all_known = {.is_uniform = true, .weight = weight60};
+
+static int make_weights(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; i++) weight60[i] = 1 + i / 10.0;
+    return 0;
+}
+
 static void fill_truth(cwi_truth *truth, int32_t n_users, int32_t n_items)
 {
     cwi_rng rng;
@@ -241,6 +261,7 @@ static void same_bits_on_any_number_of_threads(void **state)
         assert_int_equal(cwi_truth_create(w.l.ctx, 700, 60, 2, &truth), CW_OK);
         fill_truth(truth, 700, 60);
         w.subject.truth = truth;
+        w.subject.exposure = &all_known;
         json_t *report = assess_world(&w, everything);
         char *text = json_dumps(report, JSON_REAL_PRECISION(17));
         if (first) assert_string_equal(text, first);
@@ -266,11 +287,13 @@ static void several_lengths_agree_with_single_ones(void **state)
     static const int32_t ks[] = {3, 10, 50, 100};
     world w;
     world_init(&w, 150, 60);
+    w.subject.exposure = &all_known;
     json_t *report = assess_world(&w, (const char *const[]){"k=10,3,50,100", NULL});
     for (size_t j = 0; j < 4; j++) {
         cwi_metrics m;
-        assert_int_equal(cwi_evaluate(w.l.ctx, &w.ranker, &w.mask, &w.held, w.degree, ks[j], &m),
-                         CW_OK);
+        assert_int_equal(
+            cwi_evaluate(w.l.ctx, &w.ranker, &w.mask, &w.held, w.degree, &all_known, ks[j], &m),
+            CW_OK);
         for (size_t n = 0; n < CWI_N_METRICS; n++) {
             char key[CWI_METRIC_KEY_BYTES];
             cwi_metric_key((int)n, ks[j], key);
@@ -284,17 +307,17 @@ static void several_lengths_agree_with_single_ones(void **state)
 static void bootstrap_repeats_with_its_seed_and_covers_the_mean(void **state)
 {
     (void)state;
-    double value[2 * 200];
+    cwi_share share[2 * 200], absent[2] = {{0}};
     cwi_interval first[2], again[2], other[2];
     listener l;
     listener_init(&l);
     for (int k = 0; k < 200; k++) {
-        value[2 * k] = k % 10;
-        value[2 * k + 1] = k % 4 ? (double)NAN : k;
+        share[2 * k] = (cwi_share){k % 10, 1};
+        share[2 * k + 1] = (cwi_share){k % 4 ? 0 : k, k % 4 == 0};
     }
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 1, first), CW_OK);
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 1, again), CW_OK);
-    assert_int_equal(cwi_bootstrap(l.ctx, value, 200, 2, 1500, 2, other), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, absent, 0, 1500, 1, first), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, absent, 0, 1500, 1, again), CW_OK);
+    assert_int_equal(cwi_bootstrap(l.ctx, share, 200, 2, absent, 0, 1500, 2, other), CW_OK);
     assert_memory_equal(first, again, sizeof first);
     assert_true(first[0].low != other[0].low);
     /* standard error sqrt(8.25 / 200) = 0.203; 1.96 of them on either side of 4.5 */
@@ -494,6 +517,7 @@ static void every_failing_allocation_is_survived(void **state)
     cwi_findings *found = calloc(1, sizeof *found);
     world_init(&w, 20, 10);
     assert_int_equal(cwi_truth_create(w.l.ctx, 20, 10, 2, &truth), CW_OK);
+    w.subject.exposure = &all_known;
     w.subject.truth = truth;
     assert_int_equal(make_request(w.l.ctx, everything, &request), CW_OK);
     for (int64_t nth = 1; status != CW_OK; nth++) {
@@ -532,5 +556,5 @@ int main(void)
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_weights, NULL);
 }

@@ -52,7 +52,7 @@ static void item_pop_on_ml1m5_matches_the_reference(void **state)
     for (size_t e = 0; e < 2; e++) {
         cwi_metrics m;
         const cwi_pairs *held = &d->part[expected[e].part];
-        assert_int_equal(cwi_evaluate(l.ctx, &ranker, &mask, held, degree, 20, &m), CW_OK);
+        assert_int_equal(cwi_evaluate(l.ctx, &ranker, &mask, held, degree, NULL, 20, &m), CW_OK);
         assert_int_equal(m.users, expected[e].users);
         assert_prints(m.value[CWI_METRIC_recall], expected[e].recall, 6);
         assert_prints(m.value[CWI_METRIC_ndcg], expected[e].ndcg, 6);
