@@ -209,9 +209,11 @@ cw_status tune_carry_out(const tune_order *order)
 static bool find_counterpart(const char *option, const char **name)
 {
     static const char *const rows[][2] = {
-        {"method", "methods"},    {"backbone", "backbones"}, {"metric", "metric"},
-        {"seed", "seed"},         {"bucket", "bucket"},    {"checkpoint", NULL},      {"checkpoint-every", NULL},
-        {"checkpoint-end", NULL}, {"resume", NULL},          {"refit", NULL},
+        {"method", "methods"},      {"backbone", "backbones"},
+        {"metric", "metric"},       {"seed", "seed"},
+        {"bucket", "bucket"},       {"checkpoint", NULL},
+        {"checkpoint-every", NULL}, {"checkpoint-end", NULL},
+        {"resume", NULL},           {"refit", NULL},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         if (strcmp(rows[r][0], option) != 0) continue;

@@ -66,13 +66,12 @@ static json_t *sides_table(const json_t *results)
         const json_t *evaluation = json_object_get(side, "evaluation");
         const json_t *beyond = json_object_get(evaluation, "beyond");
         const char *value = k == 0 || is_by_bucket(results) ? "value" : "valid";
-        json_array_append_new(rows,
-                              json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
-                                        fixed(cli_number(side, value), 4),
-                                        fixed(cli_number(side, "mean"), 4), p_text(side),
-                                        fixed(100 * cli_number(beyond, "coverage"), 1),
-                                        fixed(cli_number(beyond, "gini"), 3),
-                                        fixed(100 * cli_number(beyond, "tail_share"), 1)));
+        json_array_append_new(rows, json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
+                                              fixed(cli_number(side, value), 4),
+                                              fixed(cli_number(side, "mean"), 4), p_text(side),
+                                              fixed(100 * cli_number(beyond, "coverage"), 1),
+                                              fixed(cli_number(beyond, "gini"), 3),
+                                              fixed(100 * cli_number(beyond, "tail_share"), 1)));
     }
     snprintf(valid, sizeof valid, is_by_bucket(results) ? "Chance, bucket" : "%s, validation",
              metric);
@@ -192,9 +191,9 @@ static json_t *race_chart(const json_t *results)
         json_array_append_new(best, json_real(most));
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:[{s:s, s:o}, {s:s, s:o}]}", "kind", "line",
-                     "x_title", "trial", "y_title", cli_text_of(results, "judge"), "y_scale",
-                     "fit", "x", x, "series", "name", "this trial", "values", each, "name",
-                     "best so far", "values", best);
+                     "x_title", "trial", "y_title", cli_text_of(results, "judge"), "y_scale", "fit",
+                     "x", x, "series", "name", "this trial", "values", each, "name", "best so far",
+                     "values", best);
 }
 
 /* What a value of the table below is. */

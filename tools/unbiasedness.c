@@ -428,7 +428,7 @@ static const int bucket_rows[N_SIZES] = {135, 270, 540, 1350, 2700};
 static const char *const bucket_share[N_SIZES] = {"0.5 %", "1 %", "2 %", "5 %", "10 %"};
 
 typedef struct bucket_result {
-    double plain[N_METHODS][N_SEEN][N_SEEDS];        /* tau and NDCG without a bucket */
+    double plain[N_METHODS][N_SEEN][N_SEEDS];         /* tau and NDCG without a bucket */
     double taught[N_SIZES][N_SIDES][N_SEEN][N_SEEDS]; /* chosen (0), BPR, CPR, sum of both */
     int chosen[N_SIZES][N_SIDES], used[N_SIZES];
     double dial[N_SIZES][N_SEEDS];
@@ -513,8 +513,7 @@ static void study_bucket(const cw_dataset *dataset, const cw_model *const model[
         cw_model_free(made);
         cwi_lesson_clear(&lesson);
     }
-    for (int v = 0; v < N_SEEN; v++)
-        r->taught[size][0][v][index] = r->taught[size][best][v][index];
+    for (int v = 0; v < N_SEEN; v++) r->taught[size][0][v][index] = r->taught[size][best][v][index];
     r->chosen[size][best]++;
     for (int m = BPR; m <= CPR; m++) cwi_ranker_close(&ranker[m]);
     cwi_bucket_clear(&bucket);
@@ -548,8 +547,8 @@ static void print_bucket(const bucket_result *results, int v)
             printf(" %.3f ± %.3f |", mean_of(shown), error_of(shown));
         }
         printf(" %+.3f ± %.3f | %d, %d, %d | %d | %.2f |\n", mean_of(lead), error_of(lead),
-               r->chosen[SHOWN][BPR], r->chosen[SHOWN][CPR], r->chosen[SHOWN][SUM],
-               r->used[SHOWN], mean_of(r->dial[SHOWN]));
+               r->chosen[SHOWN][BPR], r->chosen[SHOWN][CPR], r->chosen[SHOWN][SUM], r->used[SHOWN],
+               mean_of(r->dial[SHOWN]));
     }
 }
 

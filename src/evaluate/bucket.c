@@ -260,8 +260,7 @@ static cw_status find_bounds(cw_context *ctx, table *t, double precision, uint64
         CW_TRY(cwi_progress(ctx, "learning from the bucket", r, RESAMPLES));
         cwi_rng_init(&rng, seed, CWI_RNG_BUCKET_BOUNDS, (uint64_t)r);
         memset(drawn, 0, (size_t)t->n_units * sizeof *drawn);
-        for (int32_t u = 0; u < t->n_units; u++)
-            drawn[cwi_rng_below(&rng, (uint64_t)t->n_units)]++;
+        for (int32_t u = 0; u < t->n_units; u++) drawn[cwi_rng_below(&rng, (uint64_t)t->n_units)]++;
         for (int64_t k = 0; k < t->fit.n; k++) t->times[k] = drawn[t->unit_of[k]];
         cwi_logit_solve(&t->fit, &fit);
         (void)scale_slopes(t, &fit, weight, &t->dials[r]);
@@ -331,10 +330,11 @@ static void say(const cwi_bucket *b, const cwi_lesson *l, char *out, size_t byte
     double ratio = l->gain > 0 ? l->gain_se / l->gain : 0;
     long long n = (long long)b->count, liked = (long long)b->n_liked;
     if (!l->is_enough)
-        snprintf(out, bytes,
-                 "The bucket is too small to tell anything: %lld rows liked and %lld not, where %d "
-                 "of each are the least. The model is as the log has it.",
-                 liked, n - liked, CWI_BUCKET_LEAST);
+        snprintf(
+            out, bytes,
+            "The bucket is too small to tell anything: of its rows %lld are liked and %lld not, "
+            "where %d of each are the least. The model is as the log has it.",
+            liked, n - liked, CWI_BUCKET_LEAST);
     else if (l->is_used)
         snprintf(out, bytes,
                  "By the bucket of %lld rows (%lld liked) popularity counts with a dial of %.3g "
@@ -360,17 +360,17 @@ json_t *cwi_lesson_report(const cwi_bucket *b, const cwi_lesson *l)
 {
     char verdict[512];
     say(b, l, verdict, sizeof verdict);
-    json_t *out = json_pack(
-        "{s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:b, s:b, s:s}", "xxh3_128", b->hash, "rows",
-        (json_int_t)b->count, "liked", (json_int_t)b->n_liked, "has_labels", (int)b->has_labels,
-        "unknown", (json_int_t)b->n_unknown, "trained_on", (json_int_t)b->n_known, "repeats",
-        (json_int_t)b->n_repeats, "is_enough", (int)l->is_enough, "is_used", (int)l->is_used,
-        "verdict", verdict);
+    json_t *out =
+        json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:I, s:b, s:b, s:s}", "xxh3_128", b->hash, "rows",
+                  (json_int_t)b->count, "liked", (json_int_t)b->n_liked, "has_labels",
+                  (int)b->has_labels, "unknown", (json_int_t)b->n_unknown, "trained_on",
+                  (json_int_t)b->n_known, "repeats", (json_int_t)b->n_repeats, "is_enough",
+                  (int)l->is_enough, "is_used", (int)l->is_used, "verdict", verdict);
     if (!l->is_enough) return out;
-    json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "log_chance_plain",
-                             l->plain, "log_chance", l->full, "gain", l->gain, "gain_se",
-                             l->gain_se, "dial", l->dial, "dial_low", l->dial_low, "dial_high",
-                             l->dial_high, "term_variance", l->variance);
+    json_t *more =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "log_chance_plain", l->plain,
+                  "log_chance", l->full, "gain", l->gain, "gain_se", l->gain_se, "dial", l->dial,
+                  "dial_low", l->dial_low, "dial_high", l->dial_high, "term_variance", l->variance);
     if (more) {
         cwi_json_copy_keys(more,
                            "log_chance_plain|log_chance|gain|gain_se|dial|dial_low|dial_high|"

@@ -19,9 +19,9 @@
 #include "score/ranker.h"
 
 enum {
-    CWI_BUCKET_MODELS = 2,                     /* that one fit may have */
-    CWI_FIT_COLUMNS = CWI_BUCKET_MODELS + 2,   /* constant, scores, popularity */
-    CWI_BUCKET_LEAST = 10                      /* rows of either kind that say anything */
+    CWI_BUCKET_MODELS = 2,                   /* that one fit may have */
+    CWI_FIT_COLUMNS = CWI_BUCKET_MODELS + 2, /* constant, scores, popularity */
+    CWI_BUCKET_LEAST = 10                    /* rows of either kind that say anything */
 };
 
 /* ---- rows -------------------------------------------------------------------------- */
@@ -68,8 +68,8 @@ typedef struct cwi_logit_fit {
     double slope[CWI_FIT_COLUMNS];
     double *term;     /* [n_terms] of the caller */
     double precision; /* of the prior of terms; 0: there are none */
-    double evidence;  /* log of how likely the rows are, slopes and terms integrated out (Laplace) */
-    double *room;     /* [n_terms][CWI_FIT_COLUMNS + 3] of the caller */
+    double evidence; /* log of how likely the rows are, slopes and terms integrated out (Laplace) */
+    double *room;    /* [n_terms][CWI_FIT_COLUMNS + 3] of the caller */
 } cwi_logit_fit;
 
 /* The most likely slopes and terms by Newton's method, for the precision that `fit` has. */

@@ -45,8 +45,8 @@ static double penalised(const cwi_logit_rows *rows, const cwi_logit_fit *fit)
 /* Slopes and curvature at a fit: those of terms in `fit->room`, of which all but the diagonal is
  * between a term and the slopes. */
 typedef struct bend {
-    double slope[P], curve[P][P];           /* of what is left when terms have moved */
-    double *own, *own_slope, (*cross)[P];   /* [n_terms] */
+    double slope[P], curve[P][P];         /* of what is left when terms have moved */
+    double *own, *own_slope, (*cross)[P]; /* [n_terms] */
 } bend;
 
 static void bend_point(const cwi_logit_fit *fit, int32_t n_terms, bend *b)

@@ -146,8 +146,8 @@ static cw_status put_words(cw_context *ctx, const cwi_crown *crown, cw_model *mo
     return CW_OK;
 }
 
-static cw_status add_other(cw_context *ctx, const cwi_tuner *t, const cwi_crown *crown,
-                           bool refits, cw_model **model)
+static cw_status add_other(cw_context *ctx, const cwi_tuner *t, const cwi_crown *crown, bool refits,
+                           cw_model **model)
 {
     cw_status status;
     cw_model *second = NULL, *sum = NULL;

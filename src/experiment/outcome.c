@@ -422,11 +422,11 @@ static cw_status judge(court *c, const json_t *winner, const cw_model *model, js
     if (has_test) say_test(&w, c);
     say_pop(&w, winner);
     say_bucket(&w, t, winner);
-    *out =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
-                  "metric", t->metric, "judge", t->has_bucket ? "bucket" : t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "folds",
-                  t->folds.n, "data", describe_data(t), "winner", (json_t *)winner, "sides",
-                  c->sides, "trials", list_trials(t), "log_lorenz", log, "crosswise", cw_version());
+    *out = json_pack("{s:s, s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict",
+                     w.text, "metric", t->metric, "judge", t->has_bucket ? "bucket" : t->metric,
+                     "k", (int)t->k, "seed", (json_int_t)t->seed, "folds", t->folds.n, "data",
+                     describe_data(t), "winner", (json_t *)winner, "sides", c->sides, "trials",
+                     list_trials(t), "log_lorenz", log, "crosswise", cw_version());
     return cwi_json_check(c->ctx, *out);
 }
 

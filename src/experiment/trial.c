@@ -323,7 +323,8 @@ cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposa
 {
     json_t *made = cwi_json_copy(proposal);
     cwi_json_set(&made, "curve", json_array());
-    bool may_stop = !is_default(proposal) && !tuner->has_bucket; /* the log's metric is no judge then */
+    bool may_stop =
+        !is_default(proposal) && !tuner->has_bucket; /* the log's metric is no judge then */
     watch w = {.tuner = tuner, .trial = made, .left_s = left_s, .may_stop = may_stop};
     hand h = {.run = NULL};
 

@@ -238,9 +238,10 @@ static json_t *describe_race(const cwi_tuner *t)
     for (size_t f = 0; f < t->race.n_families; f++)
         cwi_json_add(&families,
                      json_pack("[s, s]", t->race.family[f].method, t->race.family[f].backbone));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:O, s:s}", "version", version, "data", t->hash,
-                     "metric", t->metric, "seed", (json_int_t)t->seed, "folds", t->folds.n,
-                     "methods", families, "set", t->fixed, "bucket", t->bucket.hash);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:O}", "version", version, "data",
+                     t->hash, "bucket", t->bucket.hash, "metric", t->metric, "seed",
+                     (json_int_t)t->seed, "folds", t->folds.n, "methods", families, "set",
+                     t->fixed);
 }
 
 /* What a race that does not say was of: one fold, no bucket. */

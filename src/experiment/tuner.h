@@ -34,7 +34,7 @@ typedef struct cwi_tuner {
     bool refits;
     cwi_bucket bucket; /* empty: none */
     bool has_bucket;   /* that can tell something, and decides */
-    bool is_told; /* by rows of a file, or a bucket, what a log cannot tell */
+    bool is_told;      /* by rows of a file, or a bucket, what a log cannot tell */
 } cwi_tuner;
 
 /* What the bucket makes of the winner: a dial, item terms, and maybe another model beside it. */

@@ -52,8 +52,8 @@ static cw_status join_words(cw_context *ctx, const cw_model *const *part, const 
     all = cwi_json_copy(about[0]);
     cwi_json_set(&all, "options", json_pack("{s:I}", "dim", (json_int_t)width));
     cwi_json_set(&all, "sum",
-                 json_pack("[o, o]", describe_part(part[0], weight[0], about[0]),
-                           describe_part(part[1], weight[1], about[1])));
+                 json_pack("{s:o, s:o}", "first", describe_part(part[0], weight[0], about[0]),
+                           "second", describe_part(part[1], weight[1], about[1])));
     CW_TRY(cwi_json_check(ctx, all));
     CW_TRY(cwi_json_text(ctx, json_incref(all), &out->about));
 done:

@@ -74,10 +74,11 @@ static const cw_option_info common_options[] = {
     FLAG("checkpoint-end",
          "write and keep it at the end too, so that a run with more epochs can go on"),
     FLAG("resume", "go on from the checkpoint when there is one"),
-    TEXT("bucket", "",
-         "file of items that were shown to users at random, with the header user,item,liked (raw "
-         "ids; 1 where the user liked it, else 0) or user,item (what was liked alone): it tells how "
-         "much popularity counts and which items are better than the log says"),
+    TEXT(
+        "bucket", "",
+        "file of items that were shown to users at random, with the header user,item,liked (raw "
+        "ids; 1 where the user liked it, else 0) or user,item (what was liked alone): it tells how "
+        "much popularity counts and which items are better than the log says"),
     FLAG("refit",
          "when validation has chosen the number of steps, train once more on all rows of train, "
          "valid and test for as many steps; the metrics stay those of before"),
