@@ -153,6 +153,8 @@ static void print_result(const job *j, const char *run)
         if (pop) printf(" %11.*f", metric->digits, cli_number(pop, key));
         putchar('\n');
     }
+    if (!json_object_get(root, "bucket"))
+        printf("\nwithout --bucket nothing tells an item's quality from how often it was shown\n");
     if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);
     print_verdict(j, root);
     json_decref(root);

@@ -4,9 +4,9 @@
  *   unbiasedness tune QUALITY SEED NAME=VALUE...
  *                      one training with other options, of which nothing but the validation is
  *                      shown; the options below were chosen so, on seeds 100 to 102
- *   unbiasedness bucket [FIRST LAST]
+ *   unbiasedness bucket|liked [FIRST LAST]
  *                      what a small bucket of items shown at random adds, by its size, from seeds
- *                      1 to 5 or others
+ *                      1 to 5 or others; liked: only what was liked of it is known
  * One thread; progress goes to stderr.
  */
 #include <crosswise/crosswise.h>
@@ -434,9 +434,12 @@ typedef struct bucket_result {
     double dial[N_SIZES][N_SEEDS];
 } bucket_result;
 
+static bool likes_alone; /* what was shown and not liked is not told */
+
 /* Items shown at random to users drawn at random, and whether they liked them. */
 static void write_bucket(const cw_dataset *d, const char *path, int rows, int seed)
 {
+    static const char *const ending[] = {",0\n", ",1\n"};
     FILE *file = fopen(path, "w");
     cwi_csr train;
     const cwi_pairs *seen = &d->part[CW_PART_TRAIN];
@@ -444,15 +447,17 @@ static void write_bucket(const cw_dataset *d, const char *path, int rows, int se
     if (!file) need(CW_IO);
     need(cwi_csr_create(ctx, seen->user, seen->item, seen->count, d->n_users, &train));
     cwi_csr_sort(&train);
-    fprintf(file, "user,item,liked\n");
+    fprintf(file, likes_alone ? "user,item\n" : "user,item,liked\n");
     cwi_rng_init(&rng, (uint64_t)seed, CWI_RNG_TEST, 7);
     for (int n = 0; n < rows;) {
         int32_t u = (int32_t)cwi_rng_below(&rng, (uint64_t)d->n_users);
         int32_t i = (int32_t)cwi_rng_below(&rng, (uint64_t)d->n_items);
         double chance = cwi_rng_real(&rng);
         if (cwi_csr_has(&train, u, i)) continue;
-        fprintf(file, "%s,%s,%d\n", cwi_idmap_text(&d->users, u), cwi_idmap_text(&d->items, i),
-                chance < cwi_truth_relevance(d->truth, u, i));
+        int liked = chance < cwi_truth_relevance(d->truth, u, i);
+        if (liked || !likes_alone)
+            fprintf(file, "%s,%s%s", cwi_idmap_text(&d->users, u), cwi_idmap_text(&d->items, i),
+                    likes_alone ? "\n" : ending[liked]);
         n++;
     }
     cwi_csr_clear(&train);
@@ -602,12 +607,14 @@ int main(int argc, char **argv)
     need(cw_context_set_threads(ctx, 1));
     if (argc > 3 && strcmp(argv[1], "tune") == 0) {
         tune(argv[2], (int)strtol(argv[3], NULL, 10), argc - 4, argv + 4);
-    } else if (argc > 1 && strcmp(argv[1], "bucket") == 0) {
+    } else if (argc > 1 && (strcmp(argv[1], "bucket") == 0 || strcmp(argv[1], "liked") == 0)) {
+        likes_alone = argv[1][0] == 'l';
         bool is_given = argc > 3;
         study_buckets(is_given ? (int)strtol(argv[2], NULL, 10) : 1,
                       is_given ? (int)strtol(argv[3], NULL, 10) : N_SEEDS);
     } else if (argc > 1) {
-        fprintf(stderr, "unbiasedness [tune QUALITY SEED NAME=VALUE... | bucket [FIRST LAST]]\n");
+        fprintf(stderr,
+                "unbiasedness [tune QUALITY SEED NAME=VALUE... | bucket|liked [FIRST LAST]]\n");
         return 2;
     } else {
         for (int p = 0; p < N_POINTS; p++)
