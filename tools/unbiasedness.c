@@ -444,7 +444,10 @@ static void write_bucket(const cw_dataset *d, const char *path, int rows, int se
     cwi_csr train;
     const cwi_pairs *seen = &d->part[CW_PART_TRAIN];
     cwi_rng rng;
-    if (!file) need(CW_IO);
+    if (!file) {
+        need(CW_IO);
+        return;
+    }
     need(cwi_csr_create(ctx, seen->user, seen->item, seen->count, d->n_users, &train));
     cwi_csr_sort(&train);
     fprintf(file, likes_alone ? "user,item\n" : "user,item,liked\n");
