@@ -377,12 +377,18 @@ static void say_test(words *w, const court *c)
 }
 
 /* No shame in it, but it should be known. */
-static void say_pop(words *w, const json_t *winner)
+static void say_pop(words *w, const cwi_tuner *t, const json_t *winner)
 {
     if (!is_method(winner, "pop")) return;
-    say(w, " Nothing that was trained beats the most popular items here: there may be too few rows "
-           "to learn taste from, or the validation rows ask for what all like. More rows, another "
-           "split or a validation file of random exposure are worth a try before shipping it.");
+    if (t->has_bucket)
+        say(w, " Nothing that was trained beats the most popular items, corrected by the bucket: "
+               "there may be too few rows to learn taste from.");
+    else
+        say(w,
+            " Nothing that was trained beats the most popular items here: there may be too few "
+            "rows "
+            "to learn taste from, or the validation rows ask for what all like. More rows, another "
+            "split or a validation file of random exposure are worth a try before shipping it.");
 }
 
 /* ---- the whole
@@ -420,7 +426,7 @@ static cw_status judge(court *c, const json_t *winner, const cw_model *model, js
     if (has_test) CW_PASS(hear_all(c, winner, model));
     say_winner(&w, t, winner);
     if (has_test) say_test(&w, c);
-    say_pop(&w, winner);
+    say_pop(&w, t, winner);
     say_bucket(&w, t, winner);
     *out = json_pack("{s:s, s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict",
                      w.text, "metric", t->metric, "judge", t->has_bucket ? "bucket" : t->metric,
