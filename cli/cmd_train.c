@@ -157,6 +157,8 @@ static void print_result(const job *j, const char *run)
         if (pop) printf(" %11.*f", metric->digits, cli_number(pop, key));
         putchar('\n');
     }
+    if (!json_object_get(root, "bucket"))
+        printf("\nwithout --bucket nothing tells an item's quality from how often it was shown\n");
     if (j->out) printf("\nmodel %s\nrun   %s\n", j->out, j->record);
     print_verdict(j, root);
     json_decref(root);
@@ -231,11 +233,12 @@ static cw_status check_files(const job *j)
     const char *outputs[] = {checkpoint, j->out, j->record};
     char *train_file = join(j->call->inputs[0], j->train_file ? j->train_file : "train.csv");
     const char *inputs[] = {train_file, cw_options_get(options, "treatment"),
-                            cw_options_get(options, "propensity")};
+                            cw_options_get(options, "propensity"),
+                            cw_options_get(options, "bucket")};
     size_t first = checkpoint[0] ? 0 : 1, end = j->out ? 3 : 1;
     cw_status status = train_file ? CW_OK : CW_NO_MEMORY;
     if (status == CW_OK && first < end)
-        status = cli_compare_files(j->call, outputs + first, end - first, inputs, 3);
+        status = cli_compare_files(j->call, outputs + first, end - first, inputs, 4);
     free(train_file);
     if (status == CW_OK && j->out) status = cw_output_check(ctx, CW_OUTPUT_MODEL, j->out, j->force);
     if (status == CW_OK && j->out)

@@ -30,7 +30,10 @@ static void print_trial(const json_t *event)
         return;
     }
     fprintf(stderr, ": %s %.4f", cli_text_of(event, "metric"), cli_number(event, "value"));
-    if (cli_number(event, "dial") != 0)
+    bool has_bucket = strcmp(cli_text_of(event, "metric"), "bucket") == 0;
+    if (cli_number(event, "dial") != 0 && has_bucket)
+        fprintf(stderr, " (dial %.3g)", cli_number(event, "dial"));
+    else if (cli_number(event, "dial") != 0)
         fprintf(stderr, " (dial %g, without it %.4f)", cli_number(event, "dial"),
                 cli_number(event, "valid"));
     if (strcmp(ended, "stopped") == 0) fprintf(stderr, ", stopped early");
@@ -75,9 +78,10 @@ static bool name_files(const char *name, char *files[N_FILES])
 static cw_status check_files(const tune_order *order, char *const files[N_FILES])
 {
     cw_context *ctx = order->call->ctx;
-    const char *valid = cw_options_get(order->options, "valid");
+    const char *inputs[] = {cw_options_get(order->options, "valid"),
+                            cw_options_get(order->options, "bucket")};
     cw_status status =
-        cli_compare_files(order->call, (const char *const *)files, N_FILES, &valid, 1);
+        cli_compare_files(order->call, (const char *const *)files, N_FILES, inputs, 2);
     if (status == CW_OK) status = cw_output_check(ctx, CW_OUTPUT_MODEL, files[MODEL], order->force);
     if (status == CW_OK)
         status = cw_output_check(ctx, CW_OUTPUT_RECORD, files[RECORD], order->force);
@@ -205,9 +209,11 @@ cw_status tune_carry_out(const tune_order *order)
 static bool find_counterpart(const char *option, const char **name)
 {
     static const char *const rows[][2] = {
-        {"method", "methods"},    {"backbone", "backbones"}, {"metric", "metric"},
-        {"seed", "seed"},         {"checkpoint", NULL},      {"checkpoint-every", NULL},
-        {"checkpoint-end", NULL}, {"resume", NULL},          {"refit", NULL},
+        {"method", "methods"},      {"backbone", "backbones"},
+        {"metric", "metric"},       {"seed", "seed"},
+        {"bucket", "bucket"},       {"checkpoint", NULL},
+        {"checkpoint-every", NULL}, {"checkpoint-end", NULL},
+        {"resume", NULL},           {"refit", NULL},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         if (strcmp(rows[r][0], option) != 0) continue;

@@ -50,6 +50,11 @@ static json_t *p_text(const json_t *side)
     return json_string(text);
 }
 
+static bool is_by_bucket(const json_t *results)
+{
+    return strcmp(cli_text_of(results, "judge"), "bucket") == 0;
+}
+
 static json_t *sides_table(const json_t *results)
 {
     const json_t *sides = json_object_get(results, "sides");
@@ -60,15 +65,16 @@ static json_t *sides_table(const json_t *results)
         const json_t *side = json_array_get(sides, k);
         const json_t *evaluation = json_object_get(side, "evaluation");
         const json_t *beyond = json_object_get(evaluation, "beyond");
-        json_array_append_new(rows,
-                              json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
-                                        fixed(cli_number(side, k == 0 ? "value" : "valid"), 4),
-                                        fixed(cli_number(side, "mean"), 4), p_text(side),
-                                        fixed(100 * cli_number(beyond, "coverage"), 1),
-                                        fixed(cli_number(beyond, "gini"), 3),
-                                        fixed(100 * cli_number(beyond, "tail_share"), 1)));
+        const char *value = k == 0 || is_by_bucket(results) ? "value" : "valid";
+        json_array_append_new(rows, json_pack("[o, o, o, o, o, o, o]", side_name(sides, k),
+                                              fixed(cli_number(side, value), 4),
+                                              fixed(cli_number(side, "mean"), 4), p_text(side),
+                                              fixed(100 * cli_number(beyond, "coverage"), 1),
+                                              fixed(cli_number(beyond, "gini"), 3),
+                                              fixed(100 * cli_number(beyond, "tail_share"), 1)));
     }
-    snprintf(valid, sizeof valid, "%s, validation", metric);
+    snprintf(valid, sizeof valid, is_by_bucket(results) ? "Chance, bucket" : "%s, validation",
+             metric);
     snprintf(test, sizeof test, "%s, test", metric);
     return json_pack("{s:[s, s, s, s, s, s, s], s:o}", "columns", "Model", valid, test,
                      "p against the winner", "Coverage in %", "Gini", "Tail share in %", "rows",
@@ -165,7 +171,8 @@ static json_t *trials_table(const json_t *results)
                             (int)cli_number(trial, "steps"), fixed(cli_number(trial, "dial"), 3),
                             cell, why_ended(trial)));
     }
-    snprintf(value, sizeof value, "%s, validation", cli_text_of(results, "metric"));
+    snprintf(value, sizeof value, is_by_bucket(results) ? "Chance, bucket" : "%s, validation",
+             cli_text_of(results, "metric"));
     return json_pack("{s:[s, s, s, s, s, s, s, s, s], s:o}", "columns", "Trial", "Method",
                      "Backbone", "Origin", "Settings", "Steps", "Dial", value, "Ended because",
                      "rows", rows);
@@ -184,14 +191,17 @@ static json_t *race_chart(const json_t *results)
         json_array_append_new(best, json_real(most));
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:[{s:s, s:o}, {s:s, s:o}]}", "kind", "line",
-                     "x_title", "trial", "y_title", cli_text_of(results, "metric"), "y_scale",
-                     "fit", "x", x, "series", "name", "this trial", "values", each, "name",
-                     "best so far", "values", best);
+                     "x_title", "trial", "y_title", cli_text_of(results, "judge"), "y_scale", "fit",
+                     "x", x, "series", "name", "this trial", "values", each, "name", "best so far",
+                     "values", best);
 }
 
 /* What a value of the table below is. */
 static const char *folds_text(const json_t *results)
 {
+    if (is_by_bucket(results))
+        return "The random bucket decides, by the chance that models give what happened in rows "
+               "that they had not learnt from; the first trials are the untouched defaults.";
     return cli_number(results, "folds") > 1
                ? "Validation decides; the first trials are the untouched defaults. The part is "
                  "small, "

@@ -41,6 +41,14 @@ static void compare_hidden(const cwi_csr *a, const cwi_csr *b)
     must(memcmp(a->value, b->value, (size_t)a->start[n] * sizeof *a->value) == 0);
 }
 
+static void make_terms(cw_context *ctx, tape *t, cw_model *model)
+{
+    if (take_number(t, 0, 1) == 0) return;
+    model->term = cwi_alloc(ctx, (size_t)model->n_items, sizeof *model->term);
+    must(model->term != NULL);
+    for (int32_t i = 0; i < model->n_items; i++) model->term[i] = take_float(t);
+}
+
 static cw_model *make(cw_context *ctx, tape *t)
 {
     cw_model *model;
@@ -63,6 +71,7 @@ static cw_model *make(cw_context *ctx, tape *t)
     model->about = cwi_strdup(ctx, "{\"seed\":1}");
     must(model->about != NULL);
     make_hidden(ctx, t, model);
+    make_terms(ctx, t, model);
     return model;
 }
 
@@ -80,6 +89,8 @@ static void compare(const cw_model *a, const cw_model *b)
     must(memcmp(a->seen.value, b->seen.value,
                 (size_t)a->seen.start[n_users] * sizeof *a->seen.value) == 0);
     compare_hidden(&a->rest.hidden, &b->rest.hidden);
+    must(!a->term == !b->term);
+    if (a->term) must(memcmp(a->term, b->term, n_items * sizeof *a->term) == 0);
     must(x->rows == y->rows && x->columns == y->columns && strcmp(x->name, y->name) == 0);
     must(memcmp(x->data, y->data, (size_t)(x->rows * x->columns) * sizeof *x->data) == 0);
 }

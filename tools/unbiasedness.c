@@ -4,6 +4,9 @@
  *   unbiasedness tune QUALITY SEED NAME=VALUE...
  *                      one training with other options, of which nothing but the validation is
  *                      shown; the options below were chosen so, on seeds 100 to 102
+ *   unbiasedness bucket|liked [FIRST LAST]
+ *                      what a small bucket of items shown at random adds, by its size, from seeds
+ *                      1 to 5 or others; liked: only what was liked of it is known
  * One thread; progress goes to stderr.
  */
 #include <crosswise/crosswise.h>
@@ -12,8 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/rng.h"
+#include "evaluate/bucket.h"
 #include "evaluate/kendall.h"
+#include "model/model.h"
 #include "prepare/truth.h"
 
 /* ---- what is compared ---------------------------------------------------------- */
@@ -412,6 +419,189 @@ static void print_regs(void)
             }
 }
 
+/* ---- buckets ---------------------------------------------------------------------------- */
+
+enum { N_SIZES = 5, N_QUALITIES = 6, SUM = 3, N_SIDES = 4, N_SEEN = 2 };
+
+/* In rows that are shown, of 27,000 interactions. */
+static const int bucket_rows[N_SIZES] = {135, 270, 540, 1350, 2700};
+static const char *const bucket_share[N_SIZES] = {"0.5 %", "1 %", "2 %", "5 %", "10 %"};
+
+typedef struct bucket_result {
+    double plain[N_METHODS][N_SEEN][N_SEEDS];         /* tau and NDCG without a bucket */
+    double taught[N_SIZES][N_SIDES][N_SEEN][N_SEEDS]; /* chosen (0), BPR, CPR, sum of both */
+    int chosen[N_SIZES][N_SIDES], used[N_SIZES];
+    double dial[N_SIZES][N_SEEDS];
+} bucket_result;
+
+static bool likes_alone; /* what was shown and not liked is not told */
+
+/* Items shown at random to users drawn at random, and whether they liked them. */
+static void write_bucket(const cw_dataset *d, const char *path, int rows, int seed)
+{
+    static const char *const ending[] = {",0\n", ",1\n"};
+    FILE *file = fopen(path, "w");
+    cwi_csr train;
+    const cwi_pairs *seen = &d->part[CW_PART_TRAIN];
+    cwi_rng rng;
+    if (!file) {
+        need(CW_IO);
+        return;
+    }
+    need(cwi_csr_create(ctx, seen->user, seen->item, seen->count, d->n_users, &train));
+    cwi_csr_sort(&train);
+    fprintf(file, likes_alone ? "user,item\n" : "user,item,liked\n");
+    cwi_rng_init(&rng, (uint64_t)seed, CWI_RNG_TEST, 7);
+    for (int n = 0; n < rows;) {
+        int32_t u = (int32_t)cwi_rng_below(&rng, (uint64_t)d->n_users);
+        int32_t i = (int32_t)cwi_rng_below(&rng, (uint64_t)d->n_items);
+        double chance = cwi_rng_real(&rng);
+        if (cwi_csr_has(&train, u, i)) continue;
+        int liked = chance < cwi_truth_relevance(d->truth, u, i);
+        if (liked || !likes_alone)
+            fprintf(file, "%s,%s%s", cwi_idmap_text(&d->users, u), cwi_idmap_text(&d->items, i),
+                    likes_alone ? "\n" : ending[liked]);
+        n++;
+    }
+    cwi_csr_clear(&train);
+    if (fclose(file) != 0) need(CW_IO);
+}
+
+static void measure_seen(const cw_dataset *dataset, const cw_model *model, int seed,
+                         double value[N_SEEN][N_SEEDS])
+{
+    json_t *test = evaluate(dataset, model, "split=test truth=on k=20");
+    value[0][seed] = number(test, "truth", "kendall_tau");
+    value[1][seed] = number(test, "truth", "ndcg");
+    json_decref(test);
+}
+
+/* The model of a lesson, as tune makes it; the parts stay as they were. */
+static cw_model *apply(const cw_model *const *part, const cwi_lesson *lesson)
+{
+    const double alone[] = {1, 0};
+    cw_model *out;
+    char about[64];
+    need(cwi_model_sum(ctx, part, lesson->n_models == 2 ? lesson->weight : alone, &out));
+    json_t *terms = cwi_lesson_terms(lesson);
+    need(cwi_lesson_read_terms(ctx, terms, out->n_items, &out->term));
+    json_decref(terms);
+    free(out->about);
+    snprintf(about, sizeof about, "{\"dial\": %.17g}", lesson->dial);
+    out->about = strdup(about);
+    return out;
+}
+
+static void study_bucket(const cw_dataset *dataset, const cw_model *const model[N_METHODS],
+                         int size, int seed, int index, bucket_result *r)
+{
+    char path[] = "/tmp/crosswise-bucket-XXXXXX";
+    int file = mkstemp(path), best = BPR;
+    cwi_bucket bucket;
+    cwi_ranker ranker[N_METHODS];
+    double value[N_SIDES] = {0};
+    if (file < 0) need(CW_IO);
+    close(file);
+    write_bucket(dataset, path, bucket_rows[size], seed);
+    need(cwi_bucket_read(ctx, path, dataset, 0, &bucket));
+    for (int m = BPR; m <= CPR; m++) need(cwi_model_rank(ctx, model[m], &ranker[m]));
+    for (int side = BPR; side <= SUM; side++) {
+        cwi_lesson lesson;
+        int first = side == CPR ? CPR : BPR;
+        const cwi_ranker *asked[] = {&ranker[first], &ranker[CPR]};
+        const cw_model *part[] = {model[first], model[CPR]};
+        need(cwi_bucket_learn(ctx, &bucket, asked, side == SUM ? 2 : 1, model[BPR]->degree, 0,
+                              false, &lesson));
+        cw_model *made = apply(part, &lesson);
+        measure_seen(dataset, made, index, r->taught[size][side]);
+        value[side] = cwi_lesson_value(&lesson);
+        if (side == CPR) r->dial[size][index] = lesson.dial;
+        if (side == SUM) r->used[size] += lesson.is_used;
+        if (value[side] > value[best]) best = side;
+        cw_model_free(made);
+        cwi_lesson_clear(&lesson);
+    }
+    for (int v = 0; v < N_SEEN; v++) r->taught[size][0][v][index] = r->taught[size][best][v][index];
+    r->chosen[size][best]++;
+    for (int m = BPR; m <= CPR; m++) cwi_ranker_close(&ranker[m]);
+    cwi_bucket_clear(&bucket);
+    unlink(path);
+}
+
+static double error_of(const double value[N_SEEDS])
+{
+    return deviation_of(value) / sqrt((double)N_SEEDS);
+}
+
+static void print_bucket(const bucket_result *results, int v)
+{
+    enum { SHOWN = 2 };
+    printf("\n%s with a bucket of %d rows shown (2 %%), mean and standard error of the mean:\n\n"
+           "| quality | BPR | CPR | BPR, bucket | CPR, bucket | sum, bucket | chosen | chosen - "
+           "better of BPR and CPR | chosen: BPR, CPR, sum | dial and terms used | dial of CPR |\n"
+           "|---|---|---|---|---|---|---|---|---|---|---|\n",
+           v == 0 ? "Tau" : "NDCG@20 of the truth", bucket_rows[SHOWN]);
+    for (int q = 0; q < N_QUALITIES; q++) {
+        const bucket_result *r = &results[q];
+        double lead[N_SEEDS];
+        int better = mean_of(r->plain[CPR][v]) > mean_of(r->plain[BPR][v]) ? CPR : BPR;
+        for (int s = 0; s < N_SEEDS; s++)
+            lead[s] = r->taught[SHOWN][0][v][s] - r->plain[better][v][s];
+        printf("| %s |", points[q].quality);
+        for (int m = BPR; m <= CPR; m++)
+            printf(" %.3f ± %.3f |", mean_of(r->plain[m][v]), error_of(r->plain[m][v]));
+        for (int side = BPR; side <= SUM + 1; side++) {
+            const double *shown = r->taught[SHOWN][side % N_SIDES][v];
+            printf(" %.3f ± %.3f |", mean_of(shown), error_of(shown));
+        }
+        printf(" %+.3f ± %.3f | %d, %d, %d | %d | %.2f |\n", mean_of(lead), error_of(lead),
+               r->chosen[SHOWN][BPR], r->chosen[SHOWN][CPR], r->chosen[SHOWN][SUM], r->used[SHOWN],
+               mean_of(r->dial[SHOWN]));
+    }
+}
+
+static void print_sizes(const bucket_result *results, int side, int v)
+{
+    printf("\n%s of %s by the size of the bucket:\n\n| quality | without |",
+           v == 0 ? "Tau" : "NDCG@20 of the truth", side == 0 ? "the chosen model" : "CPR");
+    for (int z = 0; z < N_SIZES; z++) printf(" %s (%d) |", bucket_share[z], bucket_rows[z]);
+    printf("\n|---|---|---|---|---|---|---|\n");
+    for (int q = 0; q < N_QUALITIES; q++) {
+        const bucket_result *r = &results[q];
+        double bpr = mean_of(r->plain[BPR][v]), cpr = mean_of(r->plain[CPR][v]);
+        printf("| %s | %.3f |", points[q].quality, side == 0 && bpr > cpr ? bpr : cpr);
+        for (int z = 0; z < N_SIZES; z++)
+            printf(" %.3f ± %.3f |", mean_of(r->taught[z][side][v]),
+                   error_of(r->taught[z][side][v]));
+        printf("\n");
+    }
+}
+
+static void study_buckets(int first, int last)
+{
+    static bucket_result results[N_QUALITIES];
+    for (int q = 0; q < N_QUALITIES; q++)
+        for (int seed = first; seed <= last && seed - first < N_SEEDS; seed++) {
+            cw_dataset *dataset = simulate(&points[q], seed);
+            cw_model *model[N_METHODS] = {NULL};
+            for (int m = BPR; m <= CPR; m++) {
+                model[m] = train(dataset, method_options[m], seed, NULL);
+                measure_seen(dataset, model[m], seed - first, results[q].plain[m]);
+            }
+            for (int z = 0; z < N_SIZES; z++)
+                study_bucket(dataset, (const cw_model *const *)model, z, seed, seed - first,
+                             &results[q]);
+            for (int m = BPR; m <= CPR; m++) cw_model_free(model[m]);
+            cw_dataset_free(dataset);
+            fprintf(stderr, "quality %s seed %d\n", points[q].quality, seed);
+        }
+    for (int v = 0; v < N_SEEN; v++) {
+        print_bucket(results, v);
+        print_sizes(results, 0, v);
+        print_sizes(results, CPR, v);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static result results[N_POINTS];
@@ -420,8 +610,14 @@ int main(int argc, char **argv)
     need(cw_context_set_threads(ctx, 1));
     if (argc > 3 && strcmp(argv[1], "tune") == 0) {
         tune(argv[2], (int)strtol(argv[3], NULL, 10), argc - 4, argv + 4);
+    } else if (argc > 1 && (strcmp(argv[1], "bucket") == 0 || strcmp(argv[1], "liked") == 0)) {
+        likes_alone = argv[1][0] == 'l';
+        bool is_given = argc > 3;
+        study_buckets(is_given ? (int)strtol(argv[2], NULL, 10) : 1,
+                      is_given ? (int)strtol(argv[3], NULL, 10) : N_SEEDS);
     } else if (argc > 1) {
-        fprintf(stderr, "unbiasedness [tune QUALITY SEED NAME=VALUE...]\n");
+        fprintf(stderr,
+                "unbiasedness [tune QUALITY SEED NAME=VALUE... | bucket|liked [FIRST LAST]]\n");
         return 2;
     } else {
         for (int p = 0; p < N_POINTS; p++)

@@ -537,7 +537,8 @@ CW_API CW_MUST_CHECK cw_status cw_compare(cw_context *ctx, const char *const *pa
  *   options  of stage "tune"; NULL for the defaults
  *   folder   where trials and results are kept.  A call with the same data and options goes on from
  *            what is there; budget and trials may have grown.
- *   out      the best model; it remembers the popularity dial that it was tuned with
+ *   out      the best model; it remembers the popularity dial that it was tuned with, and what the
+ *            option "bucket" told: item terms, or a second model whose scores are added
  *   run      the record of its run, to be saved with it; may be NULL
  *   json     everything tried, tests against the defaults, and the verdict in words; may be NULL.
  *            Release both with cw_text_free

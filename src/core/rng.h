@@ -33,6 +33,8 @@ typedef enum cwi_purpose {
     CWI_RNG_NODE_DROPOUT = 33,
     CWI_RNG_TUNE = 40,
     CWI_RNG_FOLD = 41,
+    CWI_RNG_BUCKET = 42,
+    CWI_RNG_BUCKET_BOUNDS = 43,
     CWI_RNG_TEST = 1000 /* for unit tests */
 } cwi_purpose;
 

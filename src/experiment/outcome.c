@@ -248,13 +248,19 @@ static cw_status add_default(court *c, const json_t *record)
     return status;
 }
 
+static bool is_trial(const json_t *a, const json_t *b)
+{
+    return cwi_json_get_number(a, "trial") == cwi_json_get_number(b, "trial");
+}
+
 static cw_status hear_all(court *c, const json_t *winner, const cw_model *model)
 {
     double dial = cwi_json_get_number(winner, "dial");
     CW_PASS(add_side(c, winner, model, dial, &c->winner));
     for (size_t f = 0; f < c->tuner->race.n_families; f++) {
         const json_t *record = json_array_get(c->tuner->records, f);
-        bool is_same = record == winner && dial == 0;
+        bool is_same = is_trial(record, winner) && dial == 0 && !model->term &&
+                       !json_object_get(winner, "with");
         if (!is_same && json_is_number(json_object_get(record, "value")))
             CW_PASS(add_default(c, record));
     }
@@ -265,7 +271,7 @@ static cw_status hear_all(court *c, const json_t *winner, const cw_model *model)
  */
 
 typedef struct words {
-    char text[2048];
+    char text[3072];
     size_t used;
 } words;
 
@@ -347,22 +353,37 @@ static void say_rival(words *w, const cwi_tuner *t, const json_t *record)
 static const char *const known[] = {"pop", "bpr", "cpr", "cross"};
 enum { N_KNOWN = sizeof known / sizeof known[0] };
 
+/* What a log cannot tell, or what a bucket has told. */
+static void say_bucket(words *w, const cwi_tuner *t, const json_t *winner)
+{
+    const char *verdict = cwi_json_get_text(json_object_get(winner, "bucket"), "verdict");
+    if (!t->is_told) say(w, " %s", cwi_bucket_missing);
+    if (verdict[0]) say(w, " %s", verdict);
+}
+
 static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
 {
     double value = cwi_json_get_number(winner, "value"), dial = cwi_json_get_number(winner, "dial");
     const json_t *best = cwi_race_best(t->records, 0, NULL, NULL);
-    say(w, "The %s of %zu trials on validation is %s on %s", winner == best ? "best" : "choice",
-        json_array_size(t->records), cwi_json_get_text(winner, "method"),
-        cwi_json_get_text(winner, "backbone"));
+    const json_t *with = json_object_get(winner, "with");
+    const char *key = t->has_bucket ? "value" : "valid";
+    say(w, "The %s of %zu trials %s is %s on %s", is_trial(winner, best) ? "best" : "choice",
+        json_array_size(t->records), t->has_bucket ? "by the bucket" : "on validation",
+        cwi_json_get_text(winner, "method"), cwi_json_get_text(winner, "backbone"));
     say_settings(w, json_object_get(winner, "settings"));
+    if (with) {
+        say(w, ", together with %s on %s", cwi_json_get_text(with, "method"),
+            cwi_json_get_text(with, "backbone"));
+        say_settings(w, json_object_get(with, "settings"));
+    }
     if (dial != 0) say(w, ", ranked with a popularity dial of %g", dial);
-    say(w, ": %s %.4f", t->metric, value);
+    say(w, ": %s %.4f", t->has_bucket ? "chance of what happened in it" : t->metric, value);
     if (t->folds.n > 1) say(w, ", the mean of %d folds", t->folds.n);
     for (size_t o = 0, n = 0; o < N_KNOWN; o++) {
         for (size_t f = 0; f < t->race.n_families; f++) {
             const json_t *record = json_array_get(t->records, f);
-            const json_t *valid = json_object_get(record, "valid");
-            if (!is_method(record, known[o]) || record == winner || !json_is_number(valid))
+            const json_t *valid = json_object_get(record, key);
+            if (!is_method(record, known[o]) || is_trial(record, winner) || !json_is_number(valid))
                 continue;
             say(w, "%s", n++ == 0 ? ", " : "; ");
             say_gain(w, value, json_number_value(valid));
@@ -372,7 +393,7 @@ static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
         }
     }
     say(w, ".");
-    if (winner == best) return;
+    if (is_trial(winner, best)) return;
     say(w,
         " Trial %.0f has %.4f, but the folds cannot tell them apart, and of such trials the first "
         "is taken.",
@@ -395,12 +416,18 @@ static void say_test(words *w, const court *c)
 }
 
 /* No shame in it, but it should be known. */
-static void say_pop(words *w, const json_t *winner)
+static void say_pop(words *w, const cwi_tuner *t, const json_t *winner)
 {
     if (!is_method(winner, "pop")) return;
-    say(w, " Nothing that was trained beats the most popular items here: there may be too few rows "
-           "to learn taste from, or the validation rows ask for what all like. More rows, another "
-           "split or a validation file of random exposure are worth a try before shipping it.");
+    if (t->has_bucket)
+        say(w, " Nothing that was trained beats the most popular items, corrected by the bucket: "
+               "there may be too few rows to learn taste from.");
+    else
+        say(w,
+            " Nothing that was trained beats the most popular items here: there may be too few "
+            "rows "
+            "to learn taste from, or the validation rows ask for what all like. More rows, another "
+            "split or a validation file of random exposure are worth a try before shipping it.");
 }
 
 /* ---- the whole
@@ -438,12 +465,13 @@ static cw_status judge(court *c, const json_t *winner, const cw_model *model, js
     if (has_test) CW_PASS(hear_all(c, winner, model));
     say_winner(&w, t, winner);
     if (has_test) say_test(&w, c);
-    say_pop(&w, winner);
-    *out =
-        json_pack("{s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict", w.text,
-                  "metric", t->metric, "k", (int)t->k, "seed", (json_int_t)t->seed, "folds",
-                  t->folds.n, "data", describe_data(t), "winner", (json_t *)winner, "sides",
-                  c->sides, "trials", list_trials(t), "log_lorenz", log, "crosswise", cw_version());
+    say_pop(&w, t, winner);
+    say_bucket(&w, t, winner);
+    *out = json_pack("{s:s, s:s, s:s, s:i, s:I, s:i, s:o, s:O, s:O, s:o, s:O, s:s}", "verdict",
+                     w.text, "metric", t->metric, "judge", t->has_bucket ? "bucket" : t->metric,
+                     "k", (int)t->k, "seed", (json_int_t)t->seed, "folds", t->folds.n, "data",
+                     describe_data(t), "winner", (json_t *)winner, "sides", c->sides, "trials",
+                     list_trials(t), "log_lorenz", log, "crosswise", cw_version());
     return cwi_json_check(c->ctx, *out);
 }
 

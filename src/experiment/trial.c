@@ -203,7 +203,9 @@ static cw_status finish(cw_context *ctx, const watch *w, hand *h, json_t **recor
     int n = w->tuner->folds.n;
     const json_t *options = json_object_get(h->first, "options");
     double valid = mean_of(h->valid, n), dial = 0, value = valid;
-    if (strcmp(cwi_json_get_text(w->trial, "backbone"), "pop") != 0 && valid > 0)
+    if (w->tuner->has_bucket)
+        CW_PASS(cwi_trial_judge(ctx, w->tuner, h->model[0], &dial, &value));
+    else if (strcmp(cwi_json_get_text(w->trial, "backbone"), "pop") != 0 && valid > 0)
         CW_PASS(cwi_trial_dial(ctx, w->tuner, h->model, h->valid, &dial, &value));
     double last = w->steps_per_epoch > 0 ? w->steps / (double)w->steps_per_epoch : 0;
     bool is_whole = last >= cwi_json_get_number(options, "epochs");
@@ -273,10 +275,15 @@ static void finish_failed(cw_context *ctx, json_t **record)
 }
 
 /* The setting is to blame, not the machine or the caller; of a default the command is. */
-static bool is_own_fault(cw_status status, bool is_default)
+static bool is_own_fault(cw_status status, bool must_work)
 {
     return status == CW_BAD_DATA || status == CW_UNSUPPORTED ||
-           (status == CW_BAD_ARG && !is_default);
+           (status == CW_BAD_ARG && !must_work);
+}
+
+static bool is_default(const json_t *trial)
+{
+    return strcmp(cwi_json_get_text(trial, "origin"), "default") == 0;
 }
 
 /* The learning rate of a proposal: its own, or that of the default of its family. */
@@ -301,7 +308,7 @@ static cw_status settle(cw_context *ctx, const watch *w, cw_status trained, hand
     if (status == CW_OK) return CW_OK;
     if (trained == CW_CANCELLED && w->is_lost && !w->is_told && !w->is_late)
         finish_lost(w->tuner, record);
-    else if (is_own_fault(status, !w->may_stop))
+    else if (is_own_fault(status, is_default(w->trial)))
         finish_failed(ctx, record);
     else
         return status;
@@ -314,10 +321,11 @@ static cw_status settle(cw_context *ctx, const watch *w, cw_status trained, hand
 cw_status cwi_trial_run(cw_context *ctx, const cwi_tuner *tuner, json_t *proposal, double left_s,
                         json_t **record, cw_model **model, char **run)
 {
-    bool is_default = strcmp(cwi_json_get_text(proposal, "origin"), "default") == 0;
     json_t *made = cwi_json_copy(proposal);
     cwi_json_set(&made, "curve", json_array());
-    watch w = {.tuner = tuner, .trial = made, .left_s = left_s, .may_stop = !is_default};
+    bool may_stop =
+        !is_default(proposal) && !tuner->has_bucket; /* the log's metric is no judge then */
+    watch w = {.tuner = tuner, .trial = made, .left_s = left_s, .may_stop = may_stop};
     hand h = {.run = NULL};
 
     *record = NULL;

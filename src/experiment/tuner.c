@@ -36,6 +36,10 @@ const cw_option_info cwi_tune_options[] = {
     WHOLE("folds", "0", 0, CWI_MAX_FOLDS,
           "how many validation parts a trial is judged by, drawn anew from train and validation; "
           "0: so many that about 1000 users decide, 5 at most"),
+    TEXT("bucket", "",
+         "file of items that were shown to users at random, with the header user,item,liked (raw "
+         "ids; 1 where the user liked it, else 0) or user,item (what was liked alone): it chooses "
+         "the winner, its dial and terms of items, and may put two models together"),
     TEXT("set", "", "train options that all trials have, such as dim=64,epochs=200"),
     SEED("same seed and same number of trials, same result, on any number of threads"),
     FLAG("refit", "train the winner once more on all rows, for the steps that validation chose"),
@@ -72,7 +76,7 @@ cw_status cwi_budget_parse(cw_context *ctx, const char *text, double *seconds)
 static bool is_reserved(const char *name)
 {
     return cwi_word_index("method|backbone|metric|seed|checkpoint|checkpoint-every|checkpoint-end|"
-                          "resume|refit",
+                          "resume|refit|bucket",
                           name) >= 0;
 }
 
@@ -207,12 +211,23 @@ static cw_status check_data(cw_context *ctx, const cw_dataset *data)
 static cw_status draw_folds(cw_context *ctx, const cw_options *options, cwi_tuner *t)
 {
     int n = (int)cwi_options_integer(options, "folds");
-    bool is_given = cwi_options_is_set(options, "valid");
+    bool is_given = cwi_options_is_set(options, "valid") || t->has_bucket;
     if (is_given && n > 1)
-        return cwi_fail(ctx, CW_BAD_ARG, "--folds is %d; with --valid it must be 0 or 1", n);
+        return cwi_fail(ctx, CW_BAD_ARG, "--folds is %d; with --%s it must be 0 or 1", n,
+                        t->has_bucket ? "bucket" : "valid");
     if (is_given) n = 1;
     if (n == 0) CW_PASS(cwi_folds_choose(ctx, t->data, &n));
     return cwi_folds_create(ctx, t->data, n, (uint64_t)t->seed, &t->folds);
+}
+
+static cw_status read_bucket(cw_context *ctx, const cw_options *options, cwi_tuner *t)
+{
+    t->is_told = cwi_options_is_set(options, "valid") || cwi_options_is_set(options, "bucket");
+    if (!cwi_options_is_set(options, "bucket")) return CW_OK;
+    CW_PASS(cwi_bucket_read(ctx, cwi_options_text(options, "bucket"), t->data, (uint64_t)t->seed,
+                            &t->bucket));
+    t->has_bucket = cwi_bucket_is_enough(&t->bucket);
+    return CW_OK;
 }
 
 /* ---- the store ---------------------------------------------------------------------------------
@@ -240,9 +255,17 @@ static json_t *describe_race(const cwi_tuner *t)
     for (size_t f = 0; f < t->race.n_families; f++)
         cwi_json_add(&families,
                      json_pack("[s, s]", t->race.family[f].method, t->race.family[f].backbone));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:O}", "version", version, "data", t->hash,
-                     "metric", t->metric, "seed", (json_int_t)t->seed, "folds", t->folds.n,
-                     "methods", families, "set", t->fixed);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:O}", "version", version, "data",
+                     t->hash, "bucket", t->bucket.hash, "metric", t->metric, "seed",
+                     (json_int_t)t->seed, "folds", t->folds.n, "methods", families, "set",
+                     t->fixed);
+}
+
+/* What a race that does not say was of: one fold, no bucket. */
+static bool is_as_before(const char *name, const json_t *value)
+{
+    if (strcmp(name, "folds") == 0) return json_integer_value(value) == 1;
+    return strcmp(name, "bucket") == 0 && json_string_length(value) == 0;
 }
 
 static cw_status compare_races(cw_context *ctx, const char *folder, const json_t *ours,
@@ -253,8 +276,7 @@ static cw_status compare_races(cw_context *ctx, const char *folder, const json_t
     json_object_foreach((json_t *)ours, name, value)
     {
         const json_t *other = json_object_get(theirs, name);
-        bool is_older = !other && strcmp(name, "folds") == 0; /* there was one before */
-        if (is_older ? json_integer_value(value) == 1 : json_equal(value, other)) continue;
+        if (other ? json_equal(value, other) : is_as_before(name, value)) continue;
         return cwi_fail(ctx, CW_BAD_ARG,
                         "%s holds the trials of another race (%s differs); --anew forgets them, or "
                         "choose another place",
@@ -417,7 +439,7 @@ static void tell(cw_context *ctx, const cwi_tuner *t, const json_t *record)
     cwi_json_copy_keys(
         record, "trial|method|backbone|origin|settings|steps|valid|dial|value|ended|error|seconds",
         &event);
-    cwi_json_set(&event, "metric", json_string(t->metric));
+    cwi_json_set(&event, "metric", json_string(t->has_bucket ? "bucket" : t->metric));
     if (best) cwi_json_set(&event, "best_trial", json_incref(json_object_get(best, "trial")));
     if (best) cwi_json_set(&event, "best_value", json_incref(json_object_get(best, "value")));
     char *text = event ? cwi_json_print(ctx, event, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
@@ -512,21 +534,6 @@ static cw_status run_trials(cw_context *ctx, cwi_tuner *t)
 /* ---- the end
  * ----------------------------------------------------------------------------------------- */
 
-/* The model says which dial it was tuned with; recommending follows it. */
-static cw_status note_dial(cw_context *ctx, cw_model *model, double dial)
-{
-    json_t *about = NULL;
-    char *text = NULL;
-    if (dial == 0) return CW_OK;
-    CW_PASS(cwi_json_reparse(ctx, model->about, &about));
-    cwi_json_set(&about, "dial", json_real(dial));
-    CW_PASS(cwi_json_check(ctx, about));
-    CW_PASS(cwi_json_text(ctx, about, &text));
-    cwi_free(model->about);
-    model->about = text;
-    return CW_OK;
-}
-
 /* The record of the run with what it came from. */
 static cw_status note_race(cw_context *ctx, const cwi_tuner *t, const json_t *winner, char **run)
 {
@@ -534,7 +541,7 @@ static cw_status note_race(cw_context *ctx, const cwi_tuner *t, const json_t *wi
     CW_PASS(cwi_json_verify(ctx, "record", *run, strlen(*run), &record));
     about = json_pack("{s:I, s:i, s:s}", "trials", (json_int_t)json_array_size(t->records), "folds",
                       t->folds.n, "metric", t->metric);
-    cwi_json_copy_keys(winner, "trial|settings|dial|valid|value", &about);
+    cwi_json_copy_keys(winner, "trial|settings|dial|valid|value|with|bucket", &about);
     cwi_json_set(&record, "tune", about);
     CW_PASS(cwi_json_check(ctx, record));
     cwi_free(*run);
@@ -561,21 +568,24 @@ static cw_status finish(cw_context *ctx, const cwi_tuner *t, cw_model **out, cha
     cw_model *model = NULL, *refitted = NULL;
     char *text = NULL, *again = NULL;
     const json_t *winner = cwi_race_choose(t->records, t->race.n_families);
+    cwi_crown crown = {0};
 
     if (!winner)
         return cwi_fail(ctx, CW_BAD_DATA, "no trial gave a model; the first says: %s",
                         cwi_json_get_text(json_array_get(t->records, 0), "error"));
     CW_TRY(cwi_tuner_model(ctx, t, winner, &model, &text));
-    CW_TRY(write_results(ctx, t, winner, model, json));
+    CW_TRY(cwi_crown_make(ctx, t, winner, model, &crown));
+    CW_TRY(cwi_crown_put(ctx, t, &crown, false, &model));
+    CW_TRY(write_results(ctx, t, crown.record, model, json));
     if (t->refits) {
         CW_TRY(cwi_trial_repeat(ctx, t, winner, true, &refitted, &again));
         cw_model_free(model);
         cwi_free(text);
         model = refitted;
         text = again;
+        CW_TRY(cwi_crown_put(ctx, t, &crown, true, &model));
     }
-    CW_TRY(note_dial(ctx, model, cwi_json_get_number(winner, "dial")));
-    CW_TRY(note_race(ctx, t, winner, &text));
+    CW_TRY(note_race(ctx, t, crown.record, &text));
     *out = model;
     model = NULL;
     if (run) {
@@ -587,6 +597,7 @@ done:
         cwi_free(*json);
         *json = NULL;
     }
+    cwi_crown_clear(&crown);
     cw_model_free(model);
     cwi_free(text);
     return status;
@@ -594,6 +605,7 @@ done:
 
 static void tuner_clear(cwi_tuner *t)
 {
+    cwi_bucket_clear(&t->bucket);
     cwi_runstore_close(&t->store);
     cwi_folds_clear(&t->folds);
     json_decref(t->records);
@@ -608,6 +620,7 @@ static cw_status tune(cw_context *ctx, const cw_dataset *data, const cw_options 
     CW_TRY(cwi_json_check(ctx, t.records));
     CW_TRY(check_data(ctx, data));
     CW_TRY(read_options(ctx, options, data, &t));
+    CW_TRY(read_bucket(ctx, options, &t));
     CW_TRY(draw_folds(ctx, options, &t));
     cwi_dataset_hash(data, t.hash);
     CW_TRY(cwi_runstore_open(ctx, folder, &t.store));

@@ -10,6 +10,7 @@
 #define CWI_EXPERIMENT_TUNER_H
 
 #include "core/options.h"
+#include "evaluate/bucket.h"
 #include "evaluate/metrics.h"
 #include "experiment/folds.h"
 #include "experiment/race.h"
@@ -31,7 +32,17 @@ typedef struct cwi_tuner {
     int64_t trials;  /* so many and no more; 0: as many as fit the budget */
     double budget_s; /* 0: no bound */
     bool refits;
+    cwi_bucket bucket; /* empty: none */
+    bool has_bucket;   /* that can tell something, and decides */
+    bool is_told;      /* by rows of a file, or a bucket, what a log cannot tell */
 } cwi_tuner;
+
+/* What the bucket makes of the winner: a dial, item terms, and maybe another model beside it. */
+typedef struct cwi_crown {
+    json_t *record;     /* of the winner, with what came of the bucket; without one the winner's */
+    const json_t *with; /* record of the model beside it; NULL: none */
+    cwi_lesson lesson;
+} cwi_crown;
 
 extern const cw_option_info cwi_tune_options[];
 
@@ -55,6 +66,17 @@ cw_status cwi_trial_repeat(cw_context *ctx, const cwi_tuner *tuner, const json_t
  *   value  its mean, likewise */
 cw_status cwi_trial_dial(cw_context *ctx, const cwi_tuner *tuner, cw_model *const *model,
                          double *each, double *dial, double *value);
+
+/* crown.c: judge a trained model by the bucket: its dial, and what it is ranked by. */
+cw_status cwi_trial_judge(cw_context *ctx, const cwi_tuner *tuner, const cw_model *model,
+                          double *dial, double *value);
+/* Learn from all of the bucket; model is the winner's. */
+cw_status cwi_crown_make(cw_context *ctx, const cwi_tuner *tuner, const json_t *winner,
+                         const cw_model *model, cwi_crown *out);
+/* Put it on *model, which may be replaced; refits: the model beside it is trained on all rows. */
+cw_status cwi_crown_put(cw_context *ctx, const cwi_tuner *tuner, const cwi_crown *crown,
+                        bool refits, cw_model **model);
+void cwi_crown_clear(cwi_crown *crown);
 
 /* tuner.c: the model of a record, from the store or made again; run may be NULL. */
 cw_status cwi_tuner_model(cw_context *ctx, const cwi_tuner *tuner, const json_t *record,

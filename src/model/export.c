@@ -36,6 +36,7 @@ static cw_status describe(cw_context *ctx, const cw_model *model, char **out)
                   model->backbone, "users", model->n_users, "items", model->n_items, "train_rows",
                   (json_int_t)model->seen.start[model->n_users], "parameters", parameters,
                   "tensors", describe_tensors(&model->params), "about", about);
+    if (model->term) cwi_json_set(&root, "item_terms", json_true());
     if (cwi_model_count_hidden(model) > 0)
         cwi_json_set(&root, "hidden_rows", json_integer(cwi_model_count_hidden(model)));
     return cwi_json_text(ctx, root, out);
@@ -104,6 +105,12 @@ static cw_status write_ids(cw_context *ctx, const char *folder, const char *name
     return cwi_writer_end(ctx, writer, status);
 }
 
+static cw_status write_terms(cw_context *ctx, const char *folder, const cw_model *model)
+{
+    return model->term ? write_matrix(ctx, folder, "item_terms", model->n_items, 1, model->term)
+                       : CW_OK;
+}
+
 static cw_status write_info(cw_context *ctx, const char *folder, const cw_model *model)
 {
     cw_status status;
@@ -122,7 +129,7 @@ static bool owns(const char *path)
 {
     static const char inner[] = "params/";
     static const char files[] =
-        "user_vectors.npy|item_vectors.npy|users.txt|items.txt|model.json|params/";
+        "user_vectors.npy|item_vectors.npy|item_terms.npy|users.txt|items.txt|model.json|params/";
     const size_t head = sizeof inner - 1;
     return cwi_word_index(files, path) >= 0 ||
            (strncmp(path, inner, head) == 0 && cwi_ends_with(path + head, ".npy"));
@@ -141,6 +148,7 @@ cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *fo
     CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_export_kind, &work));
     const char *path = cwi_folder_path(work);
     CW_TRY(write_vectors(ctx, path, &ranker));
+    CW_TRY(write_terms(ctx, path, model));
     CW_TRY(write_params(ctx, path, &model->params));
     CW_TRY(write_ids(ctx, path, "users.txt", &model->users));
     CW_TRY(write_ids(ctx, path, "items.txt", &model->items));

@@ -43,6 +43,7 @@ void cw_model_free(cw_model *model)
     cwi_params_clear(&model->params);
     cwi_csr_clear(&model->seen);
     cwi_free(model->degree);
+    cwi_free(model->term);
     cwi_idmap_clear(&model->users);
     cwi_idmap_clear(&model->items);
     cwi_rest_clear(&model->rest);
@@ -149,6 +150,10 @@ cw_status cwi_model_rank(cw_context *ctx, const cw_model *model, cwi_ranker *out
         cwi_shape shape =
             cwi_method_shape(method, options, model->n_users, model->n_items, &model->seen);
         status = cwi_method_rank(ctx, method, backbone, &shape, options, &model->params, out);
+        if (status == CW_OK && model->term) {
+            status = cwi_ranker_shift(ctx, model->term, out);
+            if (status != CW_OK) cwi_ranker_close(out);
+        }
     }
     cw_options_free(options);
     return status;

@@ -19,6 +19,7 @@ struct cw_model {
     cwi_idmap users, items; /* raw ids */
     cwi_rest rest;          /* guests: users and items that were left out of training; rows that are
                                hidden beside the seen ones */
+    float *term;            /* [n_items] added to the scores of items; NULL: nothing */
     char *about; /* JSON object as text: options, seed, data (checksum, counts), best_epoch,
                     valid and test metrics; see docs/models.md */
 };
@@ -27,6 +28,12 @@ cw_status cwi_model_create(cw_context *ctx, cw_model **out);
 
 /* The popularity dial that the model was tuned with; 0 when it was not. */
 cw_status cwi_model_dial(cw_context *ctx, const cw_model *model, double *dial);
+
+/* Two models of the same data, which rank by inner products, as one whose scores are the sum of
+ * theirs times the weights: vectors side by side, kept as those of bpr on mf, with "sum" in its
+ * words. */
+cw_status cwi_model_sum(cw_context *ctx, const cw_model *const *part, const double weight[2],
+                        cw_model **out);
 
 /* The same model once more, to be freed by cw_model_free once more. */
 cw_model *cwi_model_hold(cw_model *model);

@@ -9,8 +9,9 @@
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
 
-/* Version 2 has guests or hidden rows; a model without is written as version 1, as it ever was. */
-enum { FORMAT_VERSION = 2, N_OWN_ARRAYS = 15 };
+/* Version 2 has guests or hidden rows, version 3 terms of items; a model without is written as the
+ * version before, as it ever was. */
+enum { FORMAT_VERSION = 3, N_OWN_ARRAYS = 16 };
 
 static const char format[] = "crosswise-model";
 
@@ -103,9 +104,16 @@ static size_t list_arrays(const cw_model *model, const names *ids,
     out[n++] = list_of("users.text", CWI_U8, users->start[n_users], users->text);
     out[n++] = list_of("items.start", CWI_I64, n_items + 1, items->start);
     out[n++] = list_of("items.text", CWI_U8, items->start[n_items], items->text);
+    if (model->term) out[n++] = list_of("bucket.term", CWI_F32, n_items, model->term);
     if (cwi_model_has_guests(model)) n += list_guests(model, ids, out + n);
     if (cwi_model_count_hidden(model) > 0) n += list_hidden(model, out + n);
     return n;
+}
+
+static int version_of(const cw_model *model)
+{
+    bool has_rest = cwi_model_has_guests(model) || cwi_model_count_hidden(model) > 0;
+    return model->term ? 3 : has_rest ? 2 : 1;
 }
 
 static bool begins_like_a_model(const char *start, size_t length)
@@ -120,7 +128,6 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
 {
     cw_status status;
     cwi_pile pile = {0};
-    bool has_rest = cwi_model_has_guests(model) || cwi_model_count_hidden(model) > 0;
     const names ids = {pack_ids(ctx, &pile, &model->users), pack_ids(ctx, &pile, &model->items),
                        pack_ids(ctx, &pile, &model->rest.users),
                        pack_ids(ctx, &pile, &model->rest.items)};
@@ -129,7 +136,7 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                         {"backbone", model->backbone},
                         {"about", model->about ? model->about : "{}"}};
     cwi_tensorfile file = {.format = format,
-                           .version = has_rest ? FORMAT_VERSION : 1,
+                           .version = version_of(model),
                            .arrays = arrays,
                            .notes = notes,
                            .n_notes = 3};
@@ -317,6 +324,23 @@ static cw_status read_hidden(const reader *r)
     return CW_OK;
 }
 
+/* Of a file that has them: numbers that are added to scores. */
+static cw_status read_terms(const reader *r)
+{
+    static const char name[] = "bucket.term";
+    const cwi_array *array;
+    size_t n = (size_t)r->model->n_items;
+    if (!cwi_tensorfile_find(r->file, name)) return CW_OK;
+    CW_PASS(find_list(r, name, CWI_F32, r->model->n_items, &array));
+    const float *term = array->data;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(term[i])) return refuse(r, name, "has a number that is not finite");
+    r->model->term = cwi_alloc(r->ctx, n, sizeof *term);
+    if (!r->model->term) return CW_NO_MEMORY;
+    memcpy(r->model->term, term, n * sizeof *term);
+    return CW_OK;
+}
+
 static cw_status read_tensor(const reader *r, const cwi_array *array)
 {
     cwi_tensor *tensor;
@@ -340,7 +364,7 @@ static cw_status read_params(const reader *r)
     static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
                               "items.text|guests.start|guests.item|guests.users.start|"
                               "guests.users.text|guests.items.start|guests.items.text|"
-                              "hidden.start|hidden.item";
+                              "hidden.start|hidden.item|bucket.term";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
         if (cwi_word_index(own, array->name) >= 0) continue;
@@ -364,6 +388,7 @@ static cw_status fill_model(const reader *r)
     CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));
     CW_PASS(read_guests(r));
     CW_PASS(read_hidden(r));
+    CW_PASS(read_terms(r));
     return read_params(r);
 }
 

@@ -78,6 +78,11 @@ static const cw_option_info common_options[] = {
     FLAG("checkpoint-end",
          "write and keep it at the end too, so that a run with more epochs can go on"),
     FLAG("resume", "go on from the checkpoint when there is one"),
+    TEXT(
+        "bucket", "",
+        "file of items that were shown to users at random, with the header user,item,liked (raw "
+        "ids; 1 where the user liked it, else 0) or user,item (what was liked alone): it tells how "
+        "much popularity counts and which items are better than the log says"),
     FLAG("refit",
          "when validation has chosen the number of steps, train once more on all rows of train, "
          "valid and test for as many steps; the metrics stay those of before"),
@@ -359,7 +364,7 @@ done:
 
 /* ---- records and names -------------------------------------------------------------- */
 
-json_t *cwi_train_record(const cw_options *settled)
+static json_t *list_options(const cw_options *settled)
 {
     static const char *const passing[] = {"checkpoint", "checkpoint-every", "checkpoint-end",
                                           "resume"};
@@ -369,10 +374,17 @@ json_t *cwi_train_record(const cw_options *settled)
     return out;
 }
 
+json_t *cwi_train_record(const cw_options *settled)
+{
+    json_t *out = list_options(settled);
+    json_object_del(out, "bucket"); /* has an entry of its own */
+    return out;
+}
+
 json_t *cwi_train_identity(const cw_options *settled)
 {
     const cw_option_info *info;
-    json_t *out = cwi_train_record(settled);
+    json_t *out = list_options(settled);
     json_object_del(out, "preset"); /* its values are there */
     for (size_t row = 0; (info = cwi_options_row(settled, row)) != NULL; row++)
         if (cwi_options_is_preset(settled, info->name)) json_object_del(out, info->name);

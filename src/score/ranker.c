@@ -43,6 +43,61 @@ void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n)
     ranker->n_items = n;
 }
 
+/* ---- item terms ------------------------------------------------------------------ */
+
+typedef struct shifted {
+    cwi_ranker inner;
+    const float *term;
+} shifted;
+
+static void add_terms(const shifted *s, int32_t n, float *out)
+{
+    for (int32_t k = 0; k < n; k++, out += s->inner.n_items)
+        for (int32_t i = 0; i < s->inner.n_items; i++) out[i] += s->term[i];
+}
+
+static void score_shifted(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out)
+{
+    const shifted *s = ranker->state;
+    s->inner.score(&s->inner, users, n, out);
+    add_terms(s, n, out);
+}
+
+static cw_status fold_in_shifted(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                                 int32_t n, float *out)
+{
+    const shifted *s = ranker->state;
+    CW_PASS(s->inner.fold_in(ctx, &s->inner, items, n, out));
+    add_terms(s, 1, out);
+    return CW_OK;
+}
+
+static void close_shifted(cwi_ranker *ranker)
+{
+    shifted *s = ranker->state;
+    cwi_ranker_close(&s->inner);
+}
+
+cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranker)
+{
+    cwi_ranker out = *ranker;
+    out.pile = (cwi_pile){0};
+    shifted *s = cwi_pile_add(ctx, &out.pile, 1, sizeof *s);
+    cw_status status = s ? cwi_foldin_keep(ctx, ranker) : CW_NO_MEMORY;
+    if (status != CW_OK) {
+        cwi_pile_clear(&out.pile);
+        return status;
+    }
+    *s = (shifted){*ranker, term};
+    out.gram = NULL; /* the inner one has it */
+    out.state = s;
+    out.score = score_shifted;
+    out.fold_in = ranker->fold_in ? fold_in_shifted : NULL;
+    out.close = close_shifted;
+    *ranker = out;
+    return CW_OK;
+}
+
 void cwi_ranker_close(cwi_ranker *ranker)
 {
     if (ranker->gram) cwi_free(atomic_load(ranker->gram));

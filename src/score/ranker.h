@@ -47,6 +47,10 @@ bool cwi_ranker_is_dot(const cwi_ranker *ranker);
 /* Rank only n items from the first on: for rankers by inner products. */
 void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n);
 
+/* Add a term of every item to all scores from now on.  term is borrowed; items, users and width
+ * stay those of before.  On failure the ranker is as it was. */
+cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranker);
+
 void cwi_ranker_close(cwi_ranker *ranker); /* a zeroed one is fine */
 
 #endif

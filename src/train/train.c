@@ -151,6 +151,8 @@ cw_status cwi_make_model(cwi_trainer *t, const json_t *found, cw_model **out, ch
     CW_TRY(cwi_model_create(t->ctx, &model));
     CW_TRY(cwi_json_text(t->ctx, json_incref(json_object_get(found, "about")), &model->about));
     CW_TRY(fill_model(t, model));
+    CW_TRY(cwi_lesson_read_terms(t->ctx, json_object_get(found, "terms"), model->n_items,
+                                 &model->term));
     *out = model;
 done:
     if (status != CW_OK) {
@@ -168,6 +170,15 @@ static bool is_held_out(const cw_dataset *dataset)
     return dataset->part[CW_PART_VALID].count + dataset->part[CW_PART_TEST].count > 0;
 }
 
+/* Before the long work, so that a bad file is known at once. */
+static cw_status read_bucket(cwi_trainer *t, cwi_bucket *out)
+{
+    const char *path = cwi_options_text(t->options, "bucket");
+    if (!path[0]) return CW_OK;
+    return cwi_bucket_read(t->ctx, path, t->dataset,
+                           (uint64_t)cwi_options_integer(t->options, "seed"), out);
+}
+
 cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
                    cw_model **out, char **run)
 {
@@ -175,12 +186,15 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     cwi_trainer *t = NULL;
     json_t *found = NULL;
     cw_dataset all = {0};
+    cwi_bucket bucket = {0};
 
     cwi_begin(ctx);
     *out = NULL;
     if (run) *run = NULL;
     CW_TRY(cwi_trainer_create(ctx, dataset, options, &t));
+    CW_TRY(read_bucket(t, &bucket));
     CW_TRY(find_out(t, &found));
+    CW_TRY(cwi_train_learn(t, &bucket, found));
     if (cwi_options_flag(t->options, "refit") && is_held_out(dataset)) {
         CW_TRY(cwi_all_rows(ctx, dataset, &all));
         CW_TRY(cwi_refit(&t, &all, found));
@@ -188,6 +202,7 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
+    cwi_bucket_clear(&bucket);
     cwi_pairs_clear(&all.part[CW_PART_TRAIN]);
     json_decref(found);
     return status;

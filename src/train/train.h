@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/options.h"
 #include "engine/engine.h"
+#include "evaluate/bucket.h"
 #include "evaluate/evaluate.h"
 #include "prepare/dataset.h"
 
@@ -105,6 +106,10 @@ cw_status cwi_make_model(cwi_trainer *t, const json_t *found, struct cw_model **
 extern const cw_option_info cwi_update_options[];
 /* Rows that an earlier model has, over their first values. */
 cw_status cwi_params_take_over(const cwi_trainer *t, const struct cw_model *from, cwi_params *to);
+
+/* lesson.c: learn from a bucket what the best parameters lack, or take it from a checkpoint of the
+ * refit; "dial" and "bucket" of the model's own words and "terms" are added to what was found. */
+cw_status cwi_train_learn(cwi_trainer *t, const cwi_bucket *bucket, json_t *found);
 
 /* treatment.c: read the interactions free of bias where the options name a file of them. */
 cw_status cwi_treatment_load(cwi_trainer *t);

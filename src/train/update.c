@@ -338,10 +338,27 @@ static cw_status describe(const cwi_trainer *t, const cw_model *model, const gro
     if (old) json_object_del(old, "before"); /* which would grow without end */
     cwi_json_set(&about, "steps", json_integer((json_int_t)trained));
     cwi_json_set(&about, "update", update);
-    cwi_json_copy_keys(before, "dial", &about);
+    cwi_json_copy_keys(before, "dial|bucket", &about);
     cwi_json_set(&about, "before", old);
     *found = json_pack("{s:o, s:O}", "about", about, "epochs", t->epochs);
     return cwi_json_check(t->ctx, *found);
+}
+
+/* Items that are new have a term of 0, as those that a bucket did not have. */
+static cw_status keep_terms(cw_context *ctx, const cw_model *from, cw_model *to)
+{
+    if (!from->term) return CW_OK;
+    to->term = cwi_alloc_zero(ctx, (size_t)to->n_items, sizeof *to->term);
+    if (!to->term) return CW_NO_MEMORY;
+    memcpy(to->term, from->term, (size_t)from->n_items * sizeof *to->term);
+    return CW_OK;
+}
+
+static cw_status refuse_sum(cw_context *ctx, const json_t *about)
+{
+    if (!json_object_get(about, "sum")) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "the model is a sum of two, which cannot be trained on; run tune again");
 }
 
 static cw_status train_on(cw_context *ctx, const cw_model *model, const growth *g,
@@ -362,6 +379,13 @@ static cw_status train_on(cw_context *ctx, const cw_model *model, const growth *
     CW_TRY(cwi_trainer_run(t));
     CW_TRY(describe(t, model, g, trained, about, &found));
     CW_TRY(cwi_make_model(t, found, out, run));
+    status = keep_terms(ctx, model, *out);
+    if (status != CW_OK) {
+        cw_model_free(*out);
+        *out = NULL;
+        if (run) cwi_free(*run);
+        if (run) *run = NULL;
+    }
 done:
     cwi_trainer_free(t);
     cw_options_free(options);
@@ -381,6 +405,7 @@ cw_status cw_update(cw_context *ctx, const cw_model *model, const cw_interaction
     if (run) *run = NULL;
     CW_TRY(cwi_options_check(ctx, options, "update"));
     CW_TRY(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
+    CW_TRY(refuse_sum(ctx, about));
     CW_TRY(grow(ctx, model, interactions, &g));
     CW_TRY(train_on(ctx, model, &g, options, about, out, run));
 done:

@@ -444,6 +444,58 @@ static void write_model(const char *folder)
     write_file(folder, "exclude.txt", "i1\n");
 }
 
+/* Options of a stage with a random bucket. */
+static cw_status bucket_options(cw_context *ctx, const char *stage, const char *folder,
+                                const char *const (*settings)[2], size_t n, cw_options **out)
+{
+    char path[128];
+    cw_status status = cw_options_create(ctx, stage, out);
+    for (size_t s = 0; s < n && status == CW_OK; s++)
+        status = cw_options_set(ctx, *out, settings[s][0], settings[s][1]);
+    if (status == CW_OK)
+        status = cw_options_set(ctx, *out, "bucket", paths_of(folder, "bucket.csv", path));
+    return status;
+}
+
+/* A bucket that is learnt from, twice: with a refit and a file, and by a race. */
+static cw_status learn(cw_context *ctx, const char *folder)
+{
+    static const char *const once[][2] = {{"preset", "paper"}, {"method", "bpr"}, {"dim", "2"},
+                                          {"epochs", "1"},     {"batch", "4"},    {"refit", "on"}};
+    static const char *const raced[][2] = {{"trials", "3"},
+                                           {"backbones", "mf"},
+                                           {"set", "dim=2,epochs=2,batch=4,epoch-steps=2"},
+                                           {"anew", "on"},
+                                           {"refit", "on"}};
+    char path[128], *run = NULL, *json = NULL;
+    cw_dataset *d = NULL;
+    cw_model *model = NULL;
+    cw_options *options = NULL;
+    cw_status status = cw_dataset_load(ctx, paths_of(folder, "wide", path), &d);
+    if (status == CW_OK) status = bucket_options(ctx, "train", folder, once, 6, &options);
+    if (status == CW_OK) status = cw_train(ctx, d, options, &model, &run);
+    paths_of(folder, "learnt.safetensors", path);
+    if (status == CW_OK) status = cw_model_save_run(ctx, model, path, NULL, NULL, true);
+    cw_model_free(model);
+    model = NULL;
+    if (status == CW_OK) status = cw_model_load(ctx, path, &model);
+    if (status == CW_OK) status = ask_newcomer(ctx, model, 1);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_text_free(run);
+    model = NULL;
+    options = NULL;
+    if (status == CW_OK) status = bucket_options(ctx, "tune", folder, raced, 5, &options);
+    paths_of(folder, "race", path);
+    if (status == CW_OK) status = cw_tune(ctx, d, options, path, &model, NULL, &json);
+    if (status == CW_OK) say(model->about);
+    cw_text_free(json);
+    cw_model_free(model);
+    cw_options_free(options);
+    cw_dataset_free(d);
+    return status;
+}
+
 static const char *const two_epochs[][2] = {
     {"dim", "4"}, {"batch", "2"}, {"epochs", "2"}, {"eval-every", "1"}, {"checkpoint-every", "1"}};
 
@@ -791,6 +843,13 @@ static void write_inputs(const char *folder)
     write_file(path, "test.csv", "user,item\n0,1\n");
     write_file(path, "id2idx_u.csv", "id,idx\nann,0\nbob,1\n");
     write_file(path, "id2idx_i.csv", "id,idx\nx,0\ny,1\n");
+    assert_int_equal(mkdir(paths_of(folder, "wide", path), 0777), 0);
+    write_file(path, "train.csv", "user,item\n0,0\n1,1\n2,2\n3,3\n4,4\n5,5\n0,6\n1,7\n2,1\n3,0\n");
+    write_file(path, "valid.csv", "user,item\n0,2\n4,3\n");
+    write_file(folder, "bucket.csv",
+               "user,item,liked\n0,1,1\n1,0,1\n2,0,1\n3,1,1\n4,0,1\n4,1,1\n5,0,1\n5,1,1\n"
+               "4,2,1\n5,2,1\n1,2,1\n3,2,1\n0,5,0\n1,5,0\n2,5,0\n3,5,0\n4,5,0\n0,7,0\n2,7,0\n"
+               "3,7,0\n4,7,0\n5,7,0\n1,6,0\n2,6,0\n9,1,1\n");
     assert_int_equal(mkdir(paths_of(folder, "results", path), 0777), 0);
     write_file(path, "results.json", results_sample);
 }
@@ -820,6 +879,7 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {train_vae, 7, false},
                      {train_baselines, 7, false},
                      {hide_rows, 1, true},
+                     {learn, 29, false},
                      {train_ngcf, 7, false},
                      {train_on_engines, 7, false}};
     char folder[64];

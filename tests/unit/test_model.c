@@ -257,7 +257,7 @@ static void nothing(parts *x)
 
 static void newer(parts *x)
 {
-    x->file.version = 3;
+    x->file.version = 4;
 }
 
 static void foreign(parts *x)
@@ -484,6 +484,32 @@ static void add_hidden(parts *x)
         (cwi_array){.name = "hidden.item", .dtype = CWI_I32, .rank = 1, .shape = {3}, .data = item};
 }
 
+static void add_terms(parts *x)
+{
+    static const float term[SAMPLE_ITEMS] = {0, 1, -1};
+    x->array[x->file.n_arrays++] = (cwi_array){
+        .name = "bucket.term", .dtype = CWI_F32, .rank = 1, .shape = {SAMPLE_ITEMS}, .data = term};
+}
+
+static void terms_of_too_few(parts *x)
+{
+    add_terms(x);
+    array_of(x, "bucket.term")->shape[0] = SAMPLE_ITEMS - 1;
+}
+
+static void terms_are_whole_numbers(parts *x)
+{
+    add_terms(x);
+    array_of(x, "bucket.term")->dtype = CWI_I32;
+}
+
+static void term_is_infinite(parts *x)
+{
+    static const float term[SAMPLE_ITEMS] = {0, -INFINITY};
+    add_terms(x);
+    set_data(x, "bucket.term", term);
+}
+
 static void hidden_of_guests_is_missing(parts *x)
 {
     add_guests(x);
@@ -568,7 +594,7 @@ static void what_does_not_fit_together_is_refused(void **state)
     } cases[] = {
         {nothing, ""},
         {items_twice_in_train, ""},
-        {newer, "was written by a newer crosswise: its format version is 3"},
+        {newer, "was written by a newer crosswise: its format version is 4"},
         {foreign, "was not written by crosswise"},
         {checkpoint, "format crosswise-checkpoint, not crosswise-model"},
         {no_method, "method is missing"},
@@ -616,6 +642,10 @@ static void what_does_not_fit_together_is_refused(void **state)
         {hidden_without_items, "hidden.item is missing"},
         {hidden_without_users, "hidden.start is missing"},
         {hidden_items_are_floats, "hidden.item is of another type"},
+        {add_terms, ""},
+        {terms_of_too_few, "bucket.term has a wrong length"},
+        {terms_are_whole_numbers, "bucket.term is of another type"},
+        {term_is_infinite, "bucket.term has a number that is not finite"},
     };
     place *p = *state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
