@@ -223,7 +223,7 @@ static bool find_counterpart(const char *option, const char **name)
     return false;
 }
 
-/* Options of training that are not as their table has them, as options of a race. */
+/* Options of training that were given, as options of a race. */
 static cw_status translate(cw_context *ctx, const cw_options *train, cw_options *race)
 {
     char set[1024] = "";
@@ -232,7 +232,7 @@ static cw_status translate(cw_context *ctx, const cw_options *train, cw_options 
     for (size_t row = 0; (info = cw_stage_option("train", row)) && status == CW_OK; row++) {
         const char *name, *value = cw_options_get(train, info->name);
         size_t used = strlen(set);
-        if (strcmp(value, info->preset) == 0) continue;
+        if (!cw_options_is_given(train, info->name)) continue;
         if (find_counterpart(info->name, &name))
             status = name ? cw_options_set(ctx, race, name, value) : CW_OK;
         else

@@ -163,6 +163,9 @@ CW_API CW_MUST_CHECK cw_status cw_options_set(cw_context *ctx, cw_options *optio
 /* The value as text; NULL for an unknown name.  Borrowed. */
 CW_API const char *cw_options_get(const cw_options *options, const char *name);
 
+/* Was it set, even to the value that it has without that? */
+CW_API bool cw_options_is_given(const cw_options *options, const char *name);
+
 /* ---- interactions: what was read from raw files --------------------------- */
 
 /* Distinct (user, item) pairs in the order they were read, with their raw ids

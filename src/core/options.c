@@ -267,9 +267,10 @@ bool cwi_options_is_set(const cw_options *options, const char *name)
     return is_set(must_find(options, name));
 }
 
-bool cwi_options_is_given(const cw_options *options, const char *name)
+bool cw_options_is_given(const cw_options *options, const char *name)
 {
-    return must_find(options, name)->is_given;
+    const value *v = find(options, name);
+    return v && v->is_given;
 }
 
 bool cwi_options_is_preset(const cw_options *options, const char *name)

@@ -36,9 +36,6 @@ bool cwi_options_is_set(const cw_options *options, const char *name);
 /* Is it there, with this text?  For options that not all trainings have. */
 bool cwi_options_is(const cw_options *options, const char *name, const char *word);
 
-/* Was it assigned a value, even that of the table? */
-bool cwi_options_is_given(const cw_options *options, const char *name);
-
 /* Has it the value of the table, given or not? */
 bool cwi_options_is_preset(const cw_options *options, const char *name);
 

@@ -134,7 +134,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     cwi_subject subject = {.ranker = &ranker, .mask = &model->seen, .degree = model->degree};
 
     CW_TRY(cwi_request_parse(ctx, options, &request));
-    if (!cwi_options_is_given(options, "popularity"))
+    if (!cw_options_is_given(options, "popularity"))
         CW_TRY(cwi_model_dial(ctx, model, &request.popularity));
     CW_TRY(compare_ids(ctx, "user", &model->users, &dataset->users));
     CW_TRY(compare_ids(ctx, "item", &model->items, &dataset->items));

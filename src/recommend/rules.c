@@ -96,7 +96,7 @@ cw_status cw_rules_create(cw_context *ctx, const cw_model *model, const cw_optio
     if (!rules) return CW_NO_MEMORY;
     CW_TRY(cwi_model_dial(ctx, model, &rules->dial));
     if (options) {
-        if (cwi_options_is_given(options, "popularity"))
+        if (cw_options_is_given(options, "popularity"))
             rules->dial = cwi_options_real(options, "popularity");
         CW_TRY(read_exclusion(ctx, cwi_options_text(options, "exclude"), model, rules));
     }

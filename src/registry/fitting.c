@@ -119,7 +119,7 @@ static cw_status assign(cw_context *ctx, cw_options *options, const char *name, 
 {
     char text[CWI_NUMBER_BYTES], word[CWI_WORD_BYTES];
     const char *words = choices_of(options, name);
-    if (!cw_options_get(options, name) || cwi_options_is_given(options, name)) return CW_OK;
+    if (!cw_options_get(options, name) || cw_options_is_given(options, name)) return CW_OK;
     cwi_print_real(round_off(value), text);
     for (int k = 0; words && k <= (int)value; k++) (void)cwi_next_word(&words, word);
     return cwi_options_assign(ctx, options, name, choices_of(options, name) ? word : text);

@@ -227,7 +227,7 @@ static cw_status copy_given(cw_context *ctx, const cw_options *given, const part
     cwi_train_tables(p->method->name, p->backbone->name, p->optimizer->name, tables);
     CW_PASS(cwi_options_join(ctx, "train", tables, out));
     for (size_t row = 0; given && (info = cwi_options_row(given, row)); row++) {
-        if (!cwi_options_is_given(given, info->name)) continue;
+        if (!cw_options_is_given(given, info->name)) continue;
         if (!have(tables, info->name)) return refuse_foreign(ctx, given, info->name, p);
         CW_PASS(cwi_options_assign(ctx, *out, info->name, cwi_options_text(given, info->name)));
     }
@@ -240,7 +240,7 @@ static cw_status fill_in(cw_context *ctx, const parts *p, cw_options *options)
     const cw_option_info *info;
     for (size_t row = 0; (info = cwi_options_row(options, row)) != NULL; row++) {
         const char *value = cwi_find_default(p->method, p->backbone->name, info->name);
-        if (value && !cwi_options_is_given(options, info->name))
+        if (value && !cw_options_is_given(options, info->name))
             CW_PASS(cwi_options_assign(ctx, options, info->name, value));
     }
     if (!cwi_options_is_set(options, "lr")) CW_PASS(cwi_options_assign(ctx, options, "lr", "1e-3"));
@@ -257,7 +257,7 @@ static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_opti
         {"init", "joint", "has no table of vectors: its weights are Xavier"},
         {"spectral", "0", "has no vectors of a batch to look at"},
     };
-    if (cwi_options_is_given(options, "dim"))
+    if (cw_options_is_given(options, "dim"))
         cwi_log(ctx, CW_LOG_WARNING,
                 "--dim does nothing: method %s takes its sizes from --vae-sizes", p->method->name);
     if (p->optimizer->schedule != CWI_STEP_ALL && p->optimizer->schedule != CWI_STEP_CHOSEN)
@@ -267,7 +267,7 @@ static cw_status check_whole_step(cw_context *ctx, const parts *p, const cw_opti
                         p->optimizer->name, p->method->name);
     for (size_t k = 0; k < sizeof rule / sizeof rule[0]; k++) {
         const char *text = cwi_options_text(options, rule[k][0]);
-        if (cwi_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)
+        if (cw_options_is_given(options, rule[k][0]) && strcmp(text, rule[k][1]) != 0)
             return cwi_fail(ctx, CW_BAD_ARG, "--%s is '%s'; method %s %s", rule[k][0], text,
                             p->method->name, rule[k][2]);
     }
@@ -308,7 +308,7 @@ static cw_status check_crosses(cw_context *ctx, const cwi_method *method, cw_opt
     if (known && cwi_word_index(known, form) < 0)
         return cwi_fail(ctx, CW_BAD_ARG, "--form is '%s'; method %s takes %s, cross takes all",
                         form, method->name, known);
-    if (!cwi_options_is_given(options, "hardest") && strcmp(form, "logistic") != 0)
+    if (!cw_options_is_given(options, "hardest") && strcmp(form, "logistic") != 0)
         CW_PASS(cwi_options_assign(ctx, options, "hardest", "1")); /* a default is of its form */
     if (cwi_options_real(options, "hardest") < 1 && strcmp(form, "logistic") != 0)
         return cwi_fail(ctx, CW_BAD_ARG,

@@ -263,7 +263,7 @@ static cw_status choose_options(cw_context *ctx, const cw_model *model, const js
     CW_TRY(cwi_options_assign(ctx, joined, "method", model->method));
     CW_TRY(cwi_options_assign(ctx, joined, "backbone", model->backbone));
     for (size_t row = 2; given && (info = cwi_options_row(given, row)); row++)
-        if (cwi_options_is_given(given, info->name))
+        if (cw_options_is_given(given, info->name))
             CW_TRY(
                 cwi_options_assign(ctx, joined, info->name, cwi_options_text(given, info->name)));
     *out = joined;

@@ -137,7 +137,7 @@ static void settled_options_stay_as_they_are(void **state)
     assert_int_equal(cwi_train_settle(l->ctx, once, &tiny, &twice, &method, &backbone), CW_OK);
     const cw_option_info *info;
     for (size_t row = 0; (info = cwi_options_row(once, row)) != NULL; row++)
-        if (strcmp(info->name, "epochs") != 0 && cwi_options_is_given(once, info->name))
+        if (strcmp(info->name, "epochs") != 0 && cw_options_is_given(once, info->name))
             assert_string_equal(cwi_options_text(once, info->name),
                                 cwi_options_text(twice, info->name));
     cw_options_free(once);
