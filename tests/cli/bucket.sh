@@ -24,7 +24,7 @@ crosswise recommend told-1.safetensors --user 5 --k 5 --popularity 0 | cut -f 2 
 crosswise recommend told-1.safetensors --history <(printf '131\n') --k 3 | cut -f 2,4
 crosswise evaluate set told-1.safetensors | sed -n '2p' | sed 's/[0-9]*\.[0-9]*/#/g'
 crosswise export told-1.safetensors --out export --quiet
-ls export
+LC_ALL=C ls export
 printf 'user,item\n5,new\n' >new.csv
 crosswise update told-1.safetensors new.csv --out newer.safetensors --quiet
 crosswise info newer.safetensors | grep -E '^(dial|bucket.rows)' | sed 's/[0-9]*\.[0-9]*/#/g'
