@@ -46,7 +46,7 @@ static json_t *keep_fixed(json_t *options, bool is_sequel)
     static const char *const free_to_change[] = {
         "epochs",     "patience",         "eval-every",     "min-epochs", "preset",
         "checkpoint", "checkpoint-every", "checkpoint-end", "resume",     "treatment",
-        "propensity", "engine",           "refit"};
+        "propensity", "engine",           "device",         "refit"};
     enum { HOW_LONG = 4 };
     for (size_t k = is_sequel ? HOW_LONG : 0; k < sizeof free_to_change / sizeof free_to_change[0];
          k++)

@@ -1,0 +1,422 @@
+/* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
+#include "engine/cuda/rule.cuh"
+#include "engine/cuda/samplers.cuh"
+#include "engine/cuda/slots.cuh"
+
+#include "loss/bpr.c"
+#include "loss/cause.c"
+#include "loss/cpr.c"
+#include "loss/dice.c"
+#include "loss/fs.c"
+#include "loss/pointwise.c"
+#include "loss/softmax.c"
+#include "loss/ubpr.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MANY_ENDS = 1 << 27, SQUARE_BLOCKS = 512 };
+
+struct cwi_cuda {
+    gpu g;
+    work w;
+    int window; /* steps, at most */
+    int64_t pairs, room_bytes;
+    void *room; /* of sorting */
+    double *setting, *squares;
+    void *sampler;
+    cwi_cuda_task task;
+    void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
+    void (*loss)(cwi_cuda *e, unsigned blocks, int s);
+    void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
+    void *(*copy)(gpu *g, const cwi_drawing *opened);
+    unsigned blocks; /* of kernels that walk over rows */
+};
+
+/* ---- parts by name -------------------------------------------------------------------------- */
+
+#define weighted_draw pointwise_draw
+#define DRAW(id)                                                                                   \
+    static void draw_##id(cwi_cuda *e, dim3 grid, uint64_t first)                                  \
+    {                                                                                              \
+        work w = e->w;                                                                             \
+        LAUNCH((draw_rows<id##_draw>), grid, dim3(BLOCK), &e->g, w, first);                        \
+    }
+CWI_SAMPLERS(DRAW)
+
+#define LOSS(id)                                                                                   \
+    static void loss_##id(cwi_cuda *e, unsigned blocks, int s)                                     \
+    {                                                                                              \
+        work w = e->w;                                                                             \
+        LAUNCH((take_losses<id##_row>), dim3(blocks), dim3(BLOCK), &e->g, w, s);                   \
+    }
+CWI_LOSSES(LOSS)
+
+static void weigh_wmf(cwi_cuda *e, int n)
+{
+    work w = e->w;
+    LAUNCH((weigh_steps<wmf_mass>), dim3((unsigned)n), dim3(BLOCK), &e->g, w);
+}
+
+typedef cpr_state cpr_type;
+typedef bpr_state bpr_type;
+typedef cause_state cause_type;
+typedef cwi_drawing ubpr_type;
+typedef pointwise_state pointwise_type;
+typedef pointwise_state weighted_type;
+typedef dice_state dice_type;
+typedef cross_state cross_type;
+typedef uniform_state uniform_type;
+
+/* Names of losses have dashes where those of C have underscores, or none at all. */
+static bool is_named(const char *id, const char *name)
+{
+    while (*id && *name) {
+        if (*id == '_') id++;
+        if (*name == '-') name++;
+        if (*id++ != *name++) return false;
+    }
+    return *id == *name;
+}
+
+static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
+{
+#define FIND_DRAW(id)                                                                              \
+    if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
+    CWI_SAMPLERS(FIND_DRAW)
+#define FIND_LOSS(id)                                                                              \
+    if (is_named(#id, task->loss)) e->loss = loss_##id;
+    CWI_LOSSES(FIND_LOSS)
+    if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
+    return e->draw && e->loss;
+}
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    const cwi_draw_plan *plan = &task->drawing->plan;
+    work *w = &e->w;
+    int64_t candidates = 0;
+    w->n_groups = plan->n_groups;
+    for (int g = 0; g < plan->n_groups; g++) {
+        const cwi_draw_group *from = &plan->group[g];
+        draw_group *to = &w->group[g];
+        to->candidates = from->candidates;
+        to->slots = from->slots;
+        to->most_rows = from->most_rows;
+        to->unit = from->unit;
+        to->first_candidate = candidates;
+        to->first_row = w->rows;
+        to->first_slot = w->slots;
+        candidates += from->candidates;
+        w->rows += from->candidates * from->most_rows;
+        w->slots += from->candidates * from->most_rows * from->slots;
+    }
+    w->n_users = task->n_users;
+    w->n_rows = task->n_users + task->n_items;
+    w->d = task->d;
+    w->heads = task->heads;
+    w->is_paired = task->by_difference && task->heads == 1;
+    w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
+    while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
+    w->by_group = task->by_group;
+    w->selects = task->selects;
+    w->per_group = task->per_group;
+    w->steps_all = task->steps_all;
+    w->rule = task->rule;
+    w->decay = task->decay;
+    w->scale = task->scale;
+    w->seed = task->drawing->seed;
+    if (task->selects) {
+        const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
+        w->keep_batch = s->batch;
+        w->keep_wanted = s->wanted;
+        w->keep_beta = s->beta;
+    }
+    e->window = WINDOW;
+    while (e->window > 1 && w->ends * e->window > MANY_ENDS) e->window /= 2;
+}
+
+template <typename T> static void add(gpu *g, T **out, int64_t count)
+{
+    *out = (T *)gpu_alloc(g, count, sizeof **out);
+}
+
+static void add_window(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    int64_t n = e->window;
+    add(g, &w->user, n * w->slots);
+    add(g, &w->item, n * w->slots);
+    add(g, &w->mark, n * w->rows);
+    add(g, &w->tried, n * w->n_groups);
+    add(g, &w->made, n * w->n_groups);
+    add(g, &w->plan, n + 1);
+    add(g, &w->key, n * w->ends);
+    add(g, &w->end, n * w->ends);
+    add(g, &w->sorted_key, n * w->ends);
+    add(g, &w->sorted_end, n * w->ends);
+    add(g, &w->head, n * w->ends);
+    add(g, &w->heads_so_far, n * w->ends);
+    add(g, &w->n_ends, n);
+    add(g, &w->chunk_at, n * w->ends);
+    add(g, &w->task_row, n * w->ends);
+    add(g, &w->task_chunk, n * w->ends);
+    add(g, &w->visits, w->n_rows);
+    add(g, &w->rate, n);
+    add(g, &w->first, 1);
+    e->room_bytes = (int64_t)gpu_sort_bytes(g, n * w->ends);
+    e->room = gpu_alloc(g, e->room_bytes, 1);
+}
+
+static void add_step(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
+    add(g, &w->score, w->slots * w->heads);
+    add(g, &w->slope, w->slots * w->heads);
+    add(g, &w->margin, w->rows);
+    add(g, &w->kept, w->rows);
+    add(g, &w->partial, LOSS_BLOCKS);
+    add(g, &w->arrived, 1);
+    add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
+    add(g, &w->tally, 1);
+    add(g, &e->setting, CWI_LOSS_SETTINGS);
+    add(g, &e->squares, SQUARE_BLOCKS);
+    w->setting = e->setting;
+}
+
+static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    int64_t numbers = (int64_t)e->w.n_rows * e->w.d;
+    add(&e->g, &e->w.theta, numbers);
+    for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
+    e->w.vectors = e->w.theta;
+    add_window(e);
+    add_step(e);
+    e->sampler = e->copy(&e->g, task->drawing);
+    e->w.sampler = e->sampler;
+}
+
+static cw_status end_call(const gpu *g, char *why)
+{
+    if (g->status != CW_OK) snprintf(why, CWI_CUDA_TEXT, "%s", g->why);
+    return g->status;
+}
+
+/* Is there room?  Better asked before than found out in the middle. */
+static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
+{
+    cwi_cuda_device about;
+    cw_status status = gpu_look(task->device, &about, why);
+    if (status != CW_OK) return status;
+    e->blocks = 2 + 8 * (unsigned)about.processors;
+    e->g.is_measuring = true;
+    add_all(e, task);
+    e->g.is_measuring = false;
+    if (e->g.bytes > about.free_bytes) {
+        snprintf(why, CWI_CUDA_TEXT,
+                 "training takes %lld bytes of the memory of GPU %d (%s), which has %lld left; a "
+                 "smaller --batch or --dim takes less",
+                 (long long)e->g.bytes, task->device, about.name, (long long)about.free_bytes);
+        return CW_NO_MEMORY;
+    }
+    e->g.bytes = 0;
+    return CW_OK;
+}
+
+static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *why)
+{
+    cwi_cuda *e = *out = (cwi_cuda *)calloc(1, sizeof *e);
+    if (!e) {
+        snprintf(why, CWI_CUDA_TEXT, "there is no memory left");
+        return CW_NO_MEMORY;
+    }
+    e->task = *task;
+    lay_out(e, task);
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > 26) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
+                                     "smaller --batch, or --device cpu");
+        return CW_UNSUPPORTED;
+    }
+    cw_status status = check_room(e, task, why);
+    if (status != CW_OK) return status;
+    gpu_open(&e->g, task->device);
+    add_all(e, task);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static void close_engine(cwi_cuda *e)
+{
+    if (!e) return;
+    gpu_close(&e->g);
+    free(e);
+}
+
+static int most_steps(const cwi_cuda *e)
+{
+    return e->window;
+}
+
+/* ---- parts of the state --------------------------------------------------------------------- */
+
+static float *part_of(const cwi_cuda *e, int part)
+{
+    return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[part - CWI_CUDA_MEMORY];
+}
+
+static size_t part_bytes(const cwi_cuda *e)
+{
+    return (size_t)e->w.n_rows * (size_t)e->w.d * sizeof(float);
+}
+
+static cw_status put(cwi_cuda *e, int part, const float *from, char *why)
+{
+    gpu_put(&e->g, part_of(e, part), from, part_bytes(e));
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static cw_status get(cwi_cuda *e, int part, float *to, char *why)
+{
+    gpu_get(&e->g, to, part_of(e, part), part_bytes(e));
+    return end_call(&e->g, why);
+}
+
+/* The margin of dice is all that a sampler has of an epoch. */
+static void begin_sampler(cwi_cuda *e, const cwi_drawing *drawing)
+{
+    if (!is_named("dice", e->task.sampler)) return;
+    const dice_state *from = (const dice_state *)(const void *)drawing;
+    dice_state *to = (dice_state *)e->sampler;
+    gpu_put(&e->g, &to->margin_now, &from->margin_now, sizeof from->margin_now);
+}
+
+static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
+                       const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
+                       char *why)
+{
+    begin_sampler(e, drawing);
+    gpu_put(&e->g, e->setting, setting, CWI_LOSS_SETTINGS * sizeof *setting);
+    gpu_put(&e->g, e->w.tally, tally, sizeof *tally);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static cw_status squares(cwi_cuda *e, double *out, char *why)
+{
+    double partial[SQUARE_BLOCKS] = {0};
+    const float *theta = e->w.theta;
+    double *to = e->squares;
+    int64_t n = (int64_t)e->w.n_rows * e->w.d;
+    LAUNCH(sum_squares, dim3(SQUARE_BLOCKS), dim3(BLOCK), &e->g, theta, n, to);
+    gpu_get(&e->g, partial, e->squares, sizeof partial);
+    *out = 0;
+    for (int b = 0; b < SQUARE_BLOCKS; b++) *out += partial[b];
+    return end_call(&e->g, why);
+}
+
+static cw_status tell(cwi_cuda *e, cwi_cuda_tally *out, char *why)
+{
+    gpu_get(&e->g, out, e->w.tally, sizeof *out);
+    return end_call(&e->g, why);
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+static unsigned blocks_for(int64_t n, int64_t each)
+{
+    return (unsigned)((n + each - 1) / each);
+}
+
+static void draw_window(cwi_cuda *e, uint64_t step, int n)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    int64_t most = 0, ends = n * w.ends;
+    for (int k = 0; k < w.n_groups; k++)
+        if (w.group[k].candidates > most) most = w.group[k].candidates;
+    gpu_zero(g, w.tried, (size_t)(n * w.n_groups) * sizeof *w.tried);
+    gpu_zero(g, w.made, (size_t)(n * w.n_groups) * sizeof *w.made);
+    gpu_zero(g, w.visits, (size_t)w.n_rows * sizeof *w.visits);
+    e->draw(e, dim3(blocks_for(most, BLOCK), (unsigned)(n * w.n_groups)), step);
+    LAUNCH(plan_steps, dim3(1), dim3(WARP), g, w, n);
+    if (e->weigh) e->weigh(e, n);
+    if (w.is_paired)
+        LAUNCH(list_pairs, dim3(blocks_for(w.slots / 2, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
+    else
+        LAUNCH(list_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
+    int step_bits = 0;
+    while (1 << step_bits < n) step_bits++;
+    gpu_sort(g, e->room, (size_t)e->room_bytes, w.key, w.sorted_key, w.end, w.sorted_end, ends,
+             w.row_bits + step_bits);
+    LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
+    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
+    LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
+}
+
+template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    unsigned blocks = blocks_for(w.rows, BLOCK);
+    if (blocks > LOSS_BLOCKS) blocks = LOSS_BLOCKS;
+    if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
+    for (int s = 0; s < n; s++) {
+        LAUNCH((score_rows<WHOLE>), all, threads, g, w, s);
+        if (w.selects) LAUNCH(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+        e->loss(e, blocks, s);
+        LAUNCH((add_chunks<WHOLE>), all, threads, g, w, s);
+        LAUNCH((step_rows<RULE, WHOLE>), all, threads, g, w, s, n);
+    }
+}
+
+template <bool WHOLE> static void make_steps_by(cwi_cuda *e, int n)
+{
+    if (e->w.rule == CWI_CUDA_ADAM) make_steps<CWI_CUDA_ADAM, WHOLE>(e, n);
+    if (e->w.rule == CWI_CUDA_SGD) make_steps<CWI_CUDA_SGD, WHOLE>(e, n);
+    if (e->w.rule == CWI_CUDA_ADAGRAD) make_steps<CWI_CUDA_ADAGRAD, WHOLE>(e, n);
+}
+
+static void make_window(cwi_cuda *e, int n)
+{
+    if (e->w.d % 4 == 0)
+        make_steps_by<true>(e, n);
+    else
+        make_steps_by<false>(e, n);
+}
+
+static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, const cwi_rates *rate,
+                     char *why)
+{
+    gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
+    gpu_put(&e->g, e->w.first, &first, sizeof first);
+    draw_window(e, step, n);
+    bool is_whole = n == e->window; /* such windows are all alike */
+    if (is_whole && !gpu_replay(&e->g, 0) && gpu_begin_record(&e->g)) {
+        make_window(e, n);
+        gpu_end_record(&e->g, 0);
+        gpu_replay(&e->g, 0);
+    } else if (!is_whole || !e->g.record[0]) {
+        make_window(e, n);
+    }
+    gpu_wait(&e->g); /* what was copied is the caller's */
+    return end_call(&e->g, why);
+}
+
+/* ---- the one name --------------------------------------------------------------------------- */
+
+static const cwi_cuda_calls calls = {CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count, gpu_look,
+                                     open_engine,      most_steps,       put,       get,
+                                     begin,            squares,          run,       tell,
+                                     close_engine};
+
+extern "C" __attribute__((visibility("default"))) const cwi_cuda_calls *cw_cuda_engine(void)
+{
+    return &calls;
+}

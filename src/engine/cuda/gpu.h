@@ -1,0 +1,78 @@
+/*
+ * gpu.h - memory and order of work on a device, as the engine sees it: runtime.cu has it for CUDA,
+ * tests/simt for a machine without.
+ *
+ * The first failure stays: what is asked for after it is not done, and whoever must know looks at
+ * `status` in the end.
+ */
+#ifndef CWI_ENGINE_CUDA_GPU_H
+#define CWI_ENGINE_CUDA_GPU_H
+
+#include "engine/cuda/cuda.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+typedef cudaStream_t gpu_stream;
+typedef cudaGraphExec_t gpu_record;
+#define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
+    do {                                                                                           \
+        if ((gpu)->status == CW_OK) {                                                              \
+            kernel<<<grid, block, 0, (gpu)->stream>>>(__VA_ARGS__);                                \
+            gpu_launched(gpu);                                                                     \
+        }                                                                                          \
+    } while (0)
+#else
+#include <simt.h>
+typedef void *gpu_stream, *gpu_record;
+#define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
+    do {                                                                                           \
+        if ((gpu)->status == CW_OK) simt_launch(grid, block, [=] { kernel(__VA_ARGS__); });        \
+    } while (0)
+#endif
+
+enum { GPU_BLOCKS = 256 /* allocations */, GPU_RECORDS = 4 };
+
+typedef struct gpu {
+    int device;
+    gpu_stream stream;
+    gpu_record record[GPU_RECORDS];
+    cw_status status;
+    char why[CWI_CUDA_TEXT];
+    bool is_measuring; /* allocations are added up alone */
+    int64_t bytes;     /* asked for so far */
+    int n_blocks;
+    void *block[GPU_BLOCKS];
+} gpu;
+
+cw_status gpu_count(int *out, char *why);
+cw_status gpu_look(int device, cwi_cuda_device *out, char *why);
+
+void gpu_open(gpu *g, int device);
+void gpu_close(gpu *g);
+void gpu_launched(gpu *g);
+
+void *gpu_alloc(gpu *g, int64_t count, size_t size); /* zeroed; freed by gpu_close */
+void gpu_put(gpu *g, void *to, const void *from, size_t bytes);
+void gpu_get(gpu *g, void *to, const void *from, size_t bytes); /* waits */
+void gpu_zero(gpu *g, void *at, size_t bytes);
+void gpu_wait(gpu *g);
+
+/* Work that is told once and done again and again: what is launched between the two calls is kept
+ * under the number `slot` instead of done.  gpu_begin_record is false where there is no such thing;
+ * gpu_replay is false where nothing is kept. */
+bool gpu_begin_record(gpu *g);
+void gpu_end_record(gpu *g, int slot);
+bool gpu_replay(gpu *g, int slot);
+
+/* Room that sorting and adding up n numbers take. */
+size_t gpu_sort_bytes(gpu *g, int64_t n);
+
+/* Sort pairs by the low bits of their keys; equal keys keep their order. */
+void gpu_sort(gpu *g, void *room, size_t room_bytes, const uint32_t *key, uint32_t *sorted_key,
+              const uint32_t *id, uint32_t *sorted_id, int64_t n, int bits);
+
+/* to[k] = from[0] + .. + from[k]. */
+void gpu_add_up(gpu *g, void *room, size_t room_bytes, const uint64_t *from, uint64_t *to,
+                int64_t n);
+
+#endif

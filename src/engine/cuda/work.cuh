@@ -1,0 +1,176 @@
+/* work.cuh - what the kernels see: a window of steps, and the tables that they train. */
+#ifndef CWI_ENGINE_CUDA_WORK_CUH
+#define CWI_ENGINE_CUDA_WORK_CUH
+
+#include "engine/cuda/gpu.h"
+
+enum {
+    WARP = 32,
+    WINDOW = 32,       /* steps, at most: a row has a bit for each of them */
+    CHUNK = 32,        /* contributions that one warp adds up */
+    BLOCK = 256,       /* threads of most kernels */
+    WARPS = BLOCK / WARP,
+    CHOOSERS = 1024,   /* threads that select */
+    LOSS_BLOCKS = 1024 /* at most */
+};
+
+/* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
+ * fixed places: those that were not made leave holes, slots of user -1. */
+typedef struct draw_group {
+    int64_t candidates, first_candidate, first_row, first_slot;
+    int32_t slots, most_rows, unit;
+} draw_group;
+
+/* What a step is, known before it is made. */
+typedef struct step_plan {
+    int64_t rows[CWI_MAX_GROUPS];   /* made */
+    int64_t kept[CWI_MAX_GROUPS];   /* of them, to train on */
+    double mass[CWI_MAX_GROUPS];    /* what losses are divided by */
+    int64_t all, keep;              /* rows of all groups */
+    int32_t before;                 /* steps of the window before it that are not empty */
+    bool is_empty;
+} step_plan;
+
+/* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
+typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
+
+/* A contribution in one number: slot << SLOT_SHIFT | (slots to the other of a pair - 1) << 2 | kind. */
+enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
+
+typedef struct work {
+    /* constants */
+    int32_t n_users, n_rows, d, heads, row_bits, n_groups;
+    bool is_paired, by_group, selects, per_group, steps_all;
+    int rule;
+    float decay, scale;
+    draw_group group[CWI_MAX_GROUPS];
+    int64_t rows, slots, ends; /* of a step, at most */
+    uint64_t seed;
+    const void *sampler;
+    int64_t keep_batch, keep_wanted; /* of a method that selects */
+    double keep_beta;
+    const double *setting; /* of the loss */
+
+    /* the window: [WINDOW] of everything */
+    int32_t *user, *item; /* [slots] */
+    float *mark;          /* [rows] */
+    unsigned long long *tried, *made; /* [groups] */
+    step_plan *plan;
+    uint32_t *key, *end, *sorted_key, *sorted_end; /* [ends] */
+    uint64_t *head, *heads_so_far;                 /* [ends] rows << 32 | chunks that begin here */
+    int64_t *n_ends;                               /* contributions of the step */
+    uint32_t *chunk_at;                            /* [ends] of chunks: where they begin */
+    uint32_t *task_row, *task_chunk;               /* [ends] of rows: which, their first chunk */
+    uint32_t *visits;                              /* [n_rows] bits: steps that touch it */
+    cwi_rates *rate;
+    int64_t *first; /* number of its first step in the epoch, from 1 */
+
+    /* a step */
+    float *score, *slope;    /* [slots][heads] */
+    double *margin, *value;  /* [rows] */
+    uint8_t *kept;           /* [rows] */
+    double *partial;         /* [LOSS_BLOCKS] */
+    unsigned *arrived;
+    float *sum;              /* [chunks][d] */
+
+    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
+    const float *vectors;                    /* what scores are of */
+    cwi_cuda_tally *tally;
+} work;
+
+/* ---- strips: four columns of a row for each lane of a warp --------------------------------- */
+
+typedef struct quad {
+    float x[4];
+} quad;
+
+/* Lanes take four neighbours each where rows are whole quads, else columns in turn. */
+template <bool WHOLE>
+__device__ inline quad load_quad(const float *row, int32_t d, int32_t base, int lane)
+{
+    quad q;
+    if (WHOLE) {
+        int32_t c = base + 4 * lane;
+        float4 v = c < d ? *(const float4 *)(row + c) : make_float4(0, 0, 0, 0);
+        q.x[0] = v.x, q.x[1] = v.y, q.x[2] = v.z, q.x[3] = v.w;
+    } else {
+        for (int k = 0; k < 4; k++) {
+            int32_t c = base + WARP * k + lane;
+            q.x[k] = c < d ? row[c] : 0;
+        }
+    }
+    return q;
+}
+
+template <bool WHOLE>
+__device__ inline void store_quad(float *row, int32_t d, int32_t base, int lane, const quad *q)
+{
+    if (WHOLE) {
+        int32_t c = base + 4 * lane;
+        if (c < d) *(float4 *)(row + c) = make_float4(q->x[0], q->x[1], q->x[2], q->x[3]);
+    } else {
+        for (int k = 0; k < 4; k++) {
+            int32_t c = base + WARP * k + lane;
+            if (c < d) row[c] = q->x[k];
+        }
+    }
+}
+
+/* The column of number k of a quad. */
+template <bool WHOLE> __device__ inline int32_t column_of(int32_t base, int lane, int k)
+{
+    return WHOLE ? base + 4 * lane + k : base + WARP * k + lane;
+}
+
+__device__ inline float warp_sum(float x)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+}
+
+__device__ inline int warp_of_grid()
+{
+    return (int)(blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP);
+}
+
+__device__ inline int warps_of_grid()
+{
+    return (int)(gridDim.x * (blockDim.x / WARP));
+}
+
+/* The group that a row, or a slot, of a step lies in. */
+__device__ inline int group_of_row(const work &w, int64_t row)
+{
+    int g = 0;
+    while (g + 1 < w.n_groups && row >= w.group[g + 1].first_row) g++;
+    return g;
+}
+
+__device__ inline int group_of_slot(const work &w, int64_t slot)
+{
+    int g = 0;
+    while (g + 1 < w.n_groups && slot >= w.group[g + 1].first_slot) g++;
+    return g;
+}
+
+__device__ inline bool has_failed(const work &w)
+{
+    return w.tally->bad != 0;
+}
+
+/* The sum over the threads of a block, in a fixed order; `room` has a number for each of them. */
+__device__ inline double block_sum(double x, double *room)
+{
+    int t = (int)threadIdx.x;
+    room[t] = x;
+    __syncthreads();
+    for (int apart = (int)blockDim.x / 2; apart > 0; apart /= 2) {
+        if (t < apart) room[t] += room[t + apart];
+        __syncthreads();
+    }
+    double sum = room[0];
+    __syncthreads();
+    return sum;
+}
+
+#endif
