@@ -17,6 +17,7 @@
 #define __global__ static
 #define __device__ static
 #define __host__
+#define __launch_bounds__(...)
 #define __shared__ static
 
 struct dim3 {
@@ -27,6 +28,9 @@ struct dim3 {
 };
 struct float4 {
     float x, y, z, w;
+};
+struct uint2 {
+    unsigned x, y;
 };
 inline float4 make_float4(float x, float y, float z, float w)
 {

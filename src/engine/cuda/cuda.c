@@ -161,6 +161,13 @@ static void take_sums(cuda *e, const cwi_cuda_tally *sums)
     for (int g = 0; g < plan->n_groups; g++) t->draws.slots[g] = plan->group[g].unit;
 }
 
+/* Steps that are likely to be made at once after these of the epoch. */
+static int count_next(const cuda *e, int64_t made)
+{
+    int64_t left = e->host.task->steps_per_epoch - made, most = e->calls->most_steps(e->device);
+    return left > most ? (int)most : left > 0 ? (int)left : 0;
+}
+
 static cw_status make_window(cuda *e, int n)
 {
     const cwi_task *task = e->host.task;
@@ -173,7 +180,8 @@ static cw_status make_window(cuda *e, int n)
                         (unsigned long long)now.step);
     for (int k = 0; k < n; k++)
         task->optimizer->rates(task->options, e->host.tally.applied + 1 + k, &e->rate[k]);
-    CW_PASS(pass_on(e, e->calls->run(e->device, now.step, first + 1, n, e->rate, e->why)));
+    CW_PASS(pass_on(e, e->calls->run(e->device, now.step, first + 1, n, count_next(e, first + n),
+                                     e->rate, e->why)));
     CW_PASS(pass_on(e, e->calls->tell(e->device, &sums, e->why)));
     take_sums(e, &sums);
     e->waiting -= n;

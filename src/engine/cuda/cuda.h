@@ -60,9 +60,9 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *           the sums so far
  *   squares the sum of squares of all parameters
  *   run     n steps from number `step` over all epochs on, which is step `first` of the epoch,
- *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on.  At
- *           most `most_steps` of them.
- *   tell    the sums so far
+ *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on, and is
+ *           borrowed until `tell`.  At most `most_steps` of them; `next` steps are likely to follow.
+ *   tell    the sums so far, when all steps are made
  */
 typedef struct cwi_cuda_calls {
     int version;
@@ -77,8 +77,8 @@ typedef struct cwi_cuda_calls {
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why);
     cw_status (*squares)(cwi_cuda *engine, double *out, char *why);
-    cw_status (*run)(cwi_cuda *engine, uint64_t step, int64_t first, int n, const cwi_rates *rate,
-                     char *why);
+    cw_status (*run)(cwi_cuda *engine, uint64_t step, int64_t first, int n, int next,
+                     const cwi_rates *rate, char *why);
     cw_status (*tell)(cwi_cuda *engine, cwi_cuda_tally *out, char *why);
     void (*close)(cwi_cuda *engine);
 } cwi_cuda_calls;

@@ -148,23 +148,62 @@ __global__ void find_heads(work w, int64_t n)
     w.head[e] = (uint64_t)is_head << 32 | (is_head || at % CHUNK == 0);
 }
 
+/* What a contribution is of, where the rows of the step are known. */
+__device__ inline contribution read_end(const work &w, int64_t step, uint32_t end)
+{
+    contribution c;
+    const int32_t *user = w.user + step * w.slots, *item = w.item + step * w.slots;
+    int kind = (int)(end & 3u);
+    c.slot = end >> SLOT_SHIFT;
+    const draw_group &p = w.group[group_of_slot(w, c.slot)];
+    c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
+    c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
+    c.minus = kind == END_PAIR ? w.n_users + item[c.slot + (end >> 2 & 15u) + 1] : -1;
+    return c;
+}
+
 __global__ void list_tasks(work w, int64_t n)
 {
-    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (e >= n || w.head[e] == 0) return;
+    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = e / w.ends;
+    uint32_t none = (1u << w.row_bits) - 1;
+    if (e >= n || (w.sorted_key[e] & none) == none) return;
+    w.given[e] = read_end(w, step, w.sorted_end[e]);
+    if (w.head[e] == 0) return;
     uint32_t task = (uint32_t)(w.heads_so_far[e] >> 32) - 1, chunk = (uint32_t)w.heads_so_far[e] - 1;
-    w.chunk_at[chunk] = (uint32_t)(e % w.ends);
+    w.chunk[chunk].x = (uint32_t)(e % w.ends);
     if (w.head[e] >> 32 == 0) return;
-    uint32_t row = w.sorted_key[e] & ((1u << w.row_bits) - 1);
-    w.task_row[task] = row;
-    w.task_chunk[task] = chunk;
-    atomicOr(&w.visits[row], 1u << (e / w.ends));
+    uint32_t row = w.sorted_key[e] & none;
+    w.task[task].row = row;
+    w.task[task].chunk = chunk;
+    atomicOr(&w.visits[row], 1u << step);
 }
 
 /* Tasks and chunks of the window before step s. */
 __device__ inline uint64_t heads_before(const work &w, int s)
 {
     return s == 0 ? 0 : w.heads_so_far[s * w.ends - 1];
+}
+
+/* What follows from all of them; blockIdx.y is the step of n. */
+__global__ void finish_tasks(work w, int n)
+{
+    int s = (int)blockIdx.y;
+    uint64_t begin = heads_before(w, s), end = heads_before(w, s + 1);
+    uint32_t first_task = (uint32_t)(begin >> 32), tasks = (uint32_t)(end >> 32) - first_task;
+    uint32_t first_chunk = (uint32_t)begin, chunks = (uint32_t)end - first_chunk;
+    uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k == 0) {
+        w.plan[s].first_task = first_task, w.plan[s].tasks = tasks;
+        w.plan[s].first_chunk = first_chunk, w.plan[s].chunks = chunks;
+    }
+    if (k < chunks)
+        w.chunk[first_chunk + k].y = k + 1 < chunks ? w.chunk[first_chunk + k + 1].x
+                                                    : (uint32_t)w.n_ends[s];
+    if (k >= tasks) return;
+    row_task *t = &w.task[first_task + k];
+    uint32_t later = s + 1 < WINDOW ? w.visits[t->row] >> (s + 1) : 0;
+    t->chunk_end = k + 1 < tasks ? t[1].chunk : first_chunk + chunks;
+    t->until = w.steps_all ? w.plan[later ? s + __ffs((int)later) : n].before : w.plan[s].before + 1;
 }
 
 #endif

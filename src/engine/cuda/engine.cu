@@ -17,9 +17,17 @@
 
 enum { MANY_ENDS = 1 << 27, SQUARE_BLOCKS = 512 };
 
+/* A window that is drawn, or about to be. */
+typedef struct drawn {
+    uint64_t step;
+    int n; /* 0: none */
+} drawn;
+
 struct cwi_cuda {
     gpu g;
-    work w;
+    work windows[2], w; /* one at work, one being drawn; w is a copy of one of them */
+    drawn ready[2];
+    int at_hand;
     int window; /* steps, at most */
     int64_t pairs, room_bytes;
     void *room; /* of sorting */
@@ -27,11 +35,18 @@ struct cwi_cuda {
     void *sampler;
     cwi_cuda_task task;
     void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
-    void (*loss)(cwi_cuda *e, unsigned blocks, int s);
+    void (*score)(cwi_cuda *e, int s); /* and its loss */
     void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
     void *(*copy)(gpu *g, const cwi_drawing *opened);
     unsigned blocks; /* of kernels that walk over rows */
 };
+
+/* Enough blocks, of which some may have nothing to do. */
+static unsigned blocks_for(int64_t n, int64_t each)
+{
+    int64_t blocks = (n + each - 1) / each;
+    return (unsigned)(blocks < 1 << 20 ? blocks : 1 << 20);
+}
 
 /* ---- parts by name -------------------------------------------------------------------------- */
 
@@ -45,10 +60,14 @@ struct cwi_cuda {
 CWI_SAMPLERS(DRAW)
 
 #define LOSS(id)                                                                                   \
-    static void loss_##id(cwi_cuda *e, unsigned blocks, int s)                                     \
+    static void loss_##id(cwi_cuda *e, int s)                                                      \
     {                                                                                              \
         work w = e->w;                                                                             \
-        LAUNCH((take_losses<id##_row>), dim3(blocks), dim3(BLOCK), &e->g, w, s);                   \
+        dim3 all(blocks_for(w.rows, WARPS));                                                       \
+        if (w.d % 4 == 0)                                                                          \
+            LAUNCH((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
+        else                                                                                       \
+            LAUNCH((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
     }
 CWI_LOSSES(LOSS)
 
@@ -85,10 +104,10 @@ static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
     if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
     CWI_SAMPLERS(FIND_DRAW)
 #define FIND_LOSS(id)                                                                              \
-    if (is_named(#id, task->loss)) e->loss = loss_##id;
+    if (is_named(#id, task->loss)) e->score = loss_##id;
     CWI_LOSSES(FIND_LOSS)
     if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
-    return e->draw && e->loss;
+    return e->draw && e->score;
 }
 
 /* ---- open ----------------------------------------------------------------------------------- */
@@ -143,10 +162,10 @@ template <typename T> static void add(gpu *g, T **out, int64_t count)
     *out = (T *)gpu_alloc(g, count, sizeof **out);
 }
 
-static void add_window(cwi_cuda *e)
+/* What is kept of a window: of two. */
+static void add_window(cwi_cuda *e, work *w)
 {
     gpu *g = &e->g;
-    work *w = &e->w;
     int64_t n = e->window;
     add(g, &w->user, n * w->slots);
     add(g, &w->item, n * w->slots);
@@ -154,6 +173,18 @@ static void add_window(cwi_cuda *e)
     add(g, &w->tried, n * w->n_groups);
     add(g, &w->made, n * w->n_groups);
     add(g, &w->plan, n + 1);
+    add(g, &w->given, n * w->ends);
+    add(g, &w->chunk, n * w->ends);
+    add(g, &w->task, n * w->ends);
+    add(g, &w->visits, w->n_rows);
+}
+
+/* What only drawing needs. */
+static void add_room(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    int64_t n = e->window;
     add(g, &w->key, n * w->ends);
     add(g, &w->end, n * w->ends);
     add(g, &w->sorted_key, n * w->ends);
@@ -161,12 +192,6 @@ static void add_window(cwi_cuda *e)
     add(g, &w->head, n * w->ends);
     add(g, &w->heads_so_far, n * w->ends);
     add(g, &w->n_ends, n);
-    add(g, &w->chunk_at, n * w->ends);
-    add(g, &w->task_row, n * w->ends);
-    add(g, &w->task_chunk, n * w->ends);
-    add(g, &w->visits, w->n_rows);
-    add(g, &w->rate, n);
-    add(g, &w->first, 1);
     e->room_bytes = (int64_t)gpu_sort_bytes(g, n * w->ends);
     e->room = gpu_alloc(g, e->room_bytes, 1);
 }
@@ -176,12 +201,13 @@ static void add_step(cwi_cuda *e)
     gpu *g = &e->g;
     work *w = &e->w;
     int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
+    add(g, &w->rate, e->window);
+    add(g, &w->first, 1);
     add(g, &w->score, w->slots * w->heads);
     add(g, &w->slope, w->slots * w->heads);
     add(g, &w->margin, w->rows);
     add(g, &w->kept, w->rows);
-    add(g, &w->partial, LOSS_BLOCKS);
-    add(g, &w->arrived, 1);
+    add(g, &w->value, w->rows);
     add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
@@ -195,10 +221,15 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
-    add_window(e);
-    add_step(e);
     e->sampler = e->copy(&e->g, task->drawing);
     e->w.sampler = e->sampler;
+    add_room(e);
+    add_step(e);
+    for (int k = 0; k < 2; k++) {
+        e->windows[k] = e->w;
+        add_window(e, &e->windows[k]);
+    }
+    e->w = e->windows[0];
 }
 
 static cw_status end_call(const gpu *g, char *why)
@@ -300,6 +331,10 @@ static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why)
 {
+    gpu_turn(&e->g, 1);
+    gpu_wait(&e->g); /* it may be drawing what nobody wants any more */
+    gpu_turn(&e->g, 0);
+    memset(e->ready, 0, sizeof e->ready);
     begin_sampler(e, drawing);
     gpu_put(&e->g, e->setting, setting, CWI_LOSS_SETTINGS * sizeof *setting);
     gpu_put(&e->g, e->w.tally, tally, sizeof *tally);
@@ -328,13 +363,11 @@ static cw_status tell(cwi_cuda *e, cwi_cuda_tally *out, char *why)
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-static unsigned blocks_for(int64_t n, int64_t each)
+static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
 {
-    return (unsigned)((n + each - 1) / each);
-}
-
-static void draw_window(cwi_cuda *e, uint64_t step, int n)
-{
+    e->w = e->windows[number];
+    e->ready[number] = (drawn){step, n};
+    gpu_turn(&e->g, 1);
     gpu *g = &e->g;
     work w = e->w;
     int64_t most = 0, ends = n * w.ends;
@@ -357,6 +390,8 @@ static void draw_window(cwi_cuda *e, uint64_t step, int n)
     LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
     gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
     LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
+    LAUNCH(finish_tasks, dim3(blocks_for(w.ends, BLOCK), (unsigned)n), dim3(BLOCK), g, w, n);
+    gpu_turn(g, 0);
 }
 
 template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
@@ -364,15 +399,12 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
     gpu *g = &e->g;
     work w = e->w;
     dim3 all(e->blocks), threads(BLOCK);
-    unsigned blocks = blocks_for(w.rows, BLOCK);
-    if (blocks > LOSS_BLOCKS) blocks = LOSS_BLOCKS;
     if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n; s++) {
-        LAUNCH((score_rows<WHOLE>), all, threads, g, w, s);
-        if (w.selects) LAUNCH(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
-        e->loss(e, blocks, s);
+        e->score(e, s);
+        LAUNCH(close_rows, dim3(1), dim3(CHOOSERS), g, w, s);
         LAUNCH((add_chunks<WHOLE>), all, threads, g, w, s);
-        LAUNCH((step_rows<RULE, WHOLE>), all, threads, g, w, s, n);
+        LAUNCH((step_rows<RULE, WHOLE>), all, threads, g, w, s);
     }
 }
 
@@ -391,21 +423,32 @@ static void make_window(cwi_cuda *e, int n)
         make_steps_by<false>(e, n);
 }
 
-static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, const cwi_rates *rate,
-                     char *why)
+/* Whole windows are all alike: they are told once. */
+static void make_or_repeat(cwi_cuda *e, int n)
 {
+    int slot = e->at_hand;
+    if (n < e->window) {
+        make_window(e, n);
+    } else if (!gpu_replay(&e->g, slot)) {
+        bool records = gpu_begin_record(&e->g);
+        make_window(e, n);
+        if (records) gpu_end_record(&e->g, slot);
+        if (records) gpu_replay(&e->g, slot);
+    }
+}
+
+static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
+                     const cwi_rates *rate, char *why)
+{
+    const drawn *ready = &e->ready[!e->at_hand];
+    e->at_hand = !e->at_hand;
+    if (ready->step != step || ready->n != n) draw_window(e, e->at_hand, step, n);
+    e->w = e->windows[e->at_hand];
+    gpu_join(&e->g);
     gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
     gpu_put(&e->g, e->w.first, &first, sizeof first);
-    draw_window(e, step, n);
-    bool is_whole = n == e->window; /* such windows are all alike */
-    if (is_whole && !gpu_replay(&e->g, 0) && gpu_begin_record(&e->g)) {
-        make_window(e, n);
-        gpu_end_record(&e->g, 0);
-        gpu_replay(&e->g, 0);
-    } else if (!is_whole || !e->g.record[0]) {
-        make_window(e, n);
-    }
-    gpu_wait(&e->g); /* what was copied is the caller's */
+    make_or_repeat(e, n);
+    if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
     return end_call(&e->g, why);
 }
 

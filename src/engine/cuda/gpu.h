@@ -14,6 +14,7 @@
 #include <cuda_runtime.h>
 typedef cudaStream_t gpu_stream;
 typedef cudaGraphExec_t gpu_record;
+typedef cudaEvent_t gpu_event;
 #define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
     do {                                                                                           \
         if ((gpu)->status == CW_OK) {                                                              \
@@ -23,7 +24,7 @@ typedef cudaGraphExec_t gpu_record;
     } while (0)
 #else
 #include <simt.h>
-typedef void *gpu_stream, *gpu_record;
+typedef void *gpu_stream, *gpu_record, *gpu_event;
 #define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
     do {                                                                                           \
         if ((gpu)->status == CW_OK) simt_launch(grid, block, [=] { kernel(__VA_ARGS__); });        \
@@ -34,7 +35,9 @@ enum { GPU_BLOCKS = 256 /* allocations */, GPU_RECORDS = 4 };
 
 typedef struct gpu {
     int device;
-    gpu_stream stream;
+    gpu_stream stream;    /* that takes what is launched, one of the two */
+    gpu_stream streams[2]; /* of steps, and of what is drawn beside them */
+    gpu_event drawn;
     gpu_record record[GPU_RECORDS];
     cw_status status;
     char why[CWI_CUDA_TEXT];
@@ -55,7 +58,11 @@ void *gpu_alloc(gpu *g, int64_t count, size_t size); /* zeroed; freed by gpu_clo
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes);
 void gpu_get(gpu *g, void *to, const void *from, size_t bytes); /* waits */
 void gpu_zero(gpu *g, void *at, size_t bytes);
-void gpu_wait(gpu *g);
+void gpu_wait(gpu *g); /* for all that was launched on the stream at hand */
+
+/* Go on with the stream of this number; let the first one wait for what the second has by now. */
+void gpu_turn(gpu *g, int stream);
+void gpu_join(gpu *g);
 
 /* Work that is told once and done again and again: what is launched between the two calls is kept
  * under the number `slot` instead of done.  gpu_begin_record is false where there is no such thing;

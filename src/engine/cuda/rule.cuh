@@ -97,30 +97,26 @@ template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
 
 /* The rows that a step touches, a warp each: the step with their gradient, then what they miss up
  * to their next visit. */
-template <int RULE, bool WHOLE> __global__ void step_rows(work w, int s, int n)
+template <int RULE, bool WHOLE>
+__global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
-    uint64_t begin = heads_before(w, s), end = heads_before(w, s + 1);
-    uint32_t first = (uint32_t)(begin >> 32), count = (uint32_t)(end >> 32) - first;
-    int at = place_of(w, s);
+    const step_plan *plan = &w.plan[s];
+    int at = plan->before;
     if (has_failed(w)) return;
-    for (uint32_t t = (uint32_t)warp_of_grid(); t < count; t += (uint32_t)warps_of_grid()) {
-        uint32_t row = w.task_row[first + t], chunk = w.task_chunk[first + t] - (uint32_t)begin;
-        uint32_t chunk_end = t + 1 < count ? w.task_chunk[first + t + 1] : (uint32_t)end;
-        chunk_end -= (uint32_t)begin;
-        uint32_t later = s + 1 < WINDOW ? w.visits[row] >> (s + 1) : 0;
-        int until = place_of(w, later ? s + __ffs((int)later) : n);
-        if (!w.steps_all) until = at + 1;
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < plan->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[plan->first_task + t];
+        const float *sums = w.sum + (int64_t)(task.chunk - plan->first_chunk) * w.d;
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            piece p = load_piece<WHOLE>(w, row, base, lane);
-            quad g = load_quad<WHOLE>(w.sum + (int64_t)chunk * w.d, w.d, base, lane);
-            for (uint32_t c = chunk + 1; c < chunk_end; c++) {
-                quad more = load_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane);
+            piece p = load_piece<WHOLE>(w, task.row, base, lane);
+            quad g = load_quad<WHOLE>(sums, w.d, base, lane);
+            for (uint32_t c = 1; c < task.chunk_end - task.chunk; c++) {
+                quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
                 for (int k = 0; k < 4; k++) g.x[k] += more.x[k];
             }
             rule_step(RULE, w.rate[at], w.decay, g, &p);
-            miss_steps<RULE>(w, at + 1, until, &p);
-            store_piece<WHOLE>(w, row, base, lane, &p);
+            miss_steps<RULE>(w, at + 1, task.until, &p);
+            store_piece<WHOLE>(w, task.row, base, lane, &p);
         }
     }
 }

@@ -83,18 +83,35 @@ void gpu_open(gpu *g, int device)
 {
     g->device = device;
     if (check(g, cudaSetDevice(device)))
-        check(g, cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
+        for (int k = 0; k < 2; k++)
+            check(g, cudaStreamCreateWithFlags(&g->streams[k], cudaStreamNonBlocking));
+    if (g->status == CW_OK)
+        check(g, cudaEventCreateWithFlags(&g->drawn, cudaEventDisableTiming));
+    g->stream = g->streams[0];
+}
+
+void gpu_turn(gpu *g, int stream)
+{
+    g->stream = g->streams[stream];
+}
+
+void gpu_join(gpu *g)
+{
+    if (g->status == CW_OK && check(g, cudaEventRecord(g->drawn, g->streams[1])))
+        check(g, cudaStreamWaitEvent(g->streams[0], g->drawn, 0));
 }
 
 void gpu_close(gpu *g)
 {
     cudaSetDevice(g->device);
+    cudaDeviceSynchronize();
     for (int k = 0; k < GPU_RECORDS; k++)
         if (g->record[k]) cudaGraphExecDestroy(g->record[k]);
     for (int k = 0; k < g->n_blocks; k++) cudaFree(g->block[k]);
-    if (g->stream) cudaStreamDestroy(g->stream);
+    for (int k = 0; k < 2; k++)
+        if (g->streams[k]) cudaStreamDestroy(g->streams[k]);
+    if (g->drawn) cudaEventDestroy(g->drawn);
     g->n_blocks = 0;
-    g->stream = NULL;
 }
 
 void *gpu_alloc(gpu *g, int64_t count, size_t size)

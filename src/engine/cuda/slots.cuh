@@ -23,44 +23,103 @@ __device__ inline float dot(const float *user, const float *plus, const float *m
     return sum;
 }
 
-/* A row of slots a warp. */
-template <bool WHOLE> __global__ void score_rows(work w, int s)
+typedef double loss_fn(const double *setting, const float *score, int32_t width, float mark,
+                       float scale, float *slope);
+
+/* Dot products of a few pairs or slots of a row, whose vectors are asked for together; all lanes
+ * have them.  `minus` may be NULL. */
+enum { AT_ONCE = 3 };
+
+template <bool WHOLE>
+__device__ inline void dot_some(const work &w, const int32_t *user, const int32_t *plus,
+                                const int32_t *minus, int n, int lane, float *out)
+{
+    const float *items = w.vectors + (int64_t)w.n_users * w.d;
+    const float *u[AT_ONCE], *p[AT_ONCE], *m[AT_ONCE];
+    for (int j = 0; j < AT_ONCE; j++) {
+        int at = j < n ? j : 0;
+        u[j] = w.vectors + (int64_t)user[at] * w.d;
+        p[j] = items + (int64_t)plus[at] * w.d;
+        m[j] = minus ? items + (int64_t)minus[at] * w.d : NULL;
+        out[j] = 0;
+    }
+    for (int j = 0; j < AT_ONCE; j++)
+        if (j < n) out[j] = dot<WHOLE>(u[j], p[j], m[j], w.d, lane);
+    for (int j = 0; j < AT_ONCE; j++) out[j] = warp_sum(out[j]);
+}
+
+/* Scores of a row whose slots have one each. */
+template <bool WHOLE>
+__device__ inline void score_row(const work &w, const int32_t *user, const int32_t *item, int slots,
+                                 int lane, float *score)
+{
+    int k = w.is_paired ? slots / 2 : slots;
+    for (int j = 0; j < k; j += AT_ONCE) {
+        float x[AT_ONCE];
+        dot_some<WHOLE>(w, user + j, item + j, w.is_paired ? item + k + j : NULL, k - j, lane, x);
+        for (int o = 0; o < AT_ONCE; o++)
+            if (lane == o && j + o < k) score[j + o] = x[o] * w.scale;
+        if (w.is_paired && lane < AT_ONCE && j + lane < k) score[k + j + lane] = 0;
+    }
+}
+
+/* Scores of a row whose slots have several each, of a part of the columns. */
+__device__ inline void score_heads(const work &w, const int32_t *user, const int32_t *item,
+                                   int slots, int lane, float *score)
+{
+    int32_t width = w.d / w.heads;
+    for (int32_t k = 0; k < slots * w.heads; k++) {
+        int32_t at = k % w.heads * width;
+        const float *u = w.vectors + (int64_t)user[k / w.heads] * w.d + at;
+        const float *i = w.vectors + ((int64_t)w.n_users + item[k / w.heads]) * w.d + at;
+        float x = warp_sum(dot<false>(u, i, NULL, width, lane));
+        if (lane == 0) score[k] = x * w.scale;
+    }
+}
+
+/* How well a row is ranked: the mean of its differences. */
+__device__ inline double margin_of(const float *score, int32_t width)
+{
+    double sum = 0;
+    for (int32_t j = 0; j < width / 2; j++) sum += (double)score[j] - (double)score[width / 2 + j];
+    return sum / (width / 2);
+}
+
+/* The loss of a row and its slopes, as if it were trained on; a thread. */
+template <loss_fn *loss> __device__ inline void take_loss(const work &w, int s, int64_t r)
+{
+    int g = group_of_row(w, r);
+    const draw_group &p = w.group[g];
+    int64_t slot = p.first_slot + (r - p.first_row) * p.slots, first = slot * w.heads;
+    int32_t width = p.slots * w.heads;
+    double mass = w.plan[s].mass[g];
+    w.kept[r] = w.user[s * w.slots + slot] >= 0;
+    if (!w.kept[r]) return;
+    if (w.selects) w.margin[r] = margin_of(w.score + first, width);
+    w.value[r] = loss(w.setting, w.score + first, width, w.mark[s * w.rows + r],
+                      1.0f / (float)mass, w.slope + first) /
+                 mass;
+}
+
+/* Rows of slots, a warp each; then their losses, a thread each. */
+template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
-    int32_t d = w.d, width = d / w.heads;
+    int64_t block = (int64_t)blockIdx.x * WARPS, r = block + threadIdx.x / WARP;
     if (has_failed(w)) return;
-    for (int64_t r = warp_of_grid(); r < w.rows; r += warps_of_grid()) {
+    if (r < w.rows) {
         const draw_group &p = w.group[group_of_row(w, r)];
         int64_t first = p.first_slot + (r - p.first_row) * p.slots;
         const int32_t *user = w.user + s * w.slots + first, *item = w.item + s * w.slots + first;
         float *score = w.score + first * w.heads;
-        bool is_hole = user[0] < 0;
-        double margin = 0;
-        if (w.is_paired) {
-            int32_t k = p.slots / 2;
-            for (int32_t j = 0; j < k && !is_hole; j++) {
-                const float *items = w.vectors + (int64_t)w.n_users * d;
-                float x = warp_sum(dot<WHOLE>(w.vectors + (int64_t)user[j] * d,
-                                              items + (int64_t)item[j] * d,
-                                              items + (int64_t)item[k + j] * d, d, lane));
-                margin += (double)(x * w.scale);
-                if (lane == 0) score[j] = x * w.scale;
-                if (lane == 0) score[k + j] = 0;
-            }
-            if (lane == 0) w.margin[r] = is_hole ? NAN : margin / k;
-        } else {
-            for (int32_t k = 0; k < p.slots * w.heads && !is_hole; k++) {
-                int32_t at = k % w.heads * width;
-                const float *u = w.vectors + (int64_t)user[k / w.heads] * d + at;
-                const float *i = w.vectors + ((int64_t)w.n_users + item[k / w.heads]) * d + at;
-                float x = w.heads == 1 ? dot<WHOLE>(u, i, NULL, width, lane)
-                                       : dot<false>(u, i, NULL, width, lane);
-                x = warp_sum(x);
-                if (lane == 0) score[k] = x * w.scale;
-            }
-        }
-        if (lane == 0) w.kept[r] = !is_hole;
+        if (user[0] >= 0 && w.heads == 1)
+            score_row<WHOLE>(w, user, item, p.slots, lane, score);
+        else if (user[0] >= 0)
+            score_heads(w, user, item, p.slots, lane, score);
     }
+    __syncthreads();
+    if (threadIdx.x < WARPS && block + threadIdx.x < w.rows)
+        take_loss<loss>(w, s, block + threadIdx.x);
 }
 
 /* ---- selection ------------------------------------------------------------------------------ */
@@ -174,6 +233,9 @@ __device__ inline int find_cell(const unsigned *in, int64_t n, int64_t *before)
     return cell;
 }
 
+/* Margins of a thread's rows that stay at hand; those of further rows are read again. */
+enum { AT_HAND = 8 };
+
 /* By equal cells between the least and the largest margin, and by rank within the one where the
  * limit is.  False, with nothing done, where that is not possible. */
 __device__ inline bool keep_by_cells(const work &w, const choice &c)
@@ -183,37 +245,44 @@ __device__ inline bool keep_by_cells(const work &w, const choice &c)
     __shared__ int32_t number[CHOOSERS];
     __shared__ unsigned few;
     int t = (int)threadIdx.x;
-    double least = INFINITY, most = -INFINITY;
-    for (int64_t r = c.begin + t; r < c.end; r += blockDim.x) {
-        double x = w.margin[r];
-        if (!w.kept[r]) continue; /* a hole */
-        least = x < least ? x : least;
-        most = x > most || !(x == x) ? x == x ? x : INFINITY : most;
+    double least = INFINITY, most = -INFINITY, own[AT_HAND];
+    bool is_row[AT_HAND];
+    for (int k = 0; k < AT_HAND; k++) {
+        int64_t r = c.begin + t + (int64_t)k * CHOOSERS;
+        is_row[k] = r < c.end && w.kept[r];
+        own[k] = r < c.end ? w.margin[r] : 0;
     }
     in[t] = in[t + CHOOSERS] = 0;
     if (t == 0) few = 0;
+    for (int k = 0; k < AT_HAND; k++) {
+        if (!is_row[k]) continue;
+        least = own[k] < least ? own[k] : least;
+        most = own[k] == own[k] ? own[k] > most ? own[k] : most : INFINITY;
+    }
     find_bounds(least, most, room);
     least = room[0];
     double per_unit = (CELLS - 1) / (room[1] - least);
     if (!(per_unit > 0 && per_unit < 1e300)) return false;
-    for (int64_t r = c.begin + t; r < c.end; r += blockDim.x)
-        if (w.kept[r]) atomicAdd(&in[cell_of(w.margin[r], least, per_unit)], 1u);
+    for (int k = 0; k < AT_HAND; k++)
+        if (is_row[k]) atomicAdd(&in[cell_of(own[k], least, per_unit)], 1u);
     __syncthreads();
     int64_t before;
     int cell = find_cell(in, c.keep - 1, &before);
     if (in[cell] > CHOOSERS) return false;
-    for (int64_t r = c.begin + t; r < c.end; r += blockDim.x) {
-        if (!w.kept[r]) continue;
-        int in_cell = cell_of(w.margin[r], least, per_unit);
+    for (int k = 0; k < AT_HAND; k++) {
+        int64_t r = c.begin + t + (int64_t)k * CHOOSERS;
+        if (!is_row[k]) continue;
+        int in_cell = cell_of(own[k], least, per_unit);
         if (in_cell == cell) {
             unsigned at = atomicAdd(&few, 1u);
-            value[at] = w.margin[r];
+            value[at] = own[k];
             number[at] = (int32_t)(r - c.begin);
+        } else {
+            w.kept[r] = in_cell < cell;
         }
-        w.kept[r] = in_cell < cell;
     }
     __syncthreads();
-    for (unsigned k = (unsigned)t; k < few; k += blockDim.x) {
+    for (unsigned k = (unsigned)t; k < few; k += CHOOSERS) {
         int64_t rank = before;
         for (unsigned o = 0; o < few; o++)
             rank += value[o] < value[k] || (value[o] == value[k] && number[o] < number[k]);
@@ -227,43 +296,16 @@ __device__ inline void keep_smallest(const work &w, int64_t begin, int64_t end, 
     choice c = {begin, end, keep};
     if (keep == 0)
         for (int64_t r = begin + threadIdx.x; r < end; r += blockDim.x) w.kept[r] = 0;
-    else if (!keep_by_cells(w, c))
+    else if (end - begin > AT_HAND * CHOOSERS || !keep_by_cells(w, c))
         keep_by_digits(w, c);
     __syncthreads();
 }
 
-/* Count what was kept of each group. */
-__device__ inline void count_kept(const work &w, int s)
+/* Where not all rows are trained on, the hardest are. */
+__device__ inline void select_rows(const work &w, const step_plan *p)
 {
-    __shared__ unsigned kept[CWI_MAX_GROUPS];
-    step_plan *p = &w.plan[s];
-    int t = (int)threadIdx.x;
-    if (t < CWI_MAX_GROUPS) kept[t] = 0;
-    __syncthreads();
-    for (int g = 0; g < w.n_groups; g++) {
-        int64_t begin = w.group[g].first_row, end = begin + w.group[g].candidates * w.group[g].most_rows;
-        unsigned own = 0;
-        for (int64_t r = begin + t; r < end; r += blockDim.x) own += w.kept[r];
-        for (int apart = WARP / 2; apart > 0; apart /= 2)
-            own += __shfl_xor_sync(0xffffffffu, own, apart);
-        if (t % WARP == 0) atomicAdd(&kept[g], own);
-    }
-    __syncthreads();
-    if (t > 0) return;
-    double all = 0;
-    for (int g = 0; g < w.n_groups; g++) all += kept[g];
-    for (int g = 0; g < w.n_groups; g++) {
-        p->kept[g] = kept[g];
-        p->mass[g] = w.by_group ? (double)kept[g] : all;
-    }
-}
-
-/* One block. */
-__global__ void select_rows(work w, int s)
-{
-    const step_plan *p = &w.plan[s];
-    if (has_failed(w) || p->keep == p->all) return;
     int64_t left_rows = p->all, left_keep = p->keep;
+    if (!w.selects || p->keep == p->all) return;
     if (!w.per_group) keep_smallest(w, 0, w.rows, p->keep);
     for (int g = 0; g < w.n_groups && w.per_group; g++) { /* shares add up to keep */
         int64_t begin = w.group[g].first_row, count = p->rows[g];
@@ -273,14 +315,9 @@ __global__ void select_rows(work w, int s)
         left_keep -= share;
         keep_smallest(w, begin, begin + w.group[g].candidates * w.group[g].most_rows, share);
     }
-    __syncthreads();
-    count_kept(w, s);
 }
 
 /* ---- loss ----------------------------------------------------------------------------------- */
-
-typedef double loss_fn(const double *setting, const float *score, int32_t width, float mark,
-                       float scale, float *slope);
 
 /* What a step came to, told to the tally: one thread. */
 __device__ inline void close_step(const work &w, int s, double loss)
@@ -301,103 +338,106 @@ __device__ inline void close_step(const work &w, int s, double loss)
     t->data_loss += loss;
 }
 
-/* Sums of blocks in their order, by the last one to come. */
-__device__ inline void join_losses(const work &w, int s, double sum)
+/* One block: what is trained on, and the mean loss.  Less than was to be kept is kept where margins
+ * are no numbers. */
+__global__ void __launch_bounds__(CHOOSERS) close_rows(work w, int s)
 {
-    if (threadIdx.x > 0) return;
-    w.partial[blockIdx.x] = sum;
-    __threadfence();
-    if (atomicAdd(w.arrived, 1u) + 1 < gridDim.x) return;
-    __threadfence();
-    double loss = 0, mass = 0;
-    for (unsigned b = 0; b < gridDim.x; b++) loss += ((volatile double *)w.partial)[b];
-    for (int g = 0; g < w.n_groups; g++) mass += w.plan[s].mass[g];
-    *w.arrived = 0;
-    close_step(w, s, mass > 0 ? loss : NAN);
-}
-
-/* A row a thread: its value and slopes, which are zero where it is not trained on. */
-template <loss_fn *loss> __global__ void take_losses(work w, int s)
-{
-    __shared__ double room[BLOCK];
-    double sum = 0;
+    __shared__ double room[CHOOSERS];
+    const step_plan *p = &w.plan[s];
+    __shared__ unsigned long long count;
+    double sum = 0, mass = 0;
+    unsigned own = 0;
     if (has_failed(w)) return;
-    for (int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; r < w.rows;
-         r += (int64_t)gridDim.x * blockDim.x) {
-        int g = group_of_row(w, r);
-        const draw_group &p = w.group[g];
-        int64_t first = (p.first_slot + (r - p.first_row) * p.slots) * w.heads;
-        int32_t width = p.slots * w.heads;
-        double mass = w.plan[s].mass[g];
-        if (w.kept[r])
-            sum += loss(w.setting, w.score + first, width, w.mark[s * w.rows + r],
-                        1.0f / (float)mass, w.slope + first) /
-                   mass;
-        else
-            for (int32_t k = 0; k < width; k++) w.slope[first + k] = 0;
+    select_rows(w, p);
+    for (int64_t r = threadIdx.x; r < w.rows; r += blockDim.x) {
+        if (!w.kept[r]) continue;
+        sum += w.value[r];
+        own++;
     }
-    join_losses(w, s, block_sum(sum, room));
+    sum = block_sum(sum, room);
+    int64_t kept = block_count(own, &count);
+    for (int g = 0; g < w.n_groups; g++) mass += p->mass[g];
+    if (threadIdx.x == 0) close_step(w, s, kept == p->keep && mass > 0 ? sum : NAN);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-/* A contribution as a lane has it before the warp adds it up. */
-typedef struct contribution {
-    uint32_t slot;
-    int32_t row, minus; /* vectors; minus -1: one alone */
-    bool counts;
-} contribution;
+/* Rows of contributions are asked for a few at a time, and added in their order. */
+enum { FEW = 4 };
 
-__device__ inline contribution read_end(const work &w, int s, uint32_t end)
+template <bool WHOLE>
+__device__ inline void add_few(const work &w, const contribution *c, const float *weight, int n,
+                               int32_t base, int lane, quad *sum)
+{
+    quad x[FEW];
+    for (int o = 0; o < FEW; o++)
+        if (o < n) x[o] = load_quad<WHOLE>(w.vectors + (int64_t)c[o].row * w.d, w.d, base, lane);
+    for (int o = 0; o < FEW; o++) {
+        if (o >= n || c[o].minus < 0) continue;
+        quad y = load_quad<WHOLE>(w.vectors + (int64_t)c[o].minus * w.d, w.d, base, lane);
+        for (int k = 0; k < 4; k++) x[o].x[k] -= y.x[k];
+    }
+    for (int o = 0; o < FEW; o++) {
+        if (o >= n) continue;
+        for (int k = 0; k < 4; k++) {
+            float by = weight[o];
+            if (w.heads > 1) {
+                int32_t column = column_of<WHOLE>(base, lane, k);
+                if (column >= w.d) column = 0;
+                by = w.slope[(int64_t)c[o].slot * w.heads + column / (w.d / w.heads)];
+            }
+            sum->x[k] = fmaf(by * w.scale, x[o].x[k], sum->x[k]);
+        }
+    }
+}
+
+/* The contribution of a lane, in all of them. */
+__device__ inline contribution share(contribution mine, int source)
 {
     contribution c;
-    const int32_t *user = w.user + s * w.slots, *item = w.item + s * w.slots;
-    int kind = (int)(end & 3u);
-    c.slot = end >> SLOT_SHIFT;
-    c.minus = -1;
-    c.counts = false;
-    for (int h = 0; h < w.heads; h++) c.counts |= w.slope[(int64_t)c.slot * w.heads + h] != 0;
-    c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
-    if (kind == END_PAIR) c.minus = w.n_users + item[c.slot + (end >> 2 & 15u) + 1];
+    c.slot = __shfl_sync(0xffffffffu, mine.slot, source);
+    c.row = __shfl_sync(0xffffffffu, mine.row, source);
+    c.minus = __shfl_sync(0xffffffffu, mine.minus, source);
+    c.of = 0;
     return c;
 }
 
 /* The sum of a chunk, a warp each. */
-template <bool WHOLE> __global__ void add_chunks(work w, int s)
+template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
-    uint64_t begin = heads_before(w, s), end = heads_before(w, s + 1);
-    uint32_t first = (uint32_t)begin, n = (uint32_t)end - first;
-    int32_t d = w.d, width = d / w.heads;
+    const step_plan *p = &w.plan[s];
     if (has_failed(w)) return;
-    for (uint32_t c = (uint32_t)warp_of_grid(); c < n; c += (uint32_t)warps_of_grid()) {
-        int64_t from = w.chunk_at[first + c];
-        int64_t to = c + 1 < n ? w.chunk_at[first + c + 1] : w.n_ends[s];
-        contribution mine;
-        mine.counts = false;
-        mine.slot = 0, mine.row = 0, mine.minus = -1;
-        if (from + lane < to) mine = read_end(w, s, w.sorted_end[s * w.ends + from + lane]);
-        unsigned which = __ballot_sync(0xffffffffu, mine.counts);
-        for (int32_t base = 0; base < d; base += 4 * WARP) {
+    for (uint32_t c = (uint32_t)warp_of_grid(); c < p->chunks; c += (uint32_t)warps_of_grid()) {
+        uint2 range = w.chunk[p->first_chunk + c];
+        contribution mine = {0, 0, 0, -1};
+        float weight = 0;
+        bool counts = false;
+        if (range.x + lane < range.y) {
+            mine = w.given[s * w.ends + range.x + lane];
+            weight = w.slope[(int64_t)mine.slot * w.heads];
+            counts = weight != 0;
+            for (int h = 1; h < w.heads; h++)
+                counts |= w.slope[(int64_t)mine.slot * w.heads + h] != 0;
+            counts &= w.kept[mine.of] != 0;
+        }
+        unsigned which = __ballot_sync(0xffffffffu, counts);
+        for (int32_t base = 0; base < w.d; base += 4 * WARP) {
             quad sum = {{0, 0, 0, 0}};
-            for (unsigned rest = which; rest; rest &= rest - 1) {
-                int source = __ffs((int)rest) - 1;
-                int32_t row = __shfl_sync(0xffffffffu, mine.row, source);
-                int32_t minus = __shfl_sync(0xffffffffu, mine.minus, source);
-                uint32_t slot = __shfl_sync(0xffffffffu, mine.slot, source);
-                quad x = load_quad<WHOLE>(w.vectors + (int64_t)row * d, d, base, lane);
-                if (minus >= 0) {
-                    quad y = load_quad<WHOLE>(w.vectors + (int64_t)minus * d, d, base, lane);
-                    for (int k = 0; k < 4; k++) x.x[k] -= y.x[k];
+            for (unsigned rest = which; rest;) {
+                contribution few[FEW];
+                float by[FEW];
+                int n = 0;
+                for (int o = 0; o < FEW; o++) {
+                    int source = rest ? __ffs((int)rest) - 1 : 0;
+                    few[o] = share(mine, source);
+                    by[o] = __shfl_sync(0xffffffffu, weight, source);
+                    n += rest != 0;
+                    rest &= rest - 1;
                 }
-                for (int k = 0; k < 4; k++) {
-                    int32_t column = column_of<WHOLE>(base, lane, k);
-                    int32_t h = w.heads == 1 || column >= d ? 0 : column / width;
-                    float weight = w.slope[(int64_t)slot * w.heads + h] * w.scale;
-                    sum.x[k] = fmaf(weight, x.x[k], sum.x[k]);
-                }
+                add_few<WHOLE>(w, few, by, n, base, lane, &sum);
             }
-            store_quad<WHOLE>(w.sum + (int64_t)c * d, d, base, lane, &sum);
+            store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }
     }
 }

@@ -10,8 +10,7 @@ enum {
     CHUNK = 32,        /* contributions that one warp adds up */
     BLOCK = 256,       /* threads of most kernels */
     WARPS = BLOCK / WARP,
-    CHOOSERS = 1024,   /* threads that select */
-    LOSS_BLOCKS = 1024 /* at most */
+    CHOOSERS = 1024    /* threads that select */
 };
 
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
@@ -27,9 +26,24 @@ typedef struct step_plan {
     int64_t kept[CWI_MAX_GROUPS];   /* of them, to train on */
     double mass[CWI_MAX_GROUPS];    /* what losses are divided by */
     int64_t all, keep;              /* rows of all groups */
+    uint32_t first_task, tasks;     /* rows of the table that it touches */
+    uint32_t first_chunk, chunks;   /* of contributions to them */
     int32_t before;                 /* steps of the window before it that are not empty */
     bool is_empty;
 } step_plan;
+
+/* A contribution to a row: slopes of a slot times the row of the other side, or of the difference
+ * of two. */
+typedef struct contribution {
+    uint32_t slot, of; /* of row number `of` of the batch */
+    int32_t row, minus; /* minus -1: one row */
+} contribution;
+
+/* A row that a step touches: its chunks, and the place of its next visit in the window. */
+typedef struct row_task {
+    uint32_t row, chunk, chunk_end;
+    int32_t until;
+} row_task;
 
 /* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
 typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
@@ -57,10 +71,11 @@ typedef struct work {
     unsigned long long *tried, *made; /* [groups] */
     step_plan *plan;
     uint32_t *key, *end, *sorted_key, *sorted_end; /* [ends] */
+    contribution *given;                           /* [ends] in the order of rows and slots */
     uint64_t *head, *heads_so_far;                 /* [ends] rows << 32 | chunks that begin here */
     int64_t *n_ends;                               /* contributions of the step */
-    uint32_t *chunk_at;                            /* [ends] of chunks: where they begin */
-    uint32_t *task_row, *task_chunk;               /* [ends] of rows: which, their first chunk */
+    uint2 *chunk;   /* [ends] where they begin and end in the step */
+    row_task *task; /* [ends] */
     uint32_t *visits;                              /* [n_rows] bits: steps that touch it */
     cwi_rates *rate;
     int64_t *first; /* number of its first step in the epoch, from 1 */
@@ -69,8 +84,6 @@ typedef struct work {
     float *score, *slope;    /* [slots][heads] */
     double *margin, *value;  /* [rows] */
     uint8_t *kept;           /* [rows] */
-    double *partial;         /* [LOSS_BLOCKS] */
-    unsigned *arrived;
     float *sum;              /* [chunks][d] */
 
     float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
@@ -158,19 +171,28 @@ __device__ inline bool has_failed(const work &w)
     return w.tally->bad != 0;
 }
 
-/* The sum over the threads of a block, in a fixed order; `room` has a number for each of them. */
+/* The sum over the threads of a block, in a fixed order; `room` has a number for each warp. */
 __device__ inline double block_sum(double x, double *room)
 {
-    int t = (int)threadIdx.x;
-    room[t] = x;
+    int t = (int)threadIdx.x, warps = (int)blockDim.x / WARP;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    if (t % WARP == 0) room[t / WARP] = x;
     __syncthreads();
-    for (int apart = (int)blockDim.x / 2; apart > 0; apart /= 2) {
-        if (t < apart) room[t] += room[t + apart];
-        __syncthreads();
-    }
-    double sum = room[0];
+    double sum = 0;
+    for (int k = 0; k < warps; k++) sum += room[k];
     __syncthreads();
     return sum;
+}
+
+/* That of whole numbers. */
+__device__ inline int64_t block_count(unsigned x, unsigned long long *room)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    if (threadIdx.x == 0) *room = 0;
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) atomicAdd(room, (unsigned long long)x);
+    __syncthreads();
+    return (int64_t)*room;
 }
 
 #endif
