@@ -65,9 +65,9 @@ CWI_SAMPLERS(DRAW)
         work w = e->w;                                                                             \
         dim3 all(blocks_for(w.rows, WARPS));                                                       \
         if (w.d % 4 == 0)                                                                          \
-            LAUNCH((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
+            LAUNCH_NEXT((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
         else                                                                                       \
-            LAUNCH((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
+            LAUNCH_NEXT((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
     }
 CWI_LOSSES(LOSS)
 
@@ -402,9 +402,9 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
     if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n; s++) {
         e->score(e, s);
-        LAUNCH(close_rows, dim3(1), dim3(CHOOSERS), g, w, s);
-        LAUNCH((add_chunks<WHOLE>), all, threads, g, w, s);
-        LAUNCH((step_rows<RULE, WHOLE>), all, threads, g, w, s);
+        if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+        LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
+        LAUNCH_NEXT((step_rows<RULE, WHOLE>), all, threads, g, w, s);
     }
 }
 

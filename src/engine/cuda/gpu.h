@@ -22,8 +22,43 @@ typedef cudaEvent_t gpu_event;
             gpu_launched(gpu);                                                                     \
         }                                                                                          \
     } while (0)
+/* The same for a kernel that begins with `await_last`: its blocks may be made ready while the last
+ * of the kernel before it end. */
+template <typename... P, typename... A>
+static inline cudaError_t launch_next(dim3 grid, dim3 block, cudaStream_t stream,
+                                      void (*kernel)(P...), A... arguments)
+{
+    cudaLaunchAttribute early;
+    cudaLaunchConfig_t how = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    how.gridDim = grid;
+    how.blockDim = block;
+    how.stream = stream;
+    how.attrs = &early;
+    how.numAttrs = 1;
+    return cudaLaunchKernelEx(&how, kernel, arguments...);
+}
+#define LAUNCH_NEXT(kernel, grid, block, gpu, ...)                                                 \
+    do {                                                                                           \
+        if ((gpu)->status == CW_OK) {                                                              \
+            (void)launch_next(grid, block, (gpu)->stream, kernel, __VA_ARGS__);                    \
+            gpu_launched(gpu);                                                                     \
+        }                                                                                          \
+    } while (0)
+__device__ inline void await_last()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
 #else
 #include <simt.h>
+#define LAUNCH_NEXT LAUNCH
+inline void await_last()
+{
+}
 typedef void *gpu_stream, *gpu_record, *gpu_event;
 #define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
     do {                                                                                           \
@@ -35,7 +70,7 @@ enum { GPU_BLOCKS = 256 /* allocations */, GPU_RECORDS = 4 };
 
 typedef struct gpu {
     int device;
-    gpu_stream stream;    /* that takes what is launched, one of the two */
+    gpu_stream stream;     /* that takes what is launched, one of the two */
     gpu_stream streams[2]; /* of steps, and of what is drawn beside them */
     gpu_event drawn;
     gpu_record record[GPU_RECORDS];

@@ -16,24 +16,50 @@ typedef struct piece {
     quad theta, memory[CWI_MAX_MEMORIES];
 } piece;
 
-__device__ inline void adam_step(const cwi_rates &r, float decay, float gradient, piece *p, int k)
+/* Right to a bit or two; what is next to nothing is nothing. */
+__device__ inline float root_of(float x)
 {
-    float g = fmaf(decay, p->theta.x[k], gradient), c1 = 1.0f - r.beta1, c2 = 1.0f - r.beta2;
-    float m = fmaf(r.beta1, p->memory[0].x[k], c1 * g);
-    float v = fmaf(r.beta2, p->memory[1].x[k], c2 * g * g);
-    p->memory[0].x[k] = m;
-    p->memory[1].x[k] = v;
-    p->theta.x[k] -= r.rate * m / (sqrtf(v) + r.epsilon);
+#if defined(__CUDA_ARCH__)
+    float y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return sqrtf(x);
+#endif
 }
 
-__device__ inline void rule_step(int rule, const cwi_rates &r, float decay, const quad &gradient,
-                                 piece *p)
+__device__ inline float one_over(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return 1.0f / x;
+#endif
+}
+
+/* Roots and quotients are what takes time: one serves two numbers. */
+__device__ inline void adam_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+{
+    float c1 = 1.0f - r.beta1, c2 = 1.0f - r.beta2, below[4];
+    for (int k = 0; k < 4; k++) {
+        float g = fmaf(decay, p->theta.x[k], gradient.x[k]);
+        p->memory[0].x[k] = fmaf(r.beta1, p->memory[0].x[k], c1 * g);
+        p->memory[1].x[k] = fmaf(r.beta2, p->memory[1].x[k], c2 * g * g);
+        below[k] = root_of(p->memory[1].x[k]) + r.epsilon;
+    }
+    for (int k = 0; k < 4; k += 2) {
+        float both = -r.rate * one_over(below[k] * below[k + 1]);
+        p->theta.x[k] = fmaf(both * below[k + 1], p->memory[0].x[k], p->theta.x[k]);
+        p->theta.x[k + 1] = fmaf(both * below[k], p->memory[0].x[k + 1], p->theta.x[k + 1]);
+    }
+}
+
+__device__ inline void plain_step(int rule, const cwi_rates &r, float decay, const quad &gradient,
+                                  piece *p)
 {
     for (int k = 0; k < 4; k++) {
-        if (rule == CWI_CUDA_ADAM) {
-            adam_step(r, decay, gradient.x[k], p, k);
-            continue;
-        }
         float g = fmaf(decay, p->theta.x[k], gradient.x[k]);
         if (rule == CWI_CUDA_SGD) {
             p->theta.x[k] -= r.rate * g;
@@ -42,6 +68,15 @@ __device__ inline void rule_step(int rule, const cwi_rates &r, float decay, cons
             p->theta.x[k] -= r.rate * g / (sqrtf(p->memory[0].x[k]) + r.epsilon);
         }
     }
+}
+
+template <int RULE>
+__device__ inline void rule_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+{
+    if (RULE == CWI_CUDA_ADAM)
+        adam_step(r, decay, gradient, p);
+    else
+        plain_step(RULE, r, decay, gradient, p);
 }
 
 template <bool WHOLE>
@@ -70,7 +105,7 @@ template <int RULE>
 __device__ inline void miss_steps(const work &w, int begin, int end, piece *p)
 {
     const quad none = {{0, 0, 0, 0}};
-    for (int a = begin; a < end; a++) rule_step(RULE, w.rate[a], w.decay, none, p);
+    for (int a = begin; a < end; a++) rule_step<RULE>(w.rate[a], w.decay, none, p);
 }
 
 /* The number of a step among those that are not empty; n: the end of the window. */
@@ -102,8 +137,9 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *plan = &w.plan[s];
+    await_last();
+    bool failed = has_failed(w);
     int at = plan->before;
-    if (has_failed(w)) return;
     for (uint32_t t = (uint32_t)warp_of_grid(); t < plan->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[plan->first_task + t];
         const float *sums = w.sum + (int64_t)(task.chunk - plan->first_chunk) * w.d;
@@ -114,9 +150,9 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
                 quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
                 for (int k = 0; k < 4; k++) g.x[k] += more.x[k];
             }
-            rule_step(RULE, w.rate[at], w.decay, g, &p);
+            rule_step<RULE>(w.rate[at], w.decay, g, &p);
             miss_steps<RULE>(w, at + 1, task.until, &p);
-            store_piece<WHOLE>(w, task.row, base, lane, &p);
+            if (!failed) store_piece<WHOLE>(w, task.row, base, lane, &p);
         }
     }
 }

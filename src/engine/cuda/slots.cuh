@@ -106,7 +106,7 @@ template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     int64_t block = (int64_t)blockIdx.x * WARPS, r = block + threadIdx.x / WARP;
-    if (has_failed(w)) return;
+    await_last();
     if (r < w.rows) {
         const draw_group &p = w.group[group_of_row(w, r)];
         int64_t first = p.first_slot + (r - p.first_row) * p.slots;
@@ -184,26 +184,32 @@ __device__ inline int cell_of(double x, double least, double per_unit)
     return (int)((x - least) * per_unit);
 }
 
-/* The least and largest of a block's numbers, in the first two of `room`. */
-__device__ inline void find_bounds(double least, double most, double *room)
+/* The least and largest of a block's numbers; `room` has two for each warp. */
+__device__ inline void find_bounds(double *least, double *most, double *room)
 {
-    int t = (int)threadIdx.x, warp = t / WARP, warps = (int)blockDim.x / WARP;
-    for (int apart = WARP / 2; apart > 0; apart /= 2) {
-        double a = __shfl_xor_sync(0xffffffffu, least, apart);
-        double b = __shfl_xor_sync(0xffffffffu, most, apart);
-        least = a < least ? a : least;
-        most = b > most ? b : most;
-    }
-    if (t % WARP == 0) room[2 + 2 * warp] = least, room[3 + 2 * warp] = most;
-    __syncthreads();
-    if (t == 0) {
-        for (int k = 1; k < warps; k++) {
-            least = room[2 + 2 * k] < least ? room[2 + 2 * k] : least;
-            most = room[3 + 2 * k] > most ? room[3 + 2 * k] : most;
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int apart = WARP / 2; apart > 0; apart /= 2) {
+            double a = __shfl_xor_sync(0xffffffffu, *least, apart);
+            double b = __shfl_xor_sync(0xffffffffu, *most, apart);
+            *least = a < *least ? a : *least;
+            *most = b > *most ? b : *most;
         }
-        room[0] = least, room[1] = most;
+        if (turn > 0) return;
+        if (lane == 0) room[2 * warp] = *least, room[2 * warp + 1] = *most;
+        __syncthreads();
+        *least = room[2 * lane], *most = room[2 * lane + 1];
     }
-    __syncthreads();
+}
+
+/* x and those of the lanes before it. */
+__device__ inline unsigned sum_lanes(unsigned x, int lane)
+{
+    for (int apart = 1; apart < WARP; apart *= 2) {
+        unsigned from = __shfl_sync(0xffffffffu, x, lane >= apart ? lane - apart : 0);
+        if (lane >= apart) x += from;
+    }
+    return x;
 }
 
 /* The cell that number `n` of all is in, from 0, and *before, how many are in those before it;
@@ -213,15 +219,13 @@ __device__ inline int find_cell(const unsigned *in, int64_t n, int64_t *before)
     __shared__ unsigned sums[CHOOSERS / WARP];
     __shared__ int cell;
     __shared__ int64_t found;
-    int t = (int)threadIdx.x, lane = t % WARP;
-    unsigned own = in[2 * t] + in[2 * t + 1], sum = own;
-    for (int apart = 1; apart < WARP; apart *= 2) {
-        unsigned from = __shfl_sync(0xffffffffu, sum, lane >= apart ? lane - apart : 0);
-        if (lane >= apart) sum += from;
-    }
-    if (lane == WARP - 1) sums[t / WARP] = sum;
+    int t = (int)threadIdx.x, lane = t % WARP, warp = t / WARP;
+    unsigned own = in[2 * t] + in[2 * t + 1], sum = sum_lanes(own, lane);
+    if (lane == WARP - 1) sums[warp] = sum;
     __syncthreads();
-    for (int k = 0; k < t / WARP; k++) sum += sums[k];
+    unsigned of_warps = sum_lanes(sums[lane], lane);
+    of_warps = __shfl_sync(0xffffffffu, of_warps, warp > 0 ? warp - 1 : 0);
+    if (warp > 0) sum += of_warps;
     int64_t first = (int64_t)sum - own;
     if (n >= first && n < (int64_t)sum) {
         bool second = n >= first + in[2 * t];
@@ -241,7 +245,7 @@ enum { AT_HAND = 8 };
 __device__ inline bool keep_by_cells(const work &w, const choice &c)
 {
     __shared__ unsigned in[CELLS];
-    __shared__ double room[2 + 2 * CHOOSERS / WARP], value[CHOOSERS];
+    __shared__ double room[2 * CHOOSERS / WARP], value[CHOOSERS];
     __shared__ int32_t number[CHOOSERS];
     __shared__ unsigned few;
     int t = (int)threadIdx.x;
@@ -259,9 +263,8 @@ __device__ inline bool keep_by_cells(const work &w, const choice &c)
         least = own[k] < least ? own[k] : least;
         most = own[k] == own[k] ? own[k] > most ? own[k] : most : INFINITY;
     }
-    find_bounds(least, most, room);
-    least = room[0];
-    double per_unit = (CELLS - 1) / (room[1] - least);
+    find_bounds(&least, &most, room);
+    double per_unit = (CELLS - 1) / (most - least);
     if (!(per_unit > 0 && per_unit < 1e300)) return false;
     for (int k = 0; k < AT_HAND; k++)
         if (is_row[k]) atomicAdd(&in[cell_of(own[k], least, per_unit)], 1u);
@@ -301,11 +304,13 @@ __device__ inline void keep_smallest(const work &w, int64_t begin, int64_t end, 
     __syncthreads();
 }
 
-/* Where not all rows are trained on, the hardest are. */
-__device__ inline void select_rows(const work &w, const step_plan *p)
+/* Where not all rows are trained on, the hardest are; one block. */
+__global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
 {
+    await_last();
+    const step_plan *p = &w.plan[s];
     int64_t left_rows = p->all, left_keep = p->keep;
-    if (!w.selects || p->keep == p->all) return;
+    if (p->keep == p->all) return;
     if (!w.per_group) keep_smallest(w, 0, w.rows, p->keep);
     for (int g = 0; g < w.n_groups && w.per_group; g++) { /* shares add up to keep */
         int64_t begin = w.group[g].first_row, count = p->rows[g];
@@ -338,21 +343,20 @@ __device__ inline void close_step(const work &w, int s, double loss)
     t->data_loss += loss;
 }
 
-/* One block: what is trained on, and the mean loss.  Less than was to be kept is kept where margins
- * are no numbers. */
-__global__ void __launch_bounds__(CHOOSERS) close_rows(work w, int s)
+/* The mean loss; a block.  Less than was to be kept is kept where margins are no numbers. */
+__device__ inline void close_rows(const work &w, int s)
 {
-    __shared__ double room[CHOOSERS];
-    const step_plan *p = &w.plan[s];
+    __shared__ double room[WARPS];
     __shared__ unsigned long long count;
+    const step_plan *p = &w.plan[s];
     double sum = 0, mass = 0;
     unsigned own = 0;
     if (has_failed(w)) return;
-    select_rows(w, p);
-    for (int64_t r = threadIdx.x; r < w.rows; r += blockDim.x) {
-        if (!w.kept[r]) continue;
-        sum += w.value[r];
-        own++;
+    for (int64_t r = threadIdx.x; r < w.rows; r += BLOCK) {
+        bool counts = w.kept[r];
+        double value = w.value[r];
+        sum += counts ? value : 0;
+        own += counts;
     }
     sum = block_sum(sum, room);
     int64_t kept = block_count(own, &count);
@@ -402,13 +406,18 @@ __device__ inline contribution share(contribution mine, int source)
     return c;
 }
 
-/* The sum of a chunk, a warp each. */
+/* The sum of a chunk, a warp each; the first block tells the loss. */
 template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *p = &w.plan[s];
-    if (has_failed(w)) return;
-    for (uint32_t c = (uint32_t)warp_of_grid(); c < p->chunks; c += (uint32_t)warps_of_grid()) {
+    await_last();
+    if (blockIdx.x == 0) {
+        close_rows(w, s);
+        return;
+    }
+    for (uint32_t c = (uint32_t)warp_of_grid() - WARPS; c < p->chunks;
+         c += (uint32_t)warps_of_grid() - WARPS) {
         uint2 range = w.chunk[p->first_chunk + c];
         contribution mine = {0, 0, 0, -1};
         float weight = 0;

@@ -174,14 +174,14 @@ __device__ inline bool has_failed(const work &w)
 /* The sum over the threads of a block, in a fixed order; `room` has a number for each warp. */
 __device__ inline double block_sum(double x, double *room)
 {
-    int t = (int)threadIdx.x, warps = (int)blockDim.x / WARP;
+    int lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
     for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
-    if (t % WARP == 0) room[t / WARP] = x;
+    if (lane == 0) room[threadIdx.x / WARP] = x;
     __syncthreads();
-    double sum = 0;
-    for (int k = 0; k < warps; k++) sum += room[k];
+    x = lane < warps ? room[lane] : 0;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
     __syncthreads();
-    return sum;
+    return x;
 }
 
 /* That of whole numbers. */
