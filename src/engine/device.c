@@ -27,6 +27,7 @@ static const char *find_foreign_option(const cwi_task *t)
     const cw_options *o = t->options;
     if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
+    if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
     if (cw_options_get(o, "scorer") && cwi_options_choice(o, "scorer") == 1) return "scorer";
     if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
@@ -37,10 +38,10 @@ static const char *find_foreign_option(const cwi_task *t)
 bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
     const char *option = find_foreign_option(t);
-    if (!t->method->sampler || t->method->penalty || has_grid(t))
+    if (!t->method->sampler || has_grid(t))
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
-    else if (!t->backbone->is_table)
+    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
                  t->backbone->name);
     else if (cwi_options_is(t->options, "engine", "ref"))

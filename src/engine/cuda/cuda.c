@@ -10,6 +10,7 @@
 #include "core/mem.h"
 #include "engine/cuda/library.h"
 #include "engine/host.h"
+#include "score/graph.h"
 
 typedef struct cwi_cuda_host {
     cwi_host host;
@@ -17,6 +18,7 @@ typedef struct cwi_cuda_host {
     cwi_cuda *device;
     int64_t waiting; /* steps that are not made yet */
     cwi_rates *rate; /* [window] */
+    cwi_graph graph; /* of a backbone that has one */
     char why[CWI_CUDA_TEXT];
 } cuda;
 
@@ -38,6 +40,29 @@ static int count_memories(const cwi_optimizer *optimizer)
     int n = 0;
     while (optimizer->memory[n]) n++;
     return n;
+}
+
+static cwi_cuda_penalty penalty_of(const cwi_task *t)
+{
+    if (t->method->penalty == &cwi_penalty_dice)
+        return CWI_CUDA_DICE_MSE + cwi_options_choice(t->options, "dis");
+    if (t->method->penalty == &cwi_penalty_cause)
+        return CWI_CUDA_CAUSE_L2 + cwi_options_choice(t->options, "cause-penalty");
+    return CWI_CUDA_NO_PENALTY;
+}
+
+/* The graph, and the L2 term of what it makes of the table. */
+static void describe_graph(const cuda *e, cwi_cuda_task *out)
+{
+    const cwi_task *t = e->host.task;
+    if (t->backbone != &cwi_backbone_lightgcn) return;
+    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
+                                  (int32_t)cwi_options_integer(t->options, "layers"),
+                                  e->graph.start, e->graph.neighbour, e->graph.weight};
+    if (cwi_options_is(t->options, "reg-target", "final") &&
+        cwi_options_choice(t->options, "reg-kind") == 0)
+        out->final_decay = (float)(2 * cwi_options_real(t->options, "reg") /
+                                   (double)(t->shape.n_users + t->shape.n_items));
 }
 
 static cwi_cuda_task describe(const cuda *e)
@@ -62,6 +87,8 @@ static cwi_cuda_task describe(const cuda *e)
                            .heads = t->shape.heads,
                            .d = (int32_t)table->columns,
                            .decay = table->decay,
+        .penalty = penalty_of(t),
+        .strength = t->method->penalty ? cwi_options_real(t->options, "dis-penalty") : 0,
                            .scale = temperature == 1 ? 1 : (float)(1 / temperature)};
 }
 
@@ -70,6 +97,7 @@ static void close_engine(cwi_engine *engine)
     cuda *e = (cuda *)engine;
     if (!e) return;
     if (e->calls) e->calls->close(e->device);
+    cwi_graph_clear(&e->graph);
     cwi_host_close(&e->host);
     cwi_free(e);
 }
@@ -90,8 +118,13 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
                              &e->host.max_slots, &e->host.sampler));
     CW_PASS(cwi_host_remember(&e->host, true));
     CW_PASS(pass_on(e, cwi_cuda_load(&e->calls, e->why)));
+    if (task->backbone == &cwi_backbone_lightgcn)
+        CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
+                                 &e->graph));
     cwi_cuda_task about = describe(e);
+    describe_graph(e, &about);
     CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
+    cwi_graph_clear(&e->graph); /* it is there now */
     e->rate =
         cwi_pile_add(ctx, &e->host.pile, (size_t)e->calls->most_steps(e->device), sizeof *e->rate);
     CW_PASS(e->host.pile.status);

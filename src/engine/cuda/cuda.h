@@ -25,6 +25,24 @@ typedef struct cwi_cuda_device {
 /* What the rule of an optimiser is called here, and what it keeps beside every parameter. */
 typedef enum cwi_cuda_rule { CWI_CUDA_ADAM, CWI_CUDA_SGD, CWI_CUDA_ADAGRAD } cwi_cuda_rule;
 
+/* Terms of the vectors of a batch. */
+typedef enum cwi_cuda_penalty {
+    CWI_CUDA_NO_PENALTY,
+    CWI_CUDA_DICE_MSE,
+    CWI_CUDA_DICE_L1,
+    CWI_CUDA_CAUSE_L2,
+    CWI_CUDA_CAUSE_L1,
+    CWI_CUDA_CAUSE_L1_STOP
+} cwi_cuda_penalty;
+
+/* The graph of train, as in cwi_graph; no nodes: scores are of the table itself. */
+typedef struct cwi_cuda_graph {
+    int32_t n_nodes, layers;
+    const int64_t *start;
+    const int32_t *neighbour;
+    const float *weight;
+} cwi_cuda_graph;
+
 /* What is trained; borrowed while the engine is open, all in the memory of the host. */
 typedef struct cwi_cuda_task {
     int device;
@@ -36,6 +54,10 @@ typedef struct cwi_cuda_task {
     bool steps_all; /* rows outside the batch too */
     int32_t n_users, n_items, heads, d;
     float decay, scale; /* of the table; of inner products */
+    cwi_cuda_penalty penalty;
+    double strength; /* of it */
+    cwi_cuda_graph graph;
+    float final_decay; /* of the vectors that the graph makes of the table */
 } cwi_cuda_task;
 
 /* Sums of an epoch, as in cwi_tally. */

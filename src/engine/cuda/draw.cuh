@@ -59,6 +59,7 @@ __global__ void plan_steps(work w, int n)
     if (s < n) {
         step_plan *p = &w.plan[s];
         p->all = 0;
+        p->items = 0;
         for (int g = 0; g < w.n_groups; g++) {
             p->rows[g] = p->kept[g] = (int64_t)w.made[s * w.n_groups + g];
             p->all += p->rows[g];
@@ -201,6 +202,9 @@ __global__ void finish_tasks(work w, int n)
                                                     : (uint32_t)w.n_ends[s];
     if (k >= tasks) return;
     row_task *t = &w.task[first_task + k];
+    int64_t item = (int64_t)t->row - w.n_users;
+    if (w.penalty >= CWI_CUDA_CAUSE_L2 && item >= 0 && item < (w.n_rows - w.n_users) / 2)
+        atomicAdd(&w.plan[s].items, 1u);
     uint32_t later = s + 1 < WINDOW ? w.visits[t->row] >> (s + 1) : 0;
     t->chunk_end = k + 1 < tasks ? t[1].chunk : first_chunk + chunks;
     t->until = w.steps_all ? w.plan[later ? s + __ffs((int)later) : n].before : w.plan[s].before + 1;

@@ -1,7 +1,7 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
-#include "engine/cuda/rule.cuh"
+#include "engine/cuda/graph.cuh"
 #include "engine/cuda/samplers.cuh"
-#include "engine/cuda/slots.cuh"
+#include "engine/cuda/terms.cuh"
 
 #include "loss/bpr.c"
 #include "loss/cause.c"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MANY_ENDS = 1 << 27, SQUARE_BLOCKS = 512 };
+enum { MANY_ENDS = 1 << 27 };
 
 /* A window that is drawn, or about to be. */
 typedef struct drawn {
@@ -31,7 +31,9 @@ struct cwi_cuda {
     int window; /* steps, at most */
     int64_t pairs, room_bytes;
     void *room; /* of sorting */
-    double *setting, *squares;
+    double *setting;
+    net graph;
+    float *final, *layer[2]; /* [n_rows][d] where there is a graph */
     void *sampler;
     cwi_cuda_task task;
     void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
@@ -146,6 +148,10 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->rule = task->rule;
     w->decay = task->decay;
     w->scale = task->scale;
+    w->final_decay = task->final_decay;
+    w->penalty = task->penalty;
+    w->strength = task->strength;
+    w->closes_late = task->penalty || task->final_decay > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
         const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
@@ -211,8 +217,55 @@ static void add_step(cwi_cuda *e)
     add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
-    add(g, &e->squares, SQUARE_BLOCKS);
+    add(g, &w->squares, SQUARE_BLOCKS);
+    add(g, &w->penalties, w->penalty ? touched : 0);
     w->setting = e->setting;
+}
+
+/* Rows cut into parts of as many edges; a list of them, or none where there is no memory. */
+static edge_part *cut_edges(const cwi_cuda_graph *graph, net *out, uint32_t **longer)
+{
+    int64_t most = graph->n_nodes + graph->start[graph->n_nodes] / EDGES;
+    edge_part *part = (edge_part *)calloc((size_t)most, sizeof *part);
+    *longer = (uint32_t *)calloc((size_t)graph->n_nodes, sizeof **longer);
+    for (int32_t r = 0; r < graph->n_nodes && part && *longer; r++) {
+        int64_t begin = graph->start[r], end = graph->start[r + 1];
+        uint32_t first = (uint32_t)out->n_parts;
+        uint32_t count = (uint32_t)(end > begin ? (end - begin + EDGES - 1) / EDGES : 1);
+        for (uint32_t k = 0; k < count; k++, begin += EDGES) {
+            int64_t until = begin + EDGES < end ? begin + EDGES : end;
+            part[out->n_parts++] = (edge_part){begin, until, r, first, count};
+        }
+        if (count > 1) (*longer)[out->n_long++] = first;
+    }
+    return part;
+}
+
+static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
+{
+    gpu *g = &e->g;
+    net *n = &e->graph;
+    int64_t edges = graph->start[graph->n_nodes], numbers = (int64_t)e->w.n_rows * e->w.d;
+    uint32_t *longer = NULL;
+    memset(n, 0, sizeof *n);
+    edge_part *part = cut_edges(graph, n, &longer);
+    if (!part || !longer) {
+        g->status = CW_NO_MEMORY;
+        snprintf(g->why, sizeof g->why, "there is no memory left");
+    } else {
+        n->part = copy_array(g, part, n->n_parts);
+        n->longer = copy_array(g, longer, n->n_long);
+        n->neighbour = copy_array(g, graph->neighbour, edges);
+        n->weight = copy_array(g, graph->weight, edges);
+        add(g, &n->partial, n->n_parts * e->w.d);
+        add(g, &e->final, numbers);
+        add(g, &e->layer[0], numbers);
+        add(g, &e->layer[1], numbers);
+        add(g, &e->w.gradient, numbers);
+        e->w.vectors = e->final;
+    }
+    free(part);
+    free(longer);
 }
 
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
@@ -221,6 +274,7 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
+    if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
     e->sampler = e->copy(&e->g, task->drawing);
     e->w.sampler = e->sampler;
     add_room(e);
@@ -346,10 +400,10 @@ static cw_status squares(cwi_cuda *e, double *out, char *why)
 {
     double partial[SQUARE_BLOCKS] = {0};
     const float *theta = e->w.theta;
-    double *to = e->squares;
+    double *to = e->w.squares;
     int64_t n = (int64_t)e->w.n_rows * e->w.d;
     LAUNCH(sum_squares, dim3(SQUARE_BLOCKS), dim3(BLOCK), &e->g, theta, n, to);
-    gpu_get(&e->g, partial, e->squares, sizeof partial);
+    gpu_get(&e->g, partial, e->w.squares, sizeof partial);
     *out = 0;
     for (int b = 0; b < SQUARE_BLOCKS; b++) *out += partial[b];
     return end_call(&e->g, why);
@@ -394,16 +448,88 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     gpu_turn(g, 0);
 }
 
+template <bool WHOLE> static void multiply(cwi_cuda *e, const product &p)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    net n = e->graph;
+    dim3 all(e->blocks);
+    LAUNCH((multiply_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
+    if (n.n_long > 0) LAUNCH((join_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
+}
+
+/* From the table to vectors: the mean of it and what its layers make of it. */
+template <bool WHOLE> static void propagate(cwi_cuda *e)
+{
+    int32_t layers = e->task.graph.layers;
+    const float *from = e->w.theta;
+    gpu_copy(&e->g, e->final, from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof *from);
+    for (int32_t k = 0; k < layers; k++) {
+        bool is_last = k + 1 == layers;
+        float *to = is_last ? e->final : e->layer[k % 2];
+        product p = {from, is_last ? e->final : NULL, to, is_last ? NULL : e->final,
+                     is_last ? 1.0f / (float)(layers + 1) : 1};
+        multiply<WHOLE>(e, p);
+        from = to;
+    }
+}
+
+/* From slopes of vectors to those of the table, which are returned. */
+template <bool WHOLE> static const float *go_back(cwi_cuda *e)
+{
+    int32_t layers = e->task.graph.layers;
+    const float *from = e->w.gradient;
+    for (int32_t k = 0; k < layers; k++) {
+        product p = {from, e->w.gradient, e->layer[k % 2], NULL,
+                     k + 1 == layers ? 1.0f / (float)(layers + 1) : 1};
+        multiply<WHOLE>(e, p);
+        from = p.to;
+    }
+    return from;
+}
+
+/* Scores and what follows from them, up to the sums of contributions. */
+template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    e->score(e, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+    LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
+    if (w.penalty) LAUNCH(add_terms, all, threads, g, w, s);
+}
+
+/* Every row of the table has a gradient at every step. */
+template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    for (int s = 0; s < n; s++) {
+        propagate<WHOLE>(e);
+        take_scores<WHOLE>(e, s);
+        LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
+        LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
+        if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
+        const float *gradient = go_back<WHOLE>(e);
+        LAUNCH((step_all<RULE, WHOLE>), all, threads, g, w, s, gradient);
+    }
+}
+
 template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
 {
     gpu *g = &e->g;
     work w = e->w;
     dim3 all(e->blocks), threads(BLOCK);
+    if (e->final) {
+        make_graph_steps<RULE, WHOLE>(e, n);
+        return;
+    }
     if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n; s++) {
-        e->score(e, s);
-        if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
-        LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
+        take_scores<WHOLE>(e, s);
+        if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         LAUNCH_NEXT((step_rows<RULE, WHOLE>), all, threads, g, w, s);
     }
 }

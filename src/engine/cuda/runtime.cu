@@ -138,6 +138,12 @@ void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
     if (check(g, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g->stream))) gpu_wait(g);
 }
 
+void gpu_copy(gpu *g, void *to, const void *from, size_t bytes)
+{
+    if (g->status != CW_OK || bytes == 0) return;
+    check(g, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, g->stream));
+}
+
 void gpu_zero(gpu *g, void *at, size_t bytes)
 {
     if (g->is_measuring || g->status != CW_OK || bytes == 0) return;

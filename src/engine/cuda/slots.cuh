@@ -198,7 +198,7 @@ __device__ inline void find_bounds(double *least, double *most, double *room)
         if (turn > 0) return;
         if (lane == 0) room[2 * warp] = *least, room[2 * warp + 1] = *most;
         __syncthreads();
-        *least = room[2 * lane], *most = room[2 * lane + 1];
+        if (lane < (int)blockDim.x / WARP) *least = room[2 * lane], *most = room[2 * lane + 1];
     }
 }
 
@@ -223,7 +223,7 @@ __device__ inline int find_cell(const unsigned *in, int64_t n, int64_t *before)
     unsigned own = in[2 * t] + in[2 * t + 1], sum = sum_lanes(own, lane);
     if (lane == WARP - 1) sums[warp] = sum;
     __syncthreads();
-    unsigned of_warps = sum_lanes(sums[lane], lane);
+    unsigned of_warps = sum_lanes(lane < CHOOSERS / WARP ? sums[lane] : 0, lane);
     of_warps = __shfl_sync(0xffffffffu, of_warps, warp > 0 ? warp - 1 : 0);
     if (warp > 0) sum += of_warps;
     int64_t first = (int64_t)sum - own;
@@ -325,7 +325,7 @@ __global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
 /* ---- loss ----------------------------------------------------------------------------------- */
 
 /* What a step came to, told to the tally: one thread. */
-__device__ inline void close_step(const work &w, int s, double loss)
+__device__ inline void close_step(const work &w, int s, double loss, double penalty)
 {
     const step_plan *p = &w.plan[s];
     cwi_cuda_tally *t = w.tally;
@@ -334,13 +334,26 @@ __device__ inline void close_step(const work &w, int s, double loss)
         t->draws.accepted[g] += p->rows[g] * w.group[g].slots / w.group[g].unit;
     }
     if (p->is_empty) return;
-    if (!isfinite(loss)) {
+    if (!isfinite(loss + penalty)) {
         t->bad = *w.first + s;
         return;
     }
     t->trained++;
     t->applied++;
     t->data_loss += loss;
+    t->penalty += penalty;
+}
+
+/* The terms that are not of scores; a block. */
+__device__ inline double sum_penalties(const work &w, int s, double *room)
+{
+    double sum = 0, squares = 0;
+    if (w.penalty)
+        for (uint32_t t = threadIdx.x; t < w.plan[s].tasks; t += BLOCK) sum += w.penalties[t];
+    if (w.final_decay > 0)
+        for (int b = (int)threadIdx.x; b < SQUARE_BLOCKS; b += BLOCK) squares += w.squares[b];
+    sum += (double)w.final_decay / 2 * squares;
+    return block_sum(sum, room);
 }
 
 /* The mean loss; a block.  Less than was to be kept is kept where margins are no numbers. */
@@ -360,8 +373,9 @@ __device__ inline void close_rows(const work &w, int s)
     }
     sum = block_sum(sum, room);
     int64_t kept = block_count(own, &count);
+    double penalty = w.closes_late ? sum_penalties(w, s, room) : 0;
     for (int g = 0; g < w.n_groups; g++) mass += p->mass[g];
-    if (threadIdx.x == 0) close_step(w, s, kept == p->keep && mass > 0 ? sum : NAN);
+    if (threadIdx.x == 0) close_step(w, s, kept == p->keep && mass > 0 ? sum : NAN, penalty);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -413,7 +427,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
     const step_plan *p = &w.plan[s];
     await_last();
     if (blockIdx.x == 0) {
-        close_rows(w, s);
+        if (!w.closes_late) close_rows(w, s);
         return;
     }
     for (uint32_t c = (uint32_t)warp_of_grid() - WARPS; c < p->chunks;

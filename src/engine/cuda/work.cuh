@@ -8,9 +8,16 @@ enum {
     WARP = 32,
     WINDOW = 32,       /* steps, at most: a row has a bit for each of them */
     CHUNK = 32,        /* contributions that one warp adds up */
-    BLOCK = 256,       /* threads of most kernels */
-    WARPS = BLOCK / WARP,
-    CHOOSERS = 1024    /* threads that select */
+#if defined(__CUDACC__)
+    BLOCK = 256,     /* threads of most kernels */
+    CHOOSERS = 1024, /* threads that select */
+    SQUARE_BLOCKS = 512,
+#else /* fibres take time */
+    BLOCK = 64,
+    CHOOSERS = 128,
+    SQUARE_BLOCKS = 2,
+#endif
+    WARPS = BLOCK / WARP
 };
 
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
@@ -26,6 +33,7 @@ typedef struct step_plan {
     int64_t kept[CWI_MAX_GROUPS];   /* of them, to train on */
     double mass[CWI_MAX_GROUPS];    /* what losses are divided by */
     int64_t all, keep;              /* rows of all groups */
+    unsigned items;                 /* rows of the first half of items among those */
     uint32_t first_task, tasks;     /* rows of the table that it touches */
     uint32_t first_chunk, chunks;   /* of contributions to them */
     int32_t before;                 /* steps of the window before it that are not empty */
@@ -56,7 +64,10 @@ typedef struct work {
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
     bool is_paired, by_group, selects, per_group, steps_all;
     int rule;
-    float decay, scale;
+    float decay, scale, final_decay;
+    int penalty;
+    double strength;
+    bool closes_late; /* the loss is told with the penalty */
     draw_group group[CWI_MAX_GROUPS];
     int64_t rows, slots, ends; /* of a step, at most */
     uint64_t seed;
@@ -88,6 +99,9 @@ typedef struct work {
 
     float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
     const float *vectors;                    /* what scores are of */
+    double *penalties;                       /* [ends] of tasks */
+    float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
+    double *squares;                         /* [SQUARE_BLOCKS] of the vectors */
     cwi_cuda_tally *tally;
 } work;
 
