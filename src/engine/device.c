@@ -14,13 +14,6 @@ enum { LEAST_NUMBERS = 1000000 };
 /* ---- what is not trained there yet --------------------------------------------------------------
  */
 
-static bool has_grid(const cwi_task *t)
-{
-    const cwi_sampler *sampler = t->method->sampler;
-    return sampler == &cwi_sampler_cross || (sampler == &cwi_sampler_uniform &&
-                                             cwi_options_choice(t->options, "candidates-of") == 0);
-}
-
 /* An option that has to be left as it is; NULL: all of them are. */
 static const char *find_foreign_option(const cwi_task *t)
 {
@@ -28,7 +21,6 @@ static const char *find_foreign_option(const cwi_task *t)
     if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
-    if (cw_options_get(o, "scorer") && cwi_options_choice(o, "scorer") == 1) return "scorer";
     if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
         return "optimizer";
@@ -38,7 +30,7 @@ static const char *find_foreign_option(const cwi_task *t)
 bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
     const char *option = find_foreign_option(t);
-    if (!t->method->sampler || has_grid(t))
+    if (!t->method->sampler)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
     else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)

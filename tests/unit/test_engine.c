@@ -412,7 +412,7 @@ static void enough_was_tried(void **state)
 {
     (void)state;
     if (strstr(engines[1].options, "cuda"))
-        if (met < 34) fail_msg("%d trainings", met);
+        if (met < 100) fail_msg("%d trainings", met);
 }
 
 /* Programs of the CUDA engine alone: no GPU is a reason to skip. */

@@ -56,9 +56,9 @@ static void describe_graph(const cuda *e, cwi_cuda_task *out)
 {
     const cwi_task *t = e->host.task;
     if (t->backbone != &cwi_backbone_lightgcn) return;
-    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
-                                  (int32_t)cwi_options_integer(t->options, "layers"),
-                                  e->graph.start, e->graph.neighbour, e->graph.weight};
+    out->graph =
+        (cwi_cuda_graph){e->graph.n_nodes, (int32_t)cwi_options_integer(t->options, "layers"),
+                         e->graph.start, e->graph.neighbour, e->graph.weight};
     if (cwi_options_is(t->options, "reg-target", "final") &&
         cwi_options_choice(t->options, "reg-kind") == 0)
         out->final_decay = (float)(2 * cwi_options_real(t->options, "reg") /
@@ -70,26 +70,27 @@ static cwi_cuda_task describe(const cuda *e)
     const cwi_task *t = e->host.task;
     const cwi_tensor *table = &e->host.params.tensor[0];
     double temperature = cwi_options_real(t->options, "temperature");
-    return (cwi_cuda_task){.device = t->gpu - 1,
-                           .sampler = t->method->sampler->name,
-                           .loss = t->method->loss->name,
-                           .drawing = e->host.sampler,
-                           .selects = t->method->selects,
-                           .per_group =
-                               t->method->selects && cwi_options_choice(t->options, "select") == 1,
-                           .by_group = t->method->loss->by_group,
-                           .by_difference = t->method->loss->by_difference,
-                           .rule = rule_of(t->optimizer),
-                           .memories = count_memories(t->optimizer),
-                           .steps_all = t->optimizer->schedule == CWI_STEP_ALL,
-                           .n_users = t->shape.n_users,
-                           .n_items = t->shape.n_items,
-                           .heads = t->shape.heads,
-                           .d = (int32_t)table->columns,
-                           .decay = table->decay,
+    return (cwi_cuda_task){
+        .device = t->gpu - 1,
+        .sampler = t->method->sampler->name,
+        .loss = t->method->loss->name,
+        .drawing = e->host.sampler,
+        .selects = t->method->selects,
+        .per_group = t->method->selects && cwi_options_choice(t->options, "select") == 1,
+        .by_group = t->method->loss->by_group,
+        .by_difference = t->method->loss->by_difference,
+        .rule = rule_of(t->optimizer),
+        .memories = count_memories(t->optimizer),
+        .steps_all = t->optimizer->schedule == CWI_STEP_ALL,
+        .n_users = t->shape.n_users,
+        .n_items = t->shape.n_items,
+        .heads = t->shape.heads,
+        .d = (int32_t)table->columns,
+        .decay = table->decay,
+        .is_cosine = cwi_options_choice(t->options, "scorer") == 1,
         .penalty = penalty_of(t),
         .strength = t->method->penalty ? cwi_options_real(t->options, "dis-penalty") : 0,
-                           .scale = temperature == 1 ? 1 : (float)(1 / temperature)};
+        .scale = temperature == 1 ? 1 : (float)(1 / temperature)};
 }
 
 static void close_engine(cwi_engine *engine)
@@ -123,6 +124,8 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
                                  &e->graph));
     cwi_cuda_task about = describe(e);
     describe_graph(e, &about);
+    (void)cwi_host_grid(&e->host, &about.grid);
+    if (about.grid.side == 0) about.grid.rows = 0;
     CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
     cwi_graph_clear(&e->graph); /* it is there now */
     e->rate =

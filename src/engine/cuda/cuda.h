@@ -56,6 +56,8 @@ typedef struct cwi_cuda_task {
     float decay, scale; /* of the table; of inner products */
     cwi_cuda_penalty penalty;
     double strength; /* of it */
+    bool is_cosine;
+    cwi_loss_grid grid; /* shape of batches that are grids; no rows: they are not */
     cwi_cuda_graph graph;
     float final_decay; /* of the vectors that the graph makes of the table */
 } cwi_cuda_task;
@@ -83,8 +85,8 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *   squares the sum of squares of all parameters
  *   run     n steps from number `step` over all epochs on, which is step `first` of the epoch,
  *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on, and is
- *           borrowed until `tell`.  At most `most_steps` of them; `next` steps are likely to follow.
- *   tell    the sums so far, when all steps are made
+ *           borrowed until `tell`.  At most `most_steps` of them; `next` steps are likely to
+ * follow. tell    the sums so far, when all steps are made
  */
 typedef struct cwi_cuda_calls {
     int version;

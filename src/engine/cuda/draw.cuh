@@ -110,6 +110,7 @@ __global__ void list_slots(work w)
     if (slot >= w.slots) return;
     int32_t user = w.user[s * w.slots + slot];
     int64_t item = user < 0 ? -1 : w.n_users + w.item[s * w.slots + slot];
+    if (w.grid.rows > 0 && slot >= w.grid.rows) user = -1; /* an item of all has no user */
     put_end(w, s, 2 * slot, user, slot, 0, END_USER);
     put_end(w, s, 2 * slot + 1, item, slot, 0, END_ITEM);
 }
@@ -159,6 +160,7 @@ __device__ inline contribution read_end(const work &w, int64_t step, uint32_t en
     const draw_group &p = w.group[group_of_slot(w, c.slot)];
     c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
     c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
+    if (w.grid.rows > 0) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
     c.minus = kind == END_PAIR ? w.n_users + item[c.slot + (end >> 2 & 15u) + 1] : -1;
     return c;
 }

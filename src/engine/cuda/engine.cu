@@ -12,6 +12,8 @@
 #include "loss/softmax.c"
 #include "loss/ubpr.c"
 
+#include "engine/cuda/grid.cuh" /* with formulas of those */
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,7 +39,8 @@ struct cwi_cuda {
     void *sampler;
     cwi_cuda_task task;
     void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
-    void (*score)(cwi_cuda *e, int s); /* and its loss */
+    void (*score)(cwi_cuda *e, int s); /* and its loss; NULL: it has none of rows */
+    double settings[CWI_LOSS_SETTINGS]; /* as on the device */
     void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
     void *(*copy)(gpu *g, const cwi_drawing *opened);
     unsigned blocks; /* of kernels that walk over rows */
@@ -109,7 +112,7 @@ static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
     if (is_named(#id, task->loss)) e->score = loss_##id;
     CWI_LOSSES(FIND_LOSS)
     if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
-    return e->draw && e->score;
+    return e->draw && (e->score || task->grid.rows > 0);
 }
 
 /* ---- open ----------------------------------------------------------------------------------- */
@@ -138,7 +141,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->n_rows = task->n_users + task->n_items;
     w->d = task->d;
     w->heads = task->heads;
-    w->is_paired = task->by_difference && task->heads == 1;
+    w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine && task->grid.rows == 0;
     w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
     while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
@@ -151,6 +154,10 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->final_decay = task->final_decay;
     w->penalty = task->penalty;
     w->strength = task->strength;
+    w->grid.rows = task->grid.rows;
+    w->grid.side = task->grid.side;
+    w->grid.width = task->grid.width;
+    w->grid.is_square = task->grid.is_square;
     w->closes_late = task->penalty || task->final_decay > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
@@ -268,6 +275,25 @@ static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
     free(longer);
 }
 
+static void add_grid(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    grid_work *to = &w->grid;
+    add(g, &to->vectors, 2 * w->slots * w->d);
+    add(g, &to->slopes, 2 * w->slots * w->d);
+    add(g, &to->cross, to->rows * to->width);
+    add(g, &to->slope, to->rows * to->width);
+    add(g, &to->own, to->rows);
+    add(g, &to->own_slope, to->rows);
+    add(g, &to->row_factor, to->rows);
+    add(g, &to->column_factor, to->rows);
+    add(g, &to->count, to->rows);
+    add(g, &to->value, to->rows);
+    add(g, &to->mean, 1);
+    add(g, &to->crosses, 1);
+}
+
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
 {
     int64_t numbers = (int64_t)e->w.n_rows * e->w.d;
@@ -275,6 +301,8 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
     if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
+    if (task->grid.rows > 0) add_grid(e);
+    if (task->is_cosine) add(&e->g, &e->w.factor, (int64_t)e->w.n_rows * e->w.heads);
     e->sampler = e->copy(&e->g, task->drawing);
     e->w.sampler = e->sampler;
     add_room(e);
@@ -390,6 +418,7 @@ static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
     gpu_turn(&e->g, 0);
     memset(e->ready, 0, sizeof e->ready);
     begin_sampler(e, drawing);
+    memcpy(e->settings, setting, sizeof e->settings);
     gpu_put(&e->g, e->setting, setting, CWI_LOSS_SETTINGS * sizeof *setting);
     gpu_put(&e->g, e->w.tally, tally, sizeof *tally);
     gpu_wait(&e->g);
@@ -488,15 +517,122 @@ template <bool WHOLE> static const float *go_back(cwi_cuda *e)
     return from;
 }
 
+/* ---- grids ---------------------------------------------------------------------------------- */
+
+static void multiply_all(cwi_cuda *e, const matrices &x)
+{
+    unsigned tiles = blocks_for(x.m, TILE) * blocks_for(x.n, TILE);
+    unsigned parts = x.parts < 65535 ? (unsigned)x.parts : 65535;
+    LAUNCH(multiply_matrices, dim3(tiles, parts), dim3(BLOCK), &e->g, x);
+}
+
+static int64_t items_at(const work &w)
+{
+    return (w.slots + (w.grid.is_square ? 0 : w.grid.rows)) * w.d;
+}
+
+static void score_grid(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
+    LAUNCH(gather_ends, all, threads, g, w, s);
+    matrices x = {w.grid.vectors, w.grid.vectors + items_at(w), w.grid.cross, side, width, w.d, w.d,
+                  w.d, width, false, true, w.grid.rows / side, (int64_t)side * w.d,
+                  (int64_t)side * w.d, (int64_t)side * width};
+    multiply_all(e, x);
+    LAUNCH(score_own, all, threads, g, w);
+    LAUNCH(mask_observed, all, threads, g, w, s);
+}
+
+/* In the order of --form. */
+enum { FORM_BOTH, FORM_ROWS, FORM_COLUMNS, FORM_LOGISTIC, FORM_LSE };
+
+static void take_softmax(cwi_cuda *e, int s, int form)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    float less = (float)(1 - e->settings[2]);
+    double share = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5;
+    LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
+    if (form == FORM_ROWS) {
+        LAUNCH(scale_rows, all, threads, g, w);
+    } else {
+        double rest = 1 - share;
+        LAUNCH(softmax_columns, all, threads, g, w, rest);
+        LAUNCH(join_slopes, all, threads, g, w);
+    }
+    LAUNCH(take_mean, dim3(1), threads, g, w);
+}
+
+/* Returns where the slopes of crosses are. */
+static float *take_grid_loss(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    bool is_cross = is_named("cross", e->task.loss);
+    int form = is_cross ? (int)e->settings[0] : FORM_ROWS;
+    if (is_named("psl", e->task.loss)) {
+        LAUNCH(take_psl, all, threads, g, w);
+        LAUNCH(take_mean, dim3(1), threads, g, w);
+    } else if (form >= FORM_LOGISTIC) {
+        bool is_lse = form == FORM_LSE;
+        LAUNCH(take_margins, all, threads, g, w, is_lse);
+        LAUNCH(count_crosses, dim3(1), threads, g, w);
+        LAUNCH(turn_slopes, all, threads, g, w);
+        return w.grid.cross;
+    } else if (is_cross) {
+        take_softmax(e, s, form);
+    } else {
+        float less = 0;
+        double share = 1;
+        LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
+        if (is_named("bsl", e->task.loss))
+            LAUNCH(weigh_rows, dim3(1), threads, g, w);
+        else
+            LAUNCH(take_mean, dim3(1), threads, g, w);
+        LAUNCH(scale_rows, all, threads, g, w);
+    }
+    return w.grid.slope;
+}
+
+/* From slopes of scores to those of vectors. */
+static void go_back_grid(cwi_cuda *e, float *slope)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
+    int64_t items = items_at(w), step = (int64_t)side * w.d, next = (int64_t)side * width;
+    if (w.grid.is_square) LAUNCH(place_own, all, threads, g, w, slope);
+    matrices users = {slope, w.grid.vectors + items, w.grid.slopes, side, w.d, width, width, w.d,
+                      w.d, false, false, w.grid.rows / side, next, step, step};
+    matrices others = {slope, w.grid.vectors, w.grid.slopes + items, width, w.d, side, width, w.d,
+                       w.d, true, false, w.grid.rows / side, next, step, step};
+    multiply_all(e, users);
+    multiply_all(e, others);
+    if (!w.grid.is_square) LAUNCH(add_own, all, threads, g, w);
+}
+
 /* Scores and what follows from them, up to the sums of contributions. */
 template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
     work w = e->w;
     dim3 all(e->blocks), threads(BLOCK);
-    e->score(e, s);
+    if (w.factor) LAUNCH(find_factors, all, threads, g, w, s);
+    if (w.grid.rows > 0) {
+        score_grid(e, s);
+        go_back_grid(e, take_grid_loss(e, s));
+    } else {
+        e->score(e, s);
+    }
     if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
+    if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
     if (w.penalty) LAUNCH(add_terms, all, threads, g, w, s);
 }
 

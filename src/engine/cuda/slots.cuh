@@ -72,8 +72,11 @@ __device__ inline void score_heads(const work &w, const int32_t *user, const int
         int32_t at = k % w.heads * width;
         const float *u = w.vectors + (int64_t)user[k / w.heads] * w.d + at;
         const float *i = w.vectors + ((int64_t)w.n_users + item[k / w.heads]) * w.d + at;
-        float x = warp_sum(dot<false>(u, i, NULL, width, lane));
-        if (lane == 0) score[k] = x * w.scale;
+        float x = warp_sum(dot<false>(u, i, NULL, width, lane)) * w.scale;
+        if (w.factor)
+            x *= w.factor[(int64_t)user[k / w.heads] * w.heads + k % w.heads] *
+                 w.factor[((int64_t)w.n_users + item[k / w.heads]) * w.heads + k % w.heads];
+        if (lane == 0) score[k] = x;
     }
 }
 
@@ -112,7 +115,7 @@ template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
         int64_t first = p.first_slot + (r - p.first_row) * p.slots;
         const int32_t *user = w.user + s * w.slots + first, *item = w.item + s * w.slots + first;
         float *score = w.score + first * w.heads;
-        if (user[0] >= 0 && w.heads == 1)
+        if (user[0] >= 0 && w.heads == 1 && !w.factor)
             score_row<WHOLE>(w, user, item, p.slots, lane, score);
         else if (user[0] >= 0)
             score_heads(w, user, item, p.slots, lane, score);
@@ -365,17 +368,18 @@ __device__ inline void close_rows(const work &w, int s)
     double sum = 0, mass = 0;
     unsigned own = 0;
     if (has_failed(w)) return;
-    for (int64_t r = threadIdx.x; r < w.rows; r += BLOCK) {
+    for (int64_t r = threadIdx.x; r < w.rows && w.grid.rows == 0; r += BLOCK) {
         bool counts = w.kept[r];
         double value = w.value[r];
         sum += counts ? value : 0;
         own += counts;
     }
     sum = block_sum(sum, room);
+    if (w.grid.rows > 0) sum = *w.grid.mean, own = 0;
     int64_t kept = block_count(own, &count);
     double penalty = w.closes_late ? sum_penalties(w, s, room) : 0;
     for (int g = 0; g < w.n_groups; g++) mass += p->mass[g];
-    if (threadIdx.x == 0) close_step(w, s, kept == p->keep && mass > 0 ? sum : NAN, penalty);
+    if (threadIdx.x == 0) close_step(w, s, w.grid.rows > 0 || (kept == p->keep && mass > 0) ? sum : NAN, penalty);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -384,15 +388,15 @@ __device__ inline void close_rows(const work &w, int s)
 enum { FEW = 4 };
 
 template <bool WHOLE>
-__device__ inline void add_few(const work &w, const contribution *c, const float *weight, int n,
+__device__ inline void add_few(const work &w, const float *from, const contribution *c, const float *weight, int n,
                                int32_t base, int lane, quad *sum)
 {
     quad x[FEW];
     for (int o = 0; o < FEW; o++)
-        if (o < n) x[o] = load_quad<WHOLE>(w.vectors + (int64_t)c[o].row * w.d, w.d, base, lane);
+        if (o < n) x[o] = load_quad<WHOLE>(from + (int64_t)c[o].row * w.d, w.d, base, lane);
     for (int o = 0; o < FEW; o++) {
         if (o >= n || c[o].minus < 0) continue;
-        quad y = load_quad<WHOLE>(w.vectors + (int64_t)c[o].minus * w.d, w.d, base, lane);
+        quad y = load_quad<WHOLE>(from + (int64_t)c[o].minus * w.d, w.d, base, lane);
         for (int k = 0; k < 4; k++) x[o].x[k] -= y.x[k];
     }
     for (int o = 0; o < FEW; o++) {
@@ -401,10 +405,11 @@ __device__ inline void add_few(const work &w, const contribution *c, const float
             float by = weight[o];
             if (w.heads > 1) {
                 int32_t column = column_of<WHOLE>(base, lane, k);
-                if (column >= w.d) column = 0;
-                by = w.slope[(int64_t)c[o].slot * w.heads + column / (w.d / w.heads)];
+                int32_t h = column >= w.d ? 0 : column / (w.d / w.heads);
+                by = w.slope[(int64_t)c[o].slot * w.heads + h] * w.scale;
+                if (w.factor) by *= w.factor[(int64_t)c[o].row * w.heads + h];
             }
-            sum->x[k] = fmaf(by * w.scale, x[o].x[k], sum->x[k]);
+            sum->x[k] = fmaf(by, x[o].x[k], sum->x[k]);
         }
     }
 }
@@ -420,11 +425,20 @@ __device__ inline contribution share(contribution mine, int source)
     return c;
 }
 
+/* What the row of a contribution is multiplied with, of one head.  Those of a grid are slopes. */
+__device__ inline float weigh(const work &w, const contribution &c)
+{
+    if (w.grid.rows > 0) return c.row < w.slots ? w.scale : 1;
+    float weight = w.slope[(int64_t)c.slot * w.heads] * w.scale;
+    return w.factor && w.heads == 1 ? weight * w.factor[c.row] : weight;
+}
+
 /* The sum of a chunk, a warp each; the first block tells the loss. */
 template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *p = &w.plan[s];
+    const float *from = w.grid.rows > 0 ? w.grid.slopes : w.vectors;
     await_last();
     if (blockIdx.x == 0) {
         if (!w.closes_late) close_rows(w, s);
@@ -438,11 +452,11 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
         bool counts = false;
         if (range.x + lane < range.y) {
             mine = w.given[s * w.ends + range.x + lane];
-            weight = w.slope[(int64_t)mine.slot * w.heads];
+            weight = weigh(w, mine);
             counts = weight != 0;
             for (int h = 1; h < w.heads; h++)
                 counts |= w.slope[(int64_t)mine.slot * w.heads + h] != 0;
-            counts &= w.kept[mine.of] != 0;
+            counts &= w.grid.rows > 0 || w.kept[mine.of] != 0;
         }
         unsigned which = __ballot_sync(0xffffffffu, counts);
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
@@ -458,7 +472,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
                     n += rest != 0;
                     rest &= rest - 1;
                 }
-                add_few<WHOLE>(w, few, by, n, base, lane, &sum);
+                add_few<WHOLE>(w, from, few, by, n, base, lane, &sum);
             }
             store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }

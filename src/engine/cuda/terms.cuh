@@ -67,6 +67,56 @@ __device__ inline double pull_twins(const work &w, int s, const row_task &task, 
     return value;
 }
 
+/* ---- cosines ---------------------------------------------------------------------------------- */
+
+/* One over the lengths of the rows that a step touches, a warp each. */
+__global__ void find_factors(work w, int s)
+{
+    int lane = (int)threadIdx.x % WARP;
+    int32_t width = w.d / w.heads;
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
+        int64_t row = w.task[p->first_task + t].row;
+        for (int h = 0; h < w.heads; h++) {
+            const float *x = w.vectors + row * w.d + h * width;
+            double square = 0;
+            for (int32_t c = lane; c < width; c += WARP) square += (double)x[c] * (double)x[c];
+            square = warp_sum_wide(square);
+            if (lane == 0)
+                w.factor[row * w.heads + h] = (float)(1 / sqrt(square > 1e-12 ? square : 1e-12));
+        }
+    }
+}
+
+/* From slopes of vectors at length 1 to those of the vectors: what is along them does not count.
+ * They end up in the first chunk of a row. */
+__global__ void project_rows(work w, int s)
+{
+    int lane = (int)threadIdx.x % WARP;
+    int32_t width = w.d / w.heads;
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[p->first_task + t];
+        float *sum = w.sum + (int64_t)(task.chunk - p->first_chunk) * w.d;
+        const float *x = w.vectors + (int64_t)task.row * w.d;
+        for (int32_t c = lane; c < w.d; c += WARP)
+            for (uint32_t k = 1; k < task.chunk_end - task.chunk; k++) {
+                sum[c] += sum[(int64_t)k * w.d + c];
+                sum[(int64_t)k * w.d + c] = 0;
+            }
+        for (int h = 0; h < w.heads; h++) {
+            float f = w.factor[(int64_t)task.row * w.heads + h], along = 0;
+            __syncwarp();
+            for (int32_t c = lane; c < width; c += WARP)
+                along = fmaf(x[h * width + c], sum[h * width + c], along);
+            along = warp_sum(along);
+            along = f < 1e6f ? along * f * f : 0;
+            for (int32_t c = lane; c < width; c += WARP)
+                sum[h * width + c] = f * (sum[h * width + c] - along * x[h * width + c]);
+        }
+    }
+}
+
 /* A row a warp: its part is added to its first chunk. */
 __global__ void add_terms(work w, int s)
 {

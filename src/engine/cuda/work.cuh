@@ -59,6 +59,17 @@ typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
 /* A contribution in one number: slot << SLOT_SHIFT | (slots to the other of a pair - 1) << 2 | kind. */
 enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
 
+/* A batch whose users all meet its items, as in cwi_loss_grid; no rows: one of rows of slots. */
+typedef struct grid_work {
+    int64_t rows, side, width;
+    bool is_square;
+    float *vectors, *slopes; /* [2][slots][d] of users, then items */
+    float *cross, *slope;    /* [rows][width] */
+    float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
+    double *value;                                               /* [rows] */
+    double *mean, *crosses;
+} grid_work;
+
 typedef struct work {
     /* constants */
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
@@ -102,6 +113,8 @@ typedef struct work {
     double *penalties;                       /* [ends] of tasks */
     float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
     double *squares;                         /* [SQUARE_BLOCKS] of the vectors */
+    float *factor; /* [n_rows][heads] one over their lengths, for cosines; NULL: inner products */
+    grid_work grid;
     cwi_cuda_tally *tally;
 } work;
 
