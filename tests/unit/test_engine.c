@@ -9,6 +9,7 @@
 #include "engine/cuda/library.h"
 #include "engine/device.h"
 #include "engine_check.h"
+#include "evaluate/topk.h"
 #include "model/tensorfile.h"
 #include "train_check.h"
 
@@ -104,7 +105,7 @@ static void check_steps(small_data *f, const char *pair, const kind *engine, con
     cwi_trainer_free(b);
 }
 
-static int met; /* trainings that were tried on a GPU */
+static int met, listed; /* trainings that were tried on a GPU, and rankings there */
 
 /* Does the engine take it? */
 static bool takes(small_data *f, const char *pair, const kind *engine, const char *more)
@@ -140,6 +141,10 @@ static void variants_of_methods_are_the_same_too(void **state)
 {
     static const char *const variants[][2] = {
         {"method=cpr backbone=mf", "beta=3 ratio=1 max-k=4 select=per-k"},
+        {"method=cpr backbone=mf", "beta=3 ratio=1 max-k=4 select=per-k batch=96"},
+        {"method=cpr backbone=mf", "beta=3 batch=4096"}, /* many that are alike */
+        {"method=cpr backbone=lightgcn", "dim=6 layers=3 beta=2"},
+        {"method=bpr backbone=mf", "dim=131"},
         {"method=dice backbone=mf", "neg=2 dis=l1"},
         {"method=dice backbone=lightgcn", "dis=dcor"},
         {"method=cause backbone=mf", "neg=3 cause-penalty=l1"},
@@ -348,6 +353,30 @@ static void a_tally_is_of_one_epoch_and_steps_of_all(void **state)
     for_each_engine(*state, check_epochs);
 }
 
+/* Lists that a device makes are those of the host, equal scores included. */
+static void check_lists(small_data *f, const cwi_trainer *t, const cwi_ranker *own,
+                        const cwi_ranker *host)
+{
+    enum { K = 5, MOST_USERS = 64 };
+    const cwi_csr *mask = &t->training.by_user;
+    int32_t users[MOST_USERS], item[MOST_USERS * K], count[MOST_USERS], n = f->data->n_users;
+    if (!own->list) return;
+    float *score = malloc((size_t)f->data->n_items * sizeof *score);
+    assert_true(n <= MOST_USERS && f->data->n_items >= K);
+    for (int32_t u = 0; u < n; u++) users[u] = n - 1 - u;
+    assert_int_equal(own->list(t->ctx, own, mask, users, n, K, item, count), CW_OK);
+    for (int32_t u = 0; u < n; u++) {
+        cwi_ranked top[K];
+        int64_t begin = mask->start[users[u]], had = mask->start[users[u] + 1] - begin;
+        host->score(host, &users[u], 1, score);
+        assert_int_equal(cwi_topk(score, f->data->n_items, mask->value + begin, had, K, top),
+                         count[u]);
+        for (int32_t p = 0; p < count[u]; p++) assert_int_equal(top[p].item, item[u * K + p]);
+    }
+    listed++;
+    free(score);
+}
+
 /* A ranker after settle ranks by the parameters that the host reads. */
 static void check_rank(small_data *f, const char *pair, const kind *engine)
 {
@@ -366,6 +395,7 @@ static void check_rank(small_data *f, const char *pair, const kind *engine)
         host.score(&host, &user, 1, b);
         assert_memory_equal(a, b, (size_t)f->data->n_items * sizeof *a);
     }
+    check_lists(f, t, &own, &host);
     cwi_ranker_close(&own);
     cwi_ranker_close(&host);
     free(a);
@@ -412,7 +442,7 @@ static void enough_was_tried(void **state)
 {
     (void)state;
     if (strstr(engines[1].options, "cuda"))
-        if (met < 100) fail_msg("%d trainings", met);
+        if (met < 100 || listed < 2) fail_msg("%d trainings, %d rankings", met, listed);
 }
 
 /* Programs of the CUDA engine alone: no GPU is a reason to skip. */

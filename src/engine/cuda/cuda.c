@@ -269,10 +269,34 @@ static cw_status fetch_params(cuda *e)
         e, e->calls->get(e->device, CWI_CUDA_PARAMS, e->host.params.tensor[0].data, e->why));
 }
 
+/* The ranker of the host has vectors with the bits that lists go by. */
+static cw_status list(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                      const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count)
+{
+    const cuda *e = ranker->lister;
+    char why[CWI_CUDA_TEXT] = "";
+    if (mask != &e->host.task->training->by_user) return CW_UNSUPPORTED;
+    cw_status status = e->calls->list(e->device, users, n, k, item, count, why);
+    return why[0] ? cwi_fail(ctx, status, "%s", why) : status;
+}
+
 static cw_status rank(cwi_engine *engine, cwi_ranker *out)
 {
-    CW_PASS(fetch_params((cuda *)engine));
-    return cwi_host_rank(engine, out);
+    cuda *e = (cuda *)engine;
+    CW_PASS(fetch_params(e));
+    CW_PASS(cwi_host_rank(engine, out));
+    if (!cwi_ranker_is_dot(out)) return CW_OK;
+    e->why[0] = '\0';
+    cw_status status = e->calls->rank(e->device, out->users, out->items, out->n_users, out->n_items,
+                                      out->width, e->why);
+    if (status == CW_OK) {
+        out->list = list;
+        out->lister = e;
+    } else if (e->why[0]) {
+        cwi_ranker_close(out);
+        return pass_on(e, status);
+    }
+    return CW_OK;
 }
 
 static cw_status params(cwi_engine *engine, const cwi_params **out)

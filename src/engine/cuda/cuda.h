@@ -85,8 +85,12 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *   squares the sum of squares of all parameters
  *   run     n steps from number `step` over all epochs on, which is step `first` of the epoch,
  *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on, and is
- *           borrowed until `tell`.  At most `most_steps` of them; `next` steps are likely to
- * follow. tell    the sums so far, when all steps are made
+ *           borrowed until `tell`.  At most `most_steps` of them; so many as `next` may follow.
+ *   tell    the sums so far, when all steps are made
+ *   rank    vectors whose inner products are scores: [n_users][width] and [n_items][width]
+ *   list    the k best items of n users by them, best first, equal ones by lower number, but for
+ *           those of the interactions of train: item is [n][k], count [n], -1 where a score is no
+ *           number.  CW_UNSUPPORTED for long lists, without a word.
  */
 typedef struct cwi_cuda_calls {
     int version;
@@ -104,6 +108,10 @@ typedef struct cwi_cuda_calls {
     cw_status (*run)(cwi_cuda *engine, uint64_t step, int64_t first, int n, int next,
                      const cwi_rates *rate, char *why);
     cw_status (*tell)(cwi_cuda *engine, cwi_cuda_tally *out, char *why);
+    cw_status (*rank)(cwi_cuda *engine, const float *users, const float *items, int32_t n_users,
+                      int32_t n_items, int32_t width, char *why);
+    cw_status (*list)(cwi_cuda *engine, const int32_t *users, int32_t n, int32_t k, int32_t *item,
+                      int32_t *count, char *why);
     void (*close)(cwi_cuda *engine);
 } cwi_cuda_calls;
 

@@ -12,7 +12,7 @@
 #include "loss/softmax.c"
 #include "loss/ubpr.c"
 
-#include "engine/cuda/grid.cuh" /* with formulas of those */
+#include "engine/cuda/lists.cuh" /* with formulas of those */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +35,10 @@ struct cwi_cuda {
     void *room; /* of sorting */
     double *setting;
     net graph;
+    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
+    int32_t ranked_items, ranked_width, users_at_once;
+    listing lists;
+    cwi_csr seen;            /* what users had, on the device */
     float *final, *layer[2]; /* [n_rows][d] where there is a graph */
     void *sampler;
     cwi_cuda_task task;
@@ -303,7 +307,9 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
     if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
     if (task->grid.rows > 0) add_grid(e);
     if (task->is_cosine) add(&e->g, &e->w.factor, (int64_t)e->w.n_rows * e->w.heads);
+    e->seen = task->drawing->training->by_user;
     e->sampler = e->copy(&e->g, task->drawing);
+    copy_csr(&e->g, &e->seen);
     e->w.sampler = e->sampler;
     add_room(e);
     add_step(e);
@@ -714,12 +720,94 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
     return end_call(&e->g, why);
 }
 
+/* ---- ranking -------------------------------------------------------------------------------- */
+
+static void add_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
+{
+    gpu *g = &e->g;
+    int64_t n = MOST_SCORES / n_items;
+    e->users_at_once = n < 1 ? 1 : n < USERS_AT_ONCE ? (int32_t)n : USERS_AT_ONCE;
+    n = e->users_at_once;
+    add(g, &e->user_vectors, (int64_t)n_users * width);
+    add(g, &e->item_vectors, (int64_t)n_items * width);
+    add(g, &e->asked_vectors, n * width);
+    add(g, &e->lists.score, n * n_items);
+    add(g, &e->lists.key, n * n_items);
+    add(g, (int32_t **)&e->lists.users, n);
+    add(g, &e->lists.item, n * MOST_LISTED);
+    add(g, &e->lists.count, n);
+    e->ranked_items = n_items;
+    e->ranked_width = width;
+}
+
+/* Room for rankings is made when it is first asked for, where there is some left: their shape is
+ * always the same. */
+static bool has_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
+{
+    char why[CWI_CUDA_TEXT];
+    cwi_cuda_device about;
+    if (e->user_vectors) return e->ranked_items == n_items && e->ranked_width == width;
+    if (gpu_look(e->task.device, &about, why) != CW_OK) return false;
+    e->g.bytes = 0;
+    e->g.is_measuring = true;
+    add_ranking(e, n_users, n_items, width);
+    e->g.is_measuring = false;
+    if (e->g.bytes > about.free_bytes) return false;
+    add_ranking(e, n_users, n_items, width);
+    return e->g.status == CW_OK;
+}
+
+static cw_status rank(cwi_cuda *e, const float *users, const float *items, int32_t n_users,
+                      int32_t n_items, int32_t width, char *why)
+{
+    if (!has_ranking(e, n_users, n_items, width))
+        return e->g.status == CW_OK ? CW_UNSUPPORTED : end_call(&e->g, why);
+    gpu_put(&e->g, e->user_vectors, users, (size_t)n_users * (size_t)width * sizeof *users);
+    gpu_put(&e->g, e->item_vectors, items, (size_t)n_items * (size_t)width * sizeof *items);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static void list_some(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
+                      int32_t *count)
+{
+    gpu *g = &e->g;
+    listing l = e->lists;
+    int32_t width = e->ranked_width, *asked = (int32_t *)l.users;
+    const float *from = e->user_vectors;
+    float *to = e->asked_vectors;
+    l.n_items = e->ranked_items;
+    l.k = k;
+    l.start = e->seen.start;
+    l.value = e->seen.value;
+    gpu_put(g, asked, users, (size_t)n * sizeof *users);
+    LAUNCH(gather_users, dim3(e->blocks), dim3(BLOCK), g, from, asked, n, width, to);
+    matrices x = {to,    e->item_vectors, l.score,         n,     e->ranked_items, width, width,
+                  width, e->ranked_items, false,           true,  1,               0,     0,
+                  0};
+    multiply_all(e, x);
+    LAUNCH(list_best, dim3(e->blocks), dim3(BLOCK), g, l, n);
+    gpu_get(g, item, l.item, (size_t)n * (size_t)k * sizeof *item);
+    gpu_get(g, count, l.count, (size_t)n * sizeof *count);
+}
+
+static cw_status list(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
+                      int32_t *count, char *why)
+{
+    if (k > MOST_LISTED || !e->user_vectors) return CW_UNSUPPORTED;
+    for (int32_t u = 0; u < n; u += e->users_at_once) {
+        int32_t some = n - u < e->users_at_once ? n - u : e->users_at_once;
+        list_some(e, users + u, some, k, item + (int64_t)u * k, count + u);
+    }
+    return end_call(&e->g, why);
+}
+
 /* ---- the one name --------------------------------------------------------------------------- */
 
 static const cwi_cuda_calls calls = {CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count, gpu_look,
                                      open_engine,      most_steps,       put,       get,
                                      begin,            squares,          run,       tell,
-                                     close_engine};
+                                     rank,             list,             close_engine};
 
 extern "C" __attribute__((visibility("default"))) const cwi_cuda_calls *cw_cuda_engine(void)
 {

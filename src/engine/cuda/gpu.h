@@ -91,7 +91,7 @@ void gpu_launched(gpu *g);
 
 void *gpu_alloc(gpu *g, int64_t count, size_t size); /* zeroed; freed by gpu_close */
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes);
-void gpu_get(gpu *g, void *to, const void *from, size_t bytes); /* waits */
+void gpu_get(gpu *g, void *to, const void *from, size_t bytes);  /* waits */
 void gpu_copy(gpu *g, void *to, const void *from, size_t bytes); /* on the device */
 void gpu_zero(gpu *g, void *at, size_t bytes);
 void gpu_wait(gpu *g); /* for all that was launched on the stream at hand */

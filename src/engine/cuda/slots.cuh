@@ -145,41 +145,49 @@ typedef struct choice {
     int64_t begin, end, keep;
 } choice;
 
+/* Where the margin of a row stands among all; holes come last. */
+__device__ inline uint64_t rank_of(const work &w, int64_t r)
+{
+    return w.kept[r] ? rank_bits(w.margin[r]) : ~0ull;
+}
+
 /* By digits of eight bits: for margins of which many are alike, or no numbers. */
 __device__ inline void keep_by_digits(const work &w, const choice &c)
 {
-    __shared__ unsigned in[256];
+    enum { DIGITS = 256, AT_LIMIT = 2 };
+    __shared__ unsigned in[DIGITS];
     __shared__ uint64_t prefix;
     __shared__ int64_t left, equal;
     int t = (int)threadIdx.x;
     if (t == 0) prefix = 0, left = c.keep;
     __syncthreads();
     for (int shift = 56; shift >= 0; shift -= 8) {
-        if (t < 256) in[t] = 0;
+        for (int k = t; k < DIGITS; k += CHOOSERS) in[k] = 0;
         __syncthreads();
-        for (int64_t r = c.begin + t; r < c.end; r += blockDim.x) {
-            uint64_t bits = rank_bits(w.margin[r]);
+        for (int64_t r = c.begin + t; r < c.end; r += CHOOSERS) {
+            uint64_t bits = rank_of(w, r);
             if (shift == 56 || bits >> (shift + 8) == prefix) atomicAdd(&in[bits >> shift & 255], 1u);
         }
         __syncthreads();
         if (t == 0) {
             unsigned k = 0;
-            for (; k < 255 && left > (int64_t)in[k]; k++) left -= in[k];
+            for (; k < DIGITS - 1 && left > (int64_t)in[k]; k++) left -= in[k];
             prefix = prefix << 8 | k;
             equal = in[k];
         }
         __syncthreads();
     }
     /* what is no number is never kept */
-    bool takes_equal = left >= equal && prefix != ~0ull;
-    for (int64_t r = c.begin + t; r < c.end; r += blockDim.x) {
-        uint64_t bits = rank_bits(w.margin[r]);
-        w.kept[r] = bits < prefix || (takes_equal && bits == prefix);
+    bool takes_equal = left >= equal;
+    for (int64_t r = c.begin + t; r < c.end; r += CHOOSERS) {
+        uint64_t bits = rank_of(w, r);
+        bool is_equal = bits == prefix && prefix != ~0ull;
+        w.kept[r] = bits < prefix ? 1 : !is_equal ? 0 : takes_equal ? 1 : AT_LIMIT;
     }
     __syncthreads();
-    if (t > 0 || takes_equal || prefix == ~0ull) return;
-    for (int64_t r = c.begin; r < c.end && left > 0; r++)
-        if (rank_bits(w.margin[r]) == prefix) w.kept[r] = 1, left--;
+    if (t > 0 || takes_equal) return;
+    for (int64_t r = c.begin; r < c.end; r++)
+        if (w.kept[r] == AT_LIMIT) w.kept[r] = left-- > 0;
 }
 
 __device__ inline int cell_of(double x, double least, double per_unit)
