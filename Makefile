@@ -54,6 +54,11 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
 
+.PHONY: check-gpu
+check-gpu: deps-check ## the tests of the CUDA engine on this machine's GPU, also under compute-sanitizer
+	@$(call build,gcc)
+	@tools/check-gpu build/gcc
+
 .PHONY: torture
 torture: deps-check ## disturb every command at every place, in about half an hour; AREA=kills for a part
 	@$(call build,gcc)

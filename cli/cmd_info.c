@@ -1,4 +1,4 @@
-/* cmd_info.c - crosswise info MODEL */
+/* cmd_info.c - crosswise info MODEL, crosswise info --devices */
 #include <string.h>
 
 #include "cli.h"
@@ -79,24 +79,69 @@ static cw_status show(cli_call *call)
     return status;
 }
 
+/* ---- devices ------------------------------------------------------------------------ */
+
+static void print_device(const json_t *device)
+{
+    const char *name = json_string_value(json_object_get(device, "device"));
+    const char *problem = json_string_value(json_object_get(device, "problem"));
+    const double gigabyte = 1e9;
+    if (problem)
+        printf("%-10s %s\n", name, problem);
+    else if (!json_object_get(device, "name"))
+        printf("%-10s %s\n", name, cw_cpu_isa());
+    else
+        printf("%-10s %s, compute capability %s, %.1f of %.1f GB free\n", name,
+               json_string_value(json_object_get(device, "name")),
+               json_string_value(json_object_get(device, "capability")),
+               (double)json_integer_value(json_object_get(device, "free")) / gigabyte,
+               (double)json_integer_value(json_object_get(device, "memory")) / gigabyte);
+}
+
+static cw_status show_devices(cli_call *call)
+{
+    char *json = NULL;
+    size_t index;
+    json_t *device, *root = NULL;
+    cw_status status = cw_devices(call->ctx, &json);
+    if (status == CW_OK && call->json) {
+        printf("%s\n", json);
+    } else if (status == CW_OK) {
+        root = cli_parse(json);
+        json_array_foreach(json_object_get(root, "devices"), index, device) print_device(device);
+        const char *why = json_string_value(json_object_get(root, "no_cuda"));
+        if (why) printf("%-10s %s\n", "no cuda", why);
+        status = root ? CW_OK : CW_NO_MEMORY;
+    }
+    json_decref(root);
+    cw_text_free(json);
+    return status;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
-    const cli_flag flags[] = {{0}};
+    bool devices = false;
+    const cli_flag flags[] = {
+        {.name = "devices", .on = &devices, .help = "list what models can be trained on"}, {0}};
     cli_call call;
 
     int code = cli_begin(&call, command, argc, argv, flags);
-    if (code < 0 && call.n_inputs != 1)
+    if (code < 0 && devices && call.n_inputs > 0)
+        code = cli_misuse(command, "--devices takes no model file");
+    if (code < 0 && !devices && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
-    cw_status status = code < 0 ? show(&call) : CW_OK;
+    cw_status status = code >= 0 ? CW_OK : devices ? show_devices(&call) : show(&call);
     return cli_end(&call, code, status);
 }
 
 const cli_command cmd_info = {
     .name = "info",
     .summary = "show what a model is and how it was trained",
-    .usage = "MODEL",
+    .usage = "MODEL | --devices",
     .details =
         "Prints the method, the size, the options and the metrics of a model file.  The file is\n"
-        "checked on the way: a damaged one is refused.",
+        "checked on the way: a damaged one is refused.  With --devices it lists the CPU and the "
+        "GPUs\n"
+        "that models can be trained on, or says why there is none.",
     .run = run,
 };

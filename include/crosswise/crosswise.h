@@ -104,6 +104,9 @@ CW_API int cw_context_threads(const cw_context *ctx);
  * "neon" or "ref". */
 CW_API const char *cw_cpu_isa(void);
 
+/* Where models can be trained (--device), as JSON (docs/gpu.md); release with cw_text_free. */
+CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
+
 /*
  * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
  * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time

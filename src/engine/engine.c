@@ -6,6 +6,7 @@
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task)
 {
     if (task->backbone->sweep) return &cwi_engine_sweep;
+    if (task->gpu > 0) return &cwi_engine_cuda;
     if (cwi_options_choice(task->options, "engine") == 1) return &cwi_engine_ref;
     return task->optimizer->schedule == CWI_STEP_LATE ? &cwi_engine_deferred : &cwi_engine_dense;
 }
@@ -22,7 +23,7 @@ cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_
     int64_t slots, rows = (int64_t)shape->n_users + shape->n_items;
     void *state;
     *out = &cwi_optimizer_adam;
-    if (!sampler || !task->backbone->is_table || task->method->penalty ||
+    if (task->gpu > 0 || !sampler || !task->backbone->is_table || task->method->penalty ||
         cwi_options_real(task->options, "spectral") > 0 ||
         rows * cwi_options_integer(task->options, "dim") < LEAST_NUMBERS ||
         cwi_options_is(task->options, "adam-eps", "torch") ||

@@ -39,6 +39,7 @@ typedef struct cwi_task {
     const cwi_training *training;
     cwi_shape shape;
     int64_t steps_per_epoch;
+    int gpu; /* its number, from 1 on; 0: the CPU */
 } cwi_task;
 
 /* Sums over the steps of the epoch under way. */
@@ -116,12 +117,12 @@ struct cwi_engine {
 };
 
 extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_sweep,
-    cwi_engine_ref;
+    cwi_engine_ref, cwi_engine_cuda;
 
 /* The engine that trains a task. */
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task);
 
-/* What "auto" stands for: the same for the same data and options on every machine. */
+/* What "auto" stands for: the same for the same data, options and kind of device. */
 cw_status cwi_engine_optimizer(cw_context *ctx, const cwi_task *task, const cwi_optimizer **out);
 
 /* All verbs of a step, one after the other. */

@@ -30,6 +30,7 @@ typedef struct rooms {
     const cwi_walk *walk;
     int32_t k, block, n_slots;
     int32_t first;     /* row of the first user of this round */
+    bool is_listed;    /* by a device */
     cwi_screen screen; /* without rooms: all scores are made */
     int32_t scored;    /* users of a slot that have room for scores: block, or 1 with a screen */
     float *score;      /* [n_slots][scored][n_items] */
@@ -64,6 +65,12 @@ static bool is_screened(const cwi_walk *walk)
 {
     return !walk->measure && walk->n_dials == 1 && walk->dials[0] == 0 &&
            cwi_screen_pays(walk->ranker, walk->k, walk->n_users);
+}
+
+/* Can a device make the lists? */
+static bool is_listed(const cwi_walk *walk)
+{
+    return walk->ranker->list && !walk->measure && walk->n_dials == 1 && walk->dials[0] == 0;
 }
 
 /* Room for scores of this many users a slot. */
@@ -101,7 +108,9 @@ static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
     int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
     r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
     CW_PASS(make_lists(ctx, r));
-    if (is_screened(walk)) CW_PASS(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
+    r->is_listed = is_listed(walk);
+    if (is_screened(walk) && !r->is_listed)
+        CW_PASS(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
     return make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
 }
 
@@ -185,6 +194,20 @@ static cw_status judge_screen(cw_context *ctx, rooms *r, int32_t n)
     return make_scores(ctx, r, r->block);
 }
 
+/* Lists of a round at once, by a device. */
+static cw_status list_round(cw_context *ctx, rooms *r, int32_t n)
+{
+    const cwi_walk *walk = r->walk;
+    CW_PASS(walk->ranker->list(ctx, walk->ranker, walk->mask, walk->users + r->first, n, r->k,
+                               r->item, r->count));
+    for (int32_t place = 0; place < n; place++) {
+        if (r->count[place] >= 0) continue;
+        r->bad_row[0] = r->first + place;
+        return CW_BAD_DATA;
+    }
+    return CW_OK;
+}
+
 static cw_status rank_block(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const rooms *r = arg;
@@ -241,7 +264,9 @@ cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
         int32_t n = least(round, walk->n_users - r.first);
         if (walk->stage) CW_TRY(cwi_progress(ctx, walk->stage, r.first, walk->n_users));
         for (int32_t s = 0; s < r.n_slots; s++) r.bad_row[s] = -1, r.unhelped[s] = 0;
-        status = cwi_pool_for(ctx, n, r.block, rank_block, &r);
+        status = r.is_listed ? list_round(ctx, &r, n) : CW_UNSUPPORTED;
+        r.is_listed = status != CW_UNSUPPORTED;
+        if (!r.is_listed) status = cwi_pool_for(ctx, n, r.block, rank_block, &r);
         if (status == CW_BAD_DATA) status = name_nan(ctx, &r);
         if (status != CW_OK) goto done;
         collect_round(&r, n);

@@ -67,6 +67,9 @@ static const cw_option_info common_options[] = {
         "engine", "cpu", "cpu|ref",
         "what computes: all threads, or the plain engine that others are checked against, which is "
         "slow"),
+    TEXT("device", "auto",
+         "who computes: cpu, cuda (the first GPU), cuda:1 (the second), or auto: a GPU where there "
+         "is one, it is worth it and it can train what is asked for, else the CPU"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
          "U(-1/sqrt(dim), 1/sqrt(dim))"),

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "prepare/csr.h"
 #include "score/params.h"
 
 /* How a newcomer's vector is found by inner products; all zeros: as foldin.h says. */
@@ -18,7 +19,10 @@ typedef struct cwi_fold {
  *   fold_in  optional (NULL: not possible): scores of all items for a new user who liked these
  *            n items; may need memory, hence the context
  *   items    optional (NULL): one vector of `width` floats per item, for similar items
- *   close    optional: releases what of the state does not lie in the pile
+ *   list     optional: the lists of n users by a device, as cwi_topk makes them: item [n][k], count
+ *            [n], -1 where a score is no number.  CW_UNSUPPORTED, without a message, where it
+ * cannot and `score` has to do. close    optional: releases what of the state does not lie in the
+ * pile
  */
 typedef struct cwi_ranker cwi_ranker;
 struct cwi_ranker {
@@ -26,6 +30,9 @@ struct cwi_ranker {
     void (*score)(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out);
     cw_status (*fold_in)(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out);
+    cw_status (*list)(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                      const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count);
+    const void *lister; /* of `list` */
     const float *items; /* [n_items][width] borrowed, or NULL */
     const float *users; /* [n_users][width] borrowed, or NULL */
     int32_t width;

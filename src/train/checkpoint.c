@@ -44,9 +44,10 @@ static void list_sums(cwi_trainer *t, double *where[N_SUMS])
 static json_t *keep_fixed(json_t *options, bool is_sequel)
 {
     static const char *const free_to_change[] = {
-        "epochs",     "patience",          "eval-every",     "min-epochs", "preset",
-        "checkpoint", "checkpoint-every",  "checkpoint-end", "resume",     "treatment",
-        "propensity", "metric-propensity", "engine",         "refit",      "bucket"};
+        "epochs", "patience",   "eval-every",       "min-epochs",
+        "preset", "checkpoint", "checkpoint-every", "checkpoint-end",
+        "resume", "treatment",  "propensity",       "metric-propensity",
+        "engine", "refit",      "bucket",           "device"};
     enum { HOW_LONG = 4 };
     for (size_t k = is_sequel ? HOW_LONG : 0; k < sizeof free_to_change / sizeof free_to_change[0];
          k++)

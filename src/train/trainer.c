@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/numbers.h"
 #include "core/text.h"
+#include "engine/device.h"
 #include "prepare/propensity.h"
 #include "train/train.h"
 
@@ -100,6 +101,15 @@ static int64_t count_steps(const cwi_trainer *t)
     return steps > 0 ? steps : 1;
 }
 
+/* A GPU is recorded, since its last bits are not those of the CPU. */
+static cw_status choose_device(cwi_trainer *t)
+{
+    CW_PASS(cwi_device_choose(t->ctx, &t->task, &t->task.gpu));
+    if (t->task.gpu == 0 || !cwi_options_is(t->options, "device", "auto")) return CW_OK;
+    cwi_log(t->ctx, CW_LOG_INFO, "training on a GPU; --device cpu does without");
+    return cwi_options_assign(t->ctx, t->options, "device", "cuda");
+}
+
 /* The optimiser by name, which is recorded. */
 static cw_status choose_optimizer(cwi_trainer *t)
 {
@@ -121,9 +131,9 @@ static cw_status open_engine(cwi_trainer *t)
     task->shape = cwi_method_shape(task->method, t->options, t->dataset->n_users,
                                    t->dataset->n_items, &t->training.by_user);
     task->steps_per_epoch = count_steps(t);
-    cw_status status = choose_optimizer(t);
-    if (status != CW_OK) return status;
-    status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
+    CW_PASS(choose_device(t));
+    CW_PASS(choose_optimizer(t));
+    cw_status status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
     if (status == CW_OK && cwi_trainer_learns(t)) {
         cwi_params_init(t->options, task->shape.n_users, &first);
         if (t->sequel.model) status = cwi_params_take_over(t, t->sequel.model, &first);

@@ -6,7 +6,10 @@
  */
 #include <math.h>
 
+#include "engine/cuda/library.h"
+#include "engine/device.h"
 #include "engine_check.h"
+#include "evaluate/topk.h"
 #include "model/tensorfile.h"
 #include "train_check.h"
 
@@ -17,8 +20,12 @@ typedef struct kind {
 
 static const kind engines[] = {
     {"plain", "engine=ref optimizer=adam", 0, 0},
+#if defined(TEST_CUDA) /* of programs that have the engine beside them: on a GPU, or on fibres */
+    {"cuda", "device=cuda optimizer=adam", 2e-6, 1e-6},
+#else
     {"dense", "engine=cpu optimizer=adam", 2e-6, 1e-6},
     {"deferred", "engine=cpu optimizer=adam-deferred", 1e-3, 1e-5}, /* in closed form */
+#endif
 };
 
 enum { N_ENGINES = sizeof engines / sizeof engines[0], STEPS = 3 };
@@ -98,9 +105,20 @@ static void check_steps(small_data *f, const char *pair, const kind *engine, con
     cwi_trainer_free(b);
 }
 
-static bool takes_all(const char *pair, const char *options)
+static int met, listed; /* trainings that were tried on a GPU, and rankings there */
+
+/* Does the engine take it? */
+static bool takes(small_data *f, const char *pair, const kind *engine, const char *more)
 {
-    return !strstr(pair, "mult-vae") || !strstr(options, "deferred");
+    char why[CWI_DEVICE_TEXT];
+    if (strstr(engine->options, "deferred")) return !strstr(pair, "mult-vae");
+    if (!strstr(engine->options, "cuda")) return true;
+    cwi_trainer *t = open_engine(f, pair, more);
+    bool can = cwi_cuda_trains(&t->task, why);
+    if (!can && !strstr(why, "--device cuda does not train ")) fail_msg("%s", why);
+    cwi_trainer_free(t);
+    met += can;
+    return can;
 }
 
 static void check_pair(small_data *f, const char *pair)
@@ -110,7 +128,7 @@ static void check_pair(small_data *f, const char *pair)
     bool has_slots = !strstr(pair, "mult-vae");
     for (int k = 1; k < N_ENGINES; k++)
         for (int term = 0; term < (has_slots ? 3 : 1); term++)
-            if (takes_all(pair, engines[k].options))
+            if (takes(f, pair, &engines[k], has_slots ? terms[term] : "init=joint"))
                 check_steps(f, pair, &engines[k], has_slots ? terms[term] : "init=joint");
 }
 
@@ -123,6 +141,10 @@ static void variants_of_methods_are_the_same_too(void **state)
 {
     static const char *const variants[][2] = {
         {"method=cpr backbone=mf", "beta=3 ratio=1 max-k=4 select=per-k"},
+        {"method=cpr backbone=mf", "beta=3 ratio=1 max-k=4 select=per-k batch=96"},
+        {"method=cpr backbone=mf", "beta=3 batch=4096"}, /* many that are alike */
+        {"method=cpr backbone=lightgcn", "dim=6 layers=3 beta=2"},
+        {"method=bpr backbone=mf", "dim=131"},
         {"method=dice backbone=mf", "neg=2 dis=l1"},
         {"method=dice backbone=lightgcn", "dis=dcor"},
         {"method=cause backbone=mf", "neg=3 cause-penalty=l1"},
@@ -151,7 +173,8 @@ static void variants_of_methods_are_the_same_too(void **state)
     };
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++)
         for (int k = 1; k < N_ENGINES; k++)
-            check_steps(*state, variants[v][0], &engines[k], variants[v][1]);
+            if (takes(*state, variants[v][0], &engines[k], variants[v][1]))
+                check_steps(*state, variants[v][0], &engines[k], variants[v][1]);
 }
 
 /* Whatever the registry holds, and rows that stand still: the plain engine has them all. */
@@ -161,13 +184,18 @@ static void every_rule_is_that_of_the_plain_engine(void **state)
     static const char *const pairs[] = {"method=bpr backbone=mf", "method=cause backbone=mf",
                                         "method=bce backbone=lightgcn",
                                         "method=dice backbone=neumf"};
-    const kind cpu = {"cpu", "engine=cpu", 2e-6, 1e-6};
+#if defined(TEST_CUDA)
+    const kind fast = {"cuda", "device=cuda", 2e-6, 1e-6};
+#else
+    const kind fast = {"cpu", "engine=cpu", 2e-6, 1e-6};
+#endif
     for (size_t n = 0; (name = cw_optimizer_name(n)) != NULL; n++) {
         char rule[40];
         cwi_schedule schedule = cwi_find_optimizer(name)->schedule;
         if (schedule != CWI_STEP_ALL && schedule != CWI_STEP_TOUCHED) continue;
         snprintf(rule, sizeof rule, "optimizer=%s", name);
-        for (int p = 0; p < 4; p++) check_steps(*state, pairs[p], &cpu, rule);
+        for (int p = 0; p < 4; p++)
+            if (takes(*state, pairs[p], &fast, rule)) check_steps(*state, pairs[p], &fast, rule);
     }
 }
 
@@ -181,7 +209,7 @@ static void for_each_engine(small_data *f,
                                         "method=ubpr backbone=neumf", "method=mult-vae init=joint"};
     for (int k = 0; k < N_ENGINES; k++)
         for (int p = 0; p < 4; p++)
-            if (takes_all(pairs[p], engines[k].options)) try(f, pairs[p], &engines[k]);
+            if (takes(f, pairs[p], &engines[k], "")) try(f, pairs[p], &engines[k]);
 }
 
 /* Everything of one engine into another that was opened for the same task. */
@@ -231,7 +259,8 @@ static void a_state_goes_on_in_another_engine_bit_for_bit(void **state)
 static void a_state_goes_from_the_plain_engine_to_a_fast_one_and_back(void **state)
 {
     small_data *f = *state;
-    const char *pair = "method=bpr backbone=neumf";
+    const char *pair =
+        strstr(engines[1].options, "cuda") ? "method=bpr backbone=mf" : "method=bpr backbone=neumf";
     cwi_trainer *whole = open_engine(f, pair, plain), *first = open_engine(f, pair, plain);
     cwi_trainer *second = open_engine(f, pair, engines[1].options);
     cwi_trainer *third = open_engine(f, pair, plain);
@@ -324,6 +353,30 @@ static void a_tally_is_of_one_epoch_and_steps_of_all(void **state)
     for_each_engine(*state, check_epochs);
 }
 
+/* Lists that a device makes are those of the host, equal scores included. */
+static void check_lists(small_data *f, const cwi_trainer *t, const cwi_ranker *own,
+                        const cwi_ranker *host)
+{
+    enum { K = 5, MOST_USERS = 64 };
+    const cwi_csr *mask = &t->training.by_user;
+    int32_t users[MOST_USERS], item[MOST_USERS * K], count[MOST_USERS], n = f->data->n_users;
+    if (!own->list) return;
+    float *score = malloc((size_t)f->data->n_items * sizeof *score);
+    assert_true(n <= MOST_USERS && f->data->n_items >= K);
+    for (int32_t u = 0; u < n; u++) users[u] = n - 1 - u;
+    assert_int_equal(own->list(t->ctx, own, mask, users, n, K, item, count), CW_OK);
+    for (int32_t u = 0; u < n; u++) {
+        cwi_ranked top[K];
+        int64_t begin = mask->start[users[u]], had = mask->start[users[u] + 1] - begin;
+        host->score(host, &users[u], 1, score);
+        assert_int_equal(cwi_topk(score, f->data->n_items, mask->value + begin, had, K, top),
+                         count[u]);
+        for (int32_t p = 0; p < count[u]; p++) assert_int_equal(top[p].item, item[u * K + p]);
+    }
+    listed++;
+    free(score);
+}
+
 /* A ranker after settle ranks by the parameters that the host reads. */
 static void check_rank(small_data *f, const char *pair, const kind *engine)
 {
@@ -342,6 +395,7 @@ static void check_rank(small_data *f, const char *pair, const kind *engine)
         host.score(&host, &user, 1, b);
         assert_memory_equal(a, b, (size_t)f->data->n_items * sizeof *a);
     }
+    check_lists(f, t, &own, &host);
     cwi_ranker_close(&own);
     cwi_ranker_close(&host);
     free(a);
@@ -358,18 +412,23 @@ static void a_ranker_is_of_the_settled_parameters(void **state)
 static void the_faster_adam_is_chosen_by_the_data(void **state)
 {
     static const char *const cases[][3] = {
-        {"method=bpr backbone=mf", "dim=65536 batch=24", "adam"}, /* a step reads it all */
-        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0.05", "adam-deferred"},
-        {"method=bpr backbone=mf", "dim=32768 batch=2 reg=0.05", "adam"}, /* a small table */
-        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0.06", "adam"}, /* less accurate there */
-        {"method=bpr backbone=mf", "dim=65536 batch=2 reg=0 adam-eps=torch", "adam"},
-        {"method=bpr backbone=lightgcn", "batch=2 reg=0", "adam"}, /* a step reads all rows */
-        {"method=dice backbone=mf", "dim=65536 batch=2 reg=0", "adam"},
-        {"method=mult-vae init=joint", "batch=2", "adam"},
-        {"method=bpr backbone=mf", "batch=2 reg=0 optimizer=sgd", "sgd"},
+        {"method=bpr backbone=mf", "device=cpu dim=65536 batch=24",
+         "adam"}, /* a step reads it all */
+        {"method=bpr backbone=mf", "device=cpu dim=65536 batch=2 reg=0.05", "adam-deferred"},
+        {"method=bpr backbone=mf", "device=cpu dim=32768 batch=2 reg=0.05",
+         "adam"}, /* a small table */
+        {"method=bpr backbone=mf", "device=cpu dim=65536 batch=2 reg=0.06",
+         "adam"}, /* less accurate there */
+        {"method=bpr backbone=mf", "device=cpu dim=65536 batch=2 reg=0 adam-eps=torch", "adam"},
+        {"method=bpr backbone=lightgcn", "device=cpu batch=2 reg=0",
+         "adam"}, /* a step reads all rows */
+        {"method=dice backbone=mf", "device=cpu dim=65536 batch=2 reg=0", "adam"},
+        {"method=mult-vae init=joint", "device=cpu batch=2", "adam"},
+        {"method=bpr backbone=mf", "device=cpu batch=2 reg=0 optimizer=sgd", "sgd"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         cwi_trainer *t = open_engine(*state, cases[k][0], cases[k][1]);
+        if (t->task.gpu) fail_msg("%s is trained on a GPU", cases[k][1]);
         assert_string_equal(cwi_options_text(t->options, "optimizer"), cases[k][2]);
         assert_string_equal(t->task.optimizer->name, cases[k][2]);
         cwi_trainer_free(t);
@@ -378,8 +437,30 @@ static void the_faster_adam_is_chosen_by_the_data(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_small_data, free_small_data)
 
+/* What is refused is not tried; this is about what is not. */
+static void enough_was_tried(void **state)
+{
+    (void)state;
+    if (strstr(engines[1].options, "cuda"))
+        if (met < 100 || listed < 2) fail_msg("%d trainings, %d rankings", met, listed);
+}
+
+/* Programs of the CUDA engine alone: no GPU is a reason to skip. */
+static void ask_for_gpu(void)
+{
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT] = "";
+    int count = 0;
+    if (!strstr(engines[1].options, "cuda")) return;
+    if (cwi_cuda_load(&calls, why) == CW_OK && calls->count(&count, why) == CW_OK && count > 0)
+        return;
+    printf("the CUDA engine was not tried: %s\n", why);
+    exit(77);
+}
+
 int main(void)
 {
+    ask_for_gpu();
     const struct CMUnitTest tests[] = {
         TEST(every_engine_makes_the_steps_of_the_plain_one),
         TEST(variants_of_methods_are_the_same_too),
@@ -391,6 +472,7 @@ int main(void)
         TEST(a_tally_is_of_one_epoch_and_steps_of_all),
         TEST(a_ranker_is_of_the_settled_parameters),
         TEST(the_faster_adam_is_chosen_by_the_data),
+        cmocka_unit_test(enough_was_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,346 @@
+/*
+ * cuda.c - the engine whose numbers lie on a GPU.
+ *
+ * The verbs of a step only count: steps are made when somebody asks what came of them, a window at
+ * a time, and what there is to know of them stays on the device until then.  What the host has of
+ * parameters is room for copies.
+ */
+#include <math.h>
+
+#include "core/mem.h"
+#include "engine/cuda/library.h"
+#include "engine/host.h"
+#include "score/graph.h"
+
+typedef struct cwi_cuda_host {
+    cwi_host host;
+    const cwi_cuda_calls *calls;
+    cwi_cuda *device;
+    int64_t waiting; /* steps that are not made yet */
+    cwi_rates *rate; /* [window] */
+    cwi_graph graph; /* of a backbone that has one */
+    char why[CWI_CUDA_TEXT];
+} cuda;
+
+static cw_status pass_on(cuda *e, cw_status status)
+{
+    return status == CW_OK ? status : cwi_fail(e->host.base.ctx, status, "%s", e->why);
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static cwi_cuda_rule rule_of(const cwi_optimizer *optimizer)
+{
+    if (optimizer == &cwi_optimizer_sgd) return CWI_CUDA_SGD;
+    return optimizer == &cwi_optimizer_adagrad ? CWI_CUDA_ADAGRAD : CWI_CUDA_ADAM;
+}
+
+static int count_memories(const cwi_optimizer *optimizer)
+{
+    int n = 0;
+    while (optimizer->memory[n]) n++;
+    return n;
+}
+
+static cwi_cuda_penalty penalty_of(const cwi_task *t)
+{
+    if (t->method->penalty == &cwi_penalty_dice)
+        return CWI_CUDA_DICE_MSE + cwi_options_choice(t->options, "dis");
+    if (t->method->penalty == &cwi_penalty_cause)
+        return CWI_CUDA_CAUSE_L2 + cwi_options_choice(t->options, "cause-penalty");
+    return CWI_CUDA_NO_PENALTY;
+}
+
+/* The graph, and the L2 term of what it makes of the table. */
+static void describe_graph(const cuda *e, cwi_cuda_task *out)
+{
+    const cwi_task *t = e->host.task;
+    if (t->backbone != &cwi_backbone_lightgcn) return;
+    out->graph =
+        (cwi_cuda_graph){e->graph.n_nodes, (int32_t)cwi_options_integer(t->options, "layers"),
+                         e->graph.start, e->graph.neighbour, e->graph.weight};
+    if (cwi_options_is(t->options, "reg-target", "final") &&
+        cwi_options_choice(t->options, "reg-kind") == 0)
+        out->final_decay = (float)(2 * cwi_options_real(t->options, "reg") /
+                                   (double)(t->shape.n_users + t->shape.n_items));
+}
+
+static cwi_cuda_task describe(const cuda *e)
+{
+    const cwi_task *t = e->host.task;
+    const cwi_tensor *table = &e->host.params.tensor[0];
+    double temperature = cwi_options_real(t->options, "temperature");
+    return (cwi_cuda_task){
+        .device = t->gpu - 1,
+        .sampler = t->method->sampler->name,
+        .loss = t->method->loss->name,
+        .drawing = e->host.sampler,
+        .selects = t->method->selects,
+        .per_group = t->method->selects && cwi_options_choice(t->options, "select") == 1,
+        .by_group = t->method->loss->by_group,
+        .by_difference = t->method->loss->by_difference,
+        .rule = rule_of(t->optimizer),
+        .memories = count_memories(t->optimizer),
+        .steps_all = t->optimizer->schedule == CWI_STEP_ALL,
+        .n_users = t->shape.n_users,
+        .n_items = t->shape.n_items,
+        .heads = t->shape.heads,
+        .d = (int32_t)table->columns,
+        .decay = table->decay,
+        .is_cosine = cwi_options_choice(t->options, "scorer") == 1,
+        .penalty = penalty_of(t),
+        .strength = t->method->penalty ? cwi_options_real(t->options, "dis-penalty") : 0,
+        .scale = temperature == 1 ? 1 : (float)(1 / temperature)};
+}
+
+static void close_engine(cwi_engine *engine)
+{
+    cuda *e = (cuda *)engine;
+    if (!e) return;
+    if (e->calls) e->calls->close(e->device);
+    cwi_graph_clear(&e->graph);
+    cwi_host_close(&e->host);
+    cwi_free(e);
+}
+
+static cw_status send_state(cuda *e)
+{
+    CW_PASS(pass_on(
+        e, e->calls->put(e->device, CWI_CUDA_PARAMS, e->host.params.tensor[0].data, e->why)));
+    for (int m = 0; e->host.task->optimizer->memory[m]; m++)
+        CW_PASS(pass_on(e, e->calls->put(e->device, CWI_CUDA_MEMORY + m,
+                                         e->host.memory[m].tensor[0].data, e->why)));
+    return CW_OK;
+}
+
+static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
+{
+    CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
+                             &e->host.max_slots, &e->host.sampler));
+    CW_PASS(cwi_host_remember(&e->host, true));
+    CW_PASS(pass_on(e, cwi_cuda_load(&e->calls, e->why)));
+    if (task->backbone == &cwi_backbone_lightgcn)
+        CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
+                                 &e->graph));
+    cwi_cuda_task about = describe(e);
+    describe_graph(e, &about);
+    (void)cwi_host_grid(&e->host, &about.grid);
+    if (about.grid.side == 0) about.grid.rows = 0;
+    CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
+    cwi_graph_clear(&e->graph); /* it is there now */
+    e->rate =
+        cwi_pile_add(ctx, &e->host.pile, (size_t)e->calls->most_steps(e->device), sizeof *e->rate);
+    CW_PASS(e->host.pile.status);
+    return send_state(e);
+}
+
+static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
+                             cwi_engine **out)
+{
+    cuda *e = cwi_alloc_zero(ctx, 1, sizeof *e);
+    *out = NULL;
+    if (!e) {
+        cwi_params_clear(first);
+        return CW_NO_MEMORY;
+    }
+    e->host =
+        (cwi_host){.base = {&cwi_engine_cuda, ctx}, .task = task, .params = *first, .epoch = -1};
+    *first = (cwi_params){0};
+    cw_status status = open_parts(ctx, task, e);
+    if (status == CW_OK)
+        *out = &e->host.base;
+    else
+        close_engine(&e->host.base);
+    return status;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* The device goes on from the tally of the host. */
+static cw_status enter_epoch(cuda *e)
+{
+    const cwi_task *task = e->host.task;
+    const cwi_tally *t = &e->host.tally;
+    cwi_cuda_tally sums = {t->trained, t->applied, t->bad, t->data_loss, t->penalty, t->draws};
+    if (task->method->sampler->begin) task->method->sampler->begin(e->host.sampler, e->host.epoch);
+    return pass_on(e, e->calls->begin(e->device, e->host.sampler, e->host.setting, &sums, e->why));
+}
+
+static cw_status find_reg(cuda *e, double *out)
+{
+    double squares;
+    CW_PASS(pass_on(e, e->calls->squares(e->device, &squares, e->why)));
+    *out = (double)e->host.params.tensor[0].decay / 2 * squares;
+    return CW_OK;
+}
+
+static cw_status begin(cwi_engine *engine, int64_t epoch)
+{
+    cuda *e = (cuda *)engine;
+    double reg;
+    CW_PASS(find_reg(e, &reg));
+    cwi_host_begin(&e->host, epoch, reg);
+    return enter_epoch(e);
+}
+
+static void take_sums(cuda *e, const cwi_cuda_tally *sums)
+{
+    cwi_tally *t = &e->host.tally;
+    const cwi_draw_plan *plan = &((const cwi_drawing *)e->host.sampler)->plan;
+    t->trained = sums->trained;
+    t->applied = sums->applied;
+    t->bad = sums->bad;
+    t->data_loss = sums->data_loss;
+    t->penalty = sums->penalty;
+    t->reg_loss = NAN; /* of all rows, which no step sees together */
+    t->draws = sums->draws;
+    for (int g = 0; g < plan->n_groups; g++) t->draws.slots[g] = plan->group[g].unit;
+}
+
+/* Steps that are likely to be made at once after these of the epoch. */
+static int count_next(const cuda *e, int64_t made)
+{
+    int64_t left = e->host.task->steps_per_epoch - made, most = e->calls->most_steps(e->device);
+    return left > most ? (int)most : left > 0 ? (int)left : 0;
+}
+
+static cw_status make_window(cuda *e, int n)
+{
+    const cwi_task *task = e->host.task;
+    int64_t first = e->host.tally.steps - e->waiting;
+    cwi_moment now = cwi_host_moment(&e->host, first);
+    cwi_cuda_tally sums;
+    if ((now.step + (uint64_t)n) >> CWI_STEP_BITS)
+        return cwi_fail(e->host.base.ctx, CW_BAD_ARG,
+                        "random numbers last for 2^%d steps, not for step %llu", CWI_STEP_BITS,
+                        (unsigned long long)now.step);
+    for (int k = 0; k < n; k++)
+        task->optimizer->rates(task->options, e->host.tally.applied + 1 + k, &e->rate[k]);
+    CW_PASS(pass_on(e, e->calls->run(e->device, now.step, first + 1, n, count_next(e, first + n),
+                                     e->rate, e->why)));
+    CW_PASS(pass_on(e, e->calls->tell(e->device, &sums, e->why)));
+    take_sums(e, &sums);
+    e->waiting -= n;
+    return CW_OK;
+}
+
+/* Make the steps that wait. */
+static cw_status catch_up(cuda *e)
+{
+    int most = e->calls->most_steps(e->device);
+    while (e->waiting > 0) CW_PASS(make_window(e, e->waiting < most ? (int)e->waiting : most));
+    return CW_OK;
+}
+
+static cw_status draw(cwi_engine *engine)
+{
+    cuda *e = (cuda *)engine;
+    e->host.tally.steps++;
+    e->waiting++;
+    return e->waiting < CWI_TELL_EVERY ? CW_OK : catch_up(e);
+}
+
+/* Part of a window. */
+static cw_status leave(cwi_engine *engine)
+{
+    (void)engine;
+    return CW_OK;
+}
+
+static cw_status settle(cwi_engine *engine)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(catch_up(e));
+    return find_reg(e, &e->host.tally.reg_at_end);
+}
+
+/* ---- what the trainer may see --------------------------------------------------------------- */
+
+static cw_status tell(cwi_engine *engine, cwi_tally *out)
+{
+    CW_PASS(catch_up((cuda *)engine));
+    return cwi_host_tell(engine, out);
+}
+
+static cw_status fetch_params(cuda *e)
+{
+    CW_PASS(catch_up(e));
+    return pass_on(
+        e, e->calls->get(e->device, CWI_CUDA_PARAMS, e->host.params.tensor[0].data, e->why));
+}
+
+/* The ranker of the host has vectors with the bits that lists go by. */
+static cw_status list(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                      const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count)
+{
+    const cuda *e = ranker->lister;
+    char why[CWI_CUDA_TEXT] = "";
+    if (mask != &e->host.task->training->by_user) return CW_UNSUPPORTED;
+    cw_status status = e->calls->list(e->device, users, n, k, item, count, why);
+    return why[0] ? cwi_fail(ctx, status, "%s", why) : status;
+}
+
+static cw_status rank(cwi_engine *engine, cwi_ranker *out)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(fetch_params(e));
+    CW_PASS(cwi_host_rank(engine, out));
+    if (!cwi_ranker_is_dot(out)) return CW_OK;
+    e->why[0] = '\0';
+    cw_status status = e->calls->rank(e->device, out->users, out->items, out->n_users, out->n_items,
+                                      out->width, e->why);
+    if (status == CW_OK) {
+        out->list = list;
+        out->lister = e;
+    } else if (e->why[0]) {
+        cwi_ranker_close(out);
+        return pass_on(e, status);
+    }
+    return CW_OK;
+}
+
+static cw_status params(cwi_engine *engine, const cwi_params **out)
+{
+    CW_PASS(fetch_params((cuda *)engine));
+    return cwi_host_params(engine, out);
+}
+
+static cw_status read_state(cwi_engine *engine, cwi_state *out)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(fetch_params(e));
+    for (int m = 0; e->host.task->optimizer->memory[m]; m++)
+        CW_PASS(pass_on(e, e->calls->get(e->device, CWI_CUDA_MEMORY + m,
+                                         e->host.memory[m].tensor[0].data, e->why)));
+    return cwi_host_read(engine, out);
+}
+
+static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally *tally)
+{
+    cuda *e = (cuda *)engine;
+    const cwi_loss *loss = e->host.task->method->loss;
+    e->waiting = 0;
+    CW_PASS(cwi_host_write(engine, epoch, tally));
+    if (loss->set) loss->set(e->host.task->options, epoch, e->host.setting);
+    CW_PASS(send_state(e));
+    return enter_epoch(e);
+}
+
+const cwi_engine_verbs cwi_engine_cuda = {
+    .name = "cuda",
+    .open = open_engine,
+    .begin = begin,
+    .draw = draw,
+    .score = leave,
+    .select = leave,
+    .loss = leave,
+    .back = leave,
+    .apply = leave,
+    .settle = settle,
+    .tell = tell,
+    .rank = rank,
+    .params = params,
+    .read = read_state,
+    .write = write_state,
+    .close = close_engine,
+};

@@ -1,0 +1,215 @@
+/*
+ * draw.cuh - the batches of a window of steps, and for each step the rows that it touches with
+ * their contributions in the order of slots.
+ */
+#ifndef CWI_ENGINE_CUDA_DRAW_CUH
+#define CWI_ENGINE_CUDA_DRAW_CUH
+
+#include "engine/cuda/work.cuh"
+
+/* ---- draws ---------------------------------------------------------------------------------- */
+
+typedef int64_t draw_fn(const void *state, int group, cwi_rng *rng, int32_t *user, int32_t *item,
+                        float *mark, int64_t *tried);
+
+/* A candidate a thread; blockIdx.y is the step and the group. */
+template <draw_fn *draw> __global__ void draw_rows(work w, uint64_t first)
+{
+    __shared__ unsigned long long tried, made;
+    int s = (int)blockIdx.y / w.n_groups, g = (int)blockIdx.y % w.n_groups;
+    const draw_group &p = w.group[g];
+    int64_t c = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) tried = made = 0;
+    __syncthreads();
+    if (c < p.candidates) {
+        cwi_rng rng;
+        int64_t row = s * w.rows + p.first_row + c * p.most_rows, count = 0;
+        int64_t slot = s * w.slots + p.first_slot + c * p.most_rows * p.slots;
+        cwi_rng_init(&rng, w.seed, CWI_RNG_SAMPLE,
+                     cwi_stream_number(first + (uint64_t)s, p.first_candidate + c));
+        int64_t n = draw(w.sampler, g, &rng, w.user + slot, w.item + slot, w.mark + row, &count);
+        for (int64_t k = n * p.slots; k < (int64_t)p.most_rows * p.slots; k++)
+            w.user[slot + k] = -1;
+        atomicAdd(&tried, (unsigned long long)count);
+        atomicAdd(&made, (unsigned long long)n);
+    }
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    if (tried) atomicAdd(&w.tried[blockIdx.y], tried);
+    if (made) atomicAdd(&w.made[blockIdx.y], made);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+/* How many rows a step trains on: the pressure of selection stays when fewer were made. */
+__device__ inline int64_t rows_to_keep(const work &w, int64_t rows)
+{
+    if (!w.selects) return rows;
+    if (rows == w.keep_wanted || rows == 0) return rows < w.keep_batch ? rows : w.keep_batch;
+    int64_t kept = (int64_t)rint((double)rows / w.keep_beta);
+    if (kept > w.keep_batch) kept = w.keep_batch;
+    return kept < 1 ? 1 : kept;
+}
+
+/* A step a thread, of one warp. */
+__global__ void plan_steps(work w, int n)
+{
+    int s = (int)threadIdx.x;
+    bool counts = false;
+    if (s < n) {
+        step_plan *p = &w.plan[s];
+        p->all = 0;
+        p->items = 0;
+        for (int g = 0; g < w.n_groups; g++) {
+            p->rows[g] = p->kept[g] = (int64_t)w.made[s * w.n_groups + g];
+            p->all += p->rows[g];
+        }
+        p->keep = rows_to_keep(w, p->all);
+        p->is_empty = p->all == 0;
+        for (int g = 0; g < w.n_groups; g++)
+            p->mass[g] = (double)(w.by_group ? p->kept[g] : p->keep);
+        counts = !p->is_empty;
+    }
+    unsigned all = __ballot_sync(0xffffffffu, counts);
+    if (s < n) w.plan[s].before = __popc(all & ((1u << s) - 1));
+    if (s == 0) w.plan[n].before = __popc(all);
+}
+
+/* The mass of a loss whose rows weigh differently; a block a step. */
+template <double (*mass_of)(const double *, float)> __global__ void weigh_steps(work w)
+{
+    __shared__ double room[BLOCK];
+    int s = (int)blockIdx.x;
+    double mass = 0;
+    for (int64_t r = threadIdx.x; r < w.rows; r += blockDim.x) {
+        const draw_group &p = w.group[group_of_row(w, r)];
+        int64_t slot = p.first_slot + (r - p.first_row) * p.slots;
+        if (w.user[s * w.slots + slot] >= 0) mass += mass_of(w.setting, w.mark[s * w.rows + r]);
+    }
+    mass = block_sum(mass, room);
+    if (threadIdx.x == 0)
+        for (int g = 0; g < w.n_groups; g++) w.plan[s].mass[g] = mass;
+}
+
+/* ---- contributions -------------------------------------------------------------------------- */
+
+__device__ inline void put_end(const work &w, int s, int64_t at, int64_t row, int64_t slot,
+                               int apart, end_kind kind)
+{
+    int64_t e = s * w.ends + at;
+    uint32_t none = (1u << w.row_bits) - 1;
+    w.key[e] = (uint32_t)s << w.row_bits | (row < 0 ? none : (uint32_t)row);
+    w.end[e] = (uint32_t)slot << SLOT_SHIFT | (uint32_t)(apart > 0 ? apart - 1 : 0) << 2 | kind;
+}
+
+/* The two ends of a slot, a slot a thread; blockIdx.y is the step. */
+__global__ void list_slots(work w)
+{
+    int s = (int)blockIdx.y;
+    int64_t slot = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (slot >= w.slots) return;
+    int32_t user = w.user[s * w.slots + slot];
+    int64_t item = user < 0 ? -1 : w.n_users + w.item[s * w.slots + slot];
+    if (w.grid.rows > 0 && slot >= w.grid.rows) user = -1; /* an item of all has no user */
+    put_end(w, s, 2 * slot, user, slot, 0, END_USER);
+    put_end(w, s, 2 * slot + 1, item, slot, 0, END_ITEM);
+}
+
+/* The three ends of two slots of which only the difference counts. */
+__global__ void list_pairs(work w)
+{
+    int s = (int)blockIdx.y;
+    int64_t pair = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (2 * pair >= w.slots) return;
+    const draw_group &p = w.group[group_of_slot(w, 2 * pair)];
+    int32_t k = p.slots / 2;
+    int64_t local = pair - p.first_slot / 2, row = local / k;
+    int64_t slot = p.first_slot + row * p.slots + local % k;
+    const int32_t *user = w.user + s * w.slots, *item = w.item + s * w.slots;
+    bool is_hole = user[p.first_slot + row * p.slots] < 0;
+    put_end(w, s, 3 * pair, is_hole ? -1 : user[slot], slot, k, END_PAIR);
+    put_end(w, s, 3 * pair + 1, is_hole ? -1 : w.n_users + item[slot], slot, 0, END_ITEM);
+    put_end(w, s, 3 * pair + 2, is_hole ? -1 : w.n_users + item[slot + k], slot + k, 0, END_ITEM);
+}
+
+/* Where rows and chunks of at most CHUNK contributions begin.  Chunks follow the places in the
+ * step, so that they do not depend on the window. */
+__global__ void find_heads(work w, int64_t n)
+{
+    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (e >= n) return;
+    uint32_t none = (1u << w.row_bits) - 1, row = w.sorted_key[e] & none;
+    int64_t at = e % w.ends;
+    bool is_head = at == 0 || w.sorted_key[e - 1] != w.sorted_key[e];
+    if (row == none) {
+        if (is_head) w.n_ends[e / w.ends] = at;
+        w.head[e] = 0;
+        return;
+    }
+    if (at == w.ends - 1) w.n_ends[e / w.ends] = w.ends;
+    w.head[e] = (uint64_t)is_head << 32 | (is_head || at % CHUNK == 0);
+}
+
+/* What a contribution is of, where the rows of the step are known. */
+__device__ inline contribution read_end(const work &w, int64_t step, uint32_t end)
+{
+    contribution c;
+    const int32_t *user = w.user + step * w.slots, *item = w.item + step * w.slots;
+    int kind = (int)(end & 3u);
+    c.slot = end >> SLOT_SHIFT;
+    const draw_group &p = w.group[group_of_slot(w, c.slot)];
+    c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
+    c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
+    if (w.grid.rows > 0) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
+    c.minus = kind == END_PAIR ? w.n_users + item[c.slot + (end >> 2 & 15u) + 1] : -1;
+    return c;
+}
+
+__global__ void list_tasks(work w, int64_t n)
+{
+    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = e / w.ends;
+    uint32_t none = (1u << w.row_bits) - 1;
+    if (e >= n || (w.sorted_key[e] & none) == none) return;
+    w.given[e] = read_end(w, step, w.sorted_end[e]);
+    if (w.head[e] == 0) return;
+    uint32_t task = (uint32_t)(w.heads_so_far[e] >> 32) - 1, chunk = (uint32_t)w.heads_so_far[e] - 1;
+    w.chunk[chunk].x = (uint32_t)(e % w.ends);
+    if (w.head[e] >> 32 == 0) return;
+    uint32_t row = w.sorted_key[e] & none;
+    w.task[task].row = row;
+    w.task[task].chunk = chunk;
+    atomicOr(&w.visits[row], 1u << step);
+}
+
+/* Tasks and chunks of the window before step s. */
+__device__ inline uint64_t heads_before(const work &w, int s)
+{
+    return s == 0 ? 0 : w.heads_so_far[s * w.ends - 1];
+}
+
+/* What follows from all of them; blockIdx.y is the step of n. */
+__global__ void finish_tasks(work w, int n)
+{
+    int s = (int)blockIdx.y;
+    uint64_t begin = heads_before(w, s), end = heads_before(w, s + 1);
+    uint32_t first_task = (uint32_t)(begin >> 32), tasks = (uint32_t)(end >> 32) - first_task;
+    uint32_t first_chunk = (uint32_t)begin, chunks = (uint32_t)end - first_chunk;
+    uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k == 0) {
+        w.plan[s].first_task = first_task, w.plan[s].tasks = tasks;
+        w.plan[s].first_chunk = first_chunk, w.plan[s].chunks = chunks;
+    }
+    if (k < chunks)
+        w.chunk[first_chunk + k].y = k + 1 < chunks ? w.chunk[first_chunk + k + 1].x
+                                                    : (uint32_t)w.n_ends[s];
+    if (k >= tasks) return;
+    row_task *t = &w.task[first_task + k];
+    int64_t item = (int64_t)t->row - w.n_users;
+    if (w.penalty >= CWI_CUDA_CAUSE_L2 && item >= 0 && item < (w.n_rows - w.n_users) / 2)
+        atomicAdd(&w.plan[s].items, 1u);
+    uint32_t later = s + 1 < WINDOW ? w.visits[t->row] >> (s + 1) : 0;
+    t->chunk_end = k + 1 < tasks ? t[1].chunk : first_chunk + chunks;
+    t->until = w.steps_all ? w.plan[later ? s + __ffs((int)later) : n].before : w.plan[s].before + 1;
+}
+
+#endif

@@ -1,0 +1,815 @@
+/* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
+#include "engine/cuda/graph.cuh"
+#include "engine/cuda/samplers.cuh"
+#include "engine/cuda/terms.cuh"
+
+#include "loss/bpr.c"
+#include "loss/cause.c"
+#include "loss/cpr.c"
+#include "loss/dice.c"
+#include "loss/fs.c"
+#include "loss/pointwise.c"
+#include "loss/softmax.c"
+#include "loss/ubpr.c"
+
+#include "engine/cuda/lists.cuh" /* with formulas of those */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MANY_ENDS = 1 << 27 };
+
+/* A window that is drawn, or about to be. */
+typedef struct drawn {
+    uint64_t step;
+    int n; /* 0: none */
+} drawn;
+
+struct cwi_cuda {
+    gpu g;
+    work windows[2], w; /* one at work, one being drawn; w is a copy of one of them */
+    drawn ready[2];
+    int at_hand;
+    int window; /* steps, at most */
+    int64_t pairs, room_bytes;
+    void *room; /* of sorting */
+    double *setting;
+    net graph;
+    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
+    int32_t ranked_items, ranked_width, users_at_once;
+    listing lists;
+    cwi_csr seen;            /* what users had, on the device */
+    float *final, *layer[2]; /* [n_rows][d] where there is a graph */
+    void *sampler;
+    cwi_cuda_task task;
+    void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
+    void (*score)(cwi_cuda *e, int s); /* and its loss; NULL: it has none of rows */
+    double settings[CWI_LOSS_SETTINGS]; /* as on the device */
+    void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
+    void *(*copy)(gpu *g, const cwi_drawing *opened);
+    unsigned blocks; /* of kernels that walk over rows */
+};
+
+/* Enough blocks, of which some may have nothing to do. */
+static unsigned blocks_for(int64_t n, int64_t each)
+{
+    int64_t blocks = (n + each - 1) / each;
+    return (unsigned)(blocks < 1 << 20 ? blocks : 1 << 20);
+}
+
+/* ---- parts by name -------------------------------------------------------------------------- */
+
+#define weighted_draw pointwise_draw
+#define DRAW(id)                                                                                   \
+    static void draw_##id(cwi_cuda *e, dim3 grid, uint64_t first)                                  \
+    {                                                                                              \
+        work w = e->w;                                                                             \
+        LAUNCH((draw_rows<id##_draw>), grid, dim3(BLOCK), &e->g, w, first);                        \
+    }
+CWI_SAMPLERS(DRAW)
+
+#define LOSS(id)                                                                                   \
+    static void loss_##id(cwi_cuda *e, int s)                                                      \
+    {                                                                                              \
+        work w = e->w;                                                                             \
+        dim3 all(blocks_for(w.rows, WARPS));                                                       \
+        if (w.d % 4 == 0)                                                                          \
+            LAUNCH_NEXT((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
+        else                                                                                       \
+            LAUNCH_NEXT((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
+    }
+CWI_LOSSES(LOSS)
+
+static void weigh_wmf(cwi_cuda *e, int n)
+{
+    work w = e->w;
+    LAUNCH((weigh_steps<wmf_mass>), dim3((unsigned)n), dim3(BLOCK), &e->g, w);
+}
+
+typedef cpr_state cpr_type;
+typedef bpr_state bpr_type;
+typedef cause_state cause_type;
+typedef cwi_drawing ubpr_type;
+typedef pointwise_state pointwise_type;
+typedef pointwise_state weighted_type;
+typedef dice_state dice_type;
+typedef cross_state cross_type;
+typedef uniform_state uniform_type;
+
+/* Names of losses have dashes where those of C have underscores, or none at all. */
+static bool is_named(const char *id, const char *name)
+{
+    while (*id && *name) {
+        if (*id == '_') id++;
+        if (*name == '-') name++;
+        if (*id++ != *name++) return false;
+    }
+    return *id == *name;
+}
+
+static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
+{
+#define FIND_DRAW(id)                                                                              \
+    if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
+    CWI_SAMPLERS(FIND_DRAW)
+#define FIND_LOSS(id)                                                                              \
+    if (is_named(#id, task->loss)) e->score = loss_##id;
+    CWI_LOSSES(FIND_LOSS)
+    if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
+    return e->draw && (e->score || task->grid.rows > 0);
+}
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    const cwi_draw_plan *plan = &task->drawing->plan;
+    work *w = &e->w;
+    int64_t candidates = 0;
+    w->n_groups = plan->n_groups;
+    for (int g = 0; g < plan->n_groups; g++) {
+        const cwi_draw_group *from = &plan->group[g];
+        draw_group *to = &w->group[g];
+        to->candidates = from->candidates;
+        to->slots = from->slots;
+        to->most_rows = from->most_rows;
+        to->unit = from->unit;
+        to->first_candidate = candidates;
+        to->first_row = w->rows;
+        to->first_slot = w->slots;
+        candidates += from->candidates;
+        w->rows += from->candidates * from->most_rows;
+        w->slots += from->candidates * from->most_rows * from->slots;
+    }
+    w->n_users = task->n_users;
+    w->n_rows = task->n_users + task->n_items;
+    w->d = task->d;
+    w->heads = task->heads;
+    w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine && task->grid.rows == 0;
+    w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
+    while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
+    w->by_group = task->by_group;
+    w->selects = task->selects;
+    w->per_group = task->per_group;
+    w->steps_all = task->steps_all;
+    w->rule = task->rule;
+    w->decay = task->decay;
+    w->scale = task->scale;
+    w->final_decay = task->final_decay;
+    w->penalty = task->penalty;
+    w->strength = task->strength;
+    w->grid.rows = task->grid.rows;
+    w->grid.side = task->grid.side;
+    w->grid.width = task->grid.width;
+    w->grid.is_square = task->grid.is_square;
+    w->closes_late = task->penalty || task->final_decay > 0;
+    w->seed = task->drawing->seed;
+    if (task->selects) {
+        const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
+        w->keep_batch = s->batch;
+        w->keep_wanted = s->wanted;
+        w->keep_beta = s->beta;
+    }
+    e->window = WINDOW;
+    while (e->window > 1 && w->ends * e->window > MANY_ENDS) e->window /= 2;
+}
+
+template <typename T> static void add(gpu *g, T **out, int64_t count)
+{
+    *out = (T *)gpu_alloc(g, count, sizeof **out);
+}
+
+/* What is kept of a window: of two. */
+static void add_window(cwi_cuda *e, work *w)
+{
+    gpu *g = &e->g;
+    int64_t n = e->window;
+    add(g, &w->user, n * w->slots);
+    add(g, &w->item, n * w->slots);
+    add(g, &w->mark, n * w->rows);
+    add(g, &w->tried, n * w->n_groups);
+    add(g, &w->made, n * w->n_groups);
+    add(g, &w->plan, n + 1);
+    add(g, &w->given, n * w->ends);
+    add(g, &w->chunk, n * w->ends);
+    add(g, &w->task, n * w->ends);
+    add(g, &w->visits, w->n_rows);
+}
+
+/* What only drawing needs. */
+static void add_room(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    int64_t n = e->window;
+    add(g, &w->key, n * w->ends);
+    add(g, &w->end, n * w->ends);
+    add(g, &w->sorted_key, n * w->ends);
+    add(g, &w->sorted_end, n * w->ends);
+    add(g, &w->head, n * w->ends);
+    add(g, &w->heads_so_far, n * w->ends);
+    add(g, &w->n_ends, n);
+    e->room_bytes = (int64_t)gpu_sort_bytes(g, n * w->ends);
+    e->room = gpu_alloc(g, e->room_bytes, 1);
+}
+
+static void add_step(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
+    add(g, &w->rate, e->window);
+    add(g, &w->first, 1);
+    add(g, &w->score, w->slots * w->heads);
+    add(g, &w->slope, w->slots * w->heads);
+    add(g, &w->margin, w->rows);
+    add(g, &w->kept, w->rows);
+    add(g, &w->value, w->rows);
+    add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
+    add(g, &w->tally, 1);
+    add(g, &e->setting, CWI_LOSS_SETTINGS);
+    add(g, &w->squares, SQUARE_BLOCKS);
+    add(g, &w->penalties, w->penalty ? touched : 0);
+    w->setting = e->setting;
+}
+
+/* Rows cut into parts of as many edges; a list of them, or none where there is no memory. */
+static edge_part *cut_edges(const cwi_cuda_graph *graph, net *out, uint32_t **longer)
+{
+    int64_t most = graph->n_nodes + graph->start[graph->n_nodes] / EDGES;
+    edge_part *part = (edge_part *)calloc((size_t)most, sizeof *part);
+    *longer = (uint32_t *)calloc((size_t)graph->n_nodes, sizeof **longer);
+    for (int32_t r = 0; r < graph->n_nodes && part && *longer; r++) {
+        int64_t begin = graph->start[r], end = graph->start[r + 1];
+        uint32_t first = (uint32_t)out->n_parts;
+        uint32_t count = (uint32_t)(end > begin ? (end - begin + EDGES - 1) / EDGES : 1);
+        for (uint32_t k = 0; k < count; k++, begin += EDGES) {
+            int64_t until = begin + EDGES < end ? begin + EDGES : end;
+            part[out->n_parts++] = (edge_part){begin, until, r, first, count};
+        }
+        if (count > 1) (*longer)[out->n_long++] = first;
+    }
+    return part;
+}
+
+static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
+{
+    gpu *g = &e->g;
+    net *n = &e->graph;
+    int64_t edges = graph->start[graph->n_nodes], numbers = (int64_t)e->w.n_rows * e->w.d;
+    uint32_t *longer = NULL;
+    memset(n, 0, sizeof *n);
+    edge_part *part = cut_edges(graph, n, &longer);
+    if (!part || !longer) {
+        g->status = CW_NO_MEMORY;
+        snprintf(g->why, sizeof g->why, "there is no memory left");
+    } else {
+        n->part = copy_array(g, part, n->n_parts);
+        n->longer = copy_array(g, longer, n->n_long);
+        n->neighbour = copy_array(g, graph->neighbour, edges);
+        n->weight = copy_array(g, graph->weight, edges);
+        add(g, &n->partial, n->n_parts * e->w.d);
+        add(g, &e->final, numbers);
+        add(g, &e->layer[0], numbers);
+        add(g, &e->layer[1], numbers);
+        add(g, &e->w.gradient, numbers);
+        e->w.vectors = e->final;
+    }
+    free(part);
+    free(longer);
+}
+
+static void add_grid(cwi_cuda *e)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    grid_work *to = &w->grid;
+    add(g, &to->vectors, 2 * w->slots * w->d);
+    add(g, &to->slopes, 2 * w->slots * w->d);
+    add(g, &to->cross, to->rows * to->width);
+    add(g, &to->slope, to->rows * to->width);
+    add(g, &to->own, to->rows);
+    add(g, &to->own_slope, to->rows);
+    add(g, &to->row_factor, to->rows);
+    add(g, &to->column_factor, to->rows);
+    add(g, &to->count, to->rows);
+    add(g, &to->value, to->rows);
+    add(g, &to->mean, 1);
+    add(g, &to->crosses, 1);
+}
+
+static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    int64_t numbers = (int64_t)e->w.n_rows * e->w.d;
+    add(&e->g, &e->w.theta, numbers);
+    for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
+    e->w.vectors = e->w.theta;
+    if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
+    if (task->grid.rows > 0) add_grid(e);
+    if (task->is_cosine) add(&e->g, &e->w.factor, (int64_t)e->w.n_rows * e->w.heads);
+    e->seen = task->drawing->training->by_user;
+    e->sampler = e->copy(&e->g, task->drawing);
+    copy_csr(&e->g, &e->seen);
+    e->w.sampler = e->sampler;
+    add_room(e);
+    add_step(e);
+    for (int k = 0; k < 2; k++) {
+        e->windows[k] = e->w;
+        add_window(e, &e->windows[k]);
+    }
+    e->w = e->windows[0];
+}
+
+static cw_status end_call(const gpu *g, char *why)
+{
+    if (g->status != CW_OK) snprintf(why, CWI_CUDA_TEXT, "%s", g->why);
+    return g->status;
+}
+
+/* Is there room?  Better asked before than found out in the middle. */
+static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
+{
+    cwi_cuda_device about;
+    cw_status status = gpu_look(task->device, &about, why);
+    if (status != CW_OK) return status;
+    e->blocks = 2 + 8 * (unsigned)about.processors;
+    e->g.is_measuring = true;
+    add_all(e, task);
+    e->g.is_measuring = false;
+    if (e->g.bytes > about.free_bytes) {
+        snprintf(why, CWI_CUDA_TEXT,
+                 "training takes %lld bytes of the memory of GPU %d (%s), which has %lld left; a "
+                 "smaller --batch or --dim takes less",
+                 (long long)e->g.bytes, task->device, about.name, (long long)about.free_bytes);
+        return CW_NO_MEMORY;
+    }
+    e->g.bytes = 0;
+    return CW_OK;
+}
+
+static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *why)
+{
+    cwi_cuda *e = *out = (cwi_cuda *)calloc(1, sizeof *e);
+    if (!e) {
+        snprintf(why, CWI_CUDA_TEXT, "there is no memory left");
+        return CW_NO_MEMORY;
+    }
+    e->task = *task;
+    lay_out(e, task);
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > 26) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
+                                     "smaller --batch, or --device cpu");
+        return CW_UNSUPPORTED;
+    }
+    cw_status status = check_room(e, task, why);
+    if (status != CW_OK) return status;
+    gpu_open(&e->g, task->device);
+    add_all(e, task);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static void close_engine(cwi_cuda *e)
+{
+    if (!e) return;
+    gpu_close(&e->g);
+    free(e);
+}
+
+static int most_steps(const cwi_cuda *e)
+{
+    return e->window;
+}
+
+/* ---- parts of the state --------------------------------------------------------------------- */
+
+static float *part_of(const cwi_cuda *e, int part)
+{
+    return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[part - CWI_CUDA_MEMORY];
+}
+
+static size_t part_bytes(const cwi_cuda *e)
+{
+    return (size_t)e->w.n_rows * (size_t)e->w.d * sizeof(float);
+}
+
+static cw_status put(cwi_cuda *e, int part, const float *from, char *why)
+{
+    gpu_put(&e->g, part_of(e, part), from, part_bytes(e));
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static cw_status get(cwi_cuda *e, int part, float *to, char *why)
+{
+    gpu_get(&e->g, to, part_of(e, part), part_bytes(e));
+    return end_call(&e->g, why);
+}
+
+/* The margin of dice is all that a sampler has of an epoch. */
+static void begin_sampler(cwi_cuda *e, const cwi_drawing *drawing)
+{
+    if (!is_named("dice", e->task.sampler)) return;
+    const dice_state *from = (const dice_state *)(const void *)drawing;
+    dice_state *to = (dice_state *)e->sampler;
+    gpu_put(&e->g, &to->margin_now, &from->margin_now, sizeof from->margin_now);
+}
+
+static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
+                       const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
+                       char *why)
+{
+    gpu_turn(&e->g, 1);
+    gpu_wait(&e->g); /* it may be drawing what nobody wants any more */
+    gpu_turn(&e->g, 0);
+    memset(e->ready, 0, sizeof e->ready);
+    begin_sampler(e, drawing);
+    memcpy(e->settings, setting, sizeof e->settings);
+    gpu_put(&e->g, e->setting, setting, CWI_LOSS_SETTINGS * sizeof *setting);
+    gpu_put(&e->g, e->w.tally, tally, sizeof *tally);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static cw_status squares(cwi_cuda *e, double *out, char *why)
+{
+    double partial[SQUARE_BLOCKS] = {0};
+    const float *theta = e->w.theta;
+    double *to = e->w.squares;
+    int64_t n = (int64_t)e->w.n_rows * e->w.d;
+    LAUNCH(sum_squares, dim3(SQUARE_BLOCKS), dim3(BLOCK), &e->g, theta, n, to);
+    gpu_get(&e->g, partial, e->w.squares, sizeof partial);
+    *out = 0;
+    for (int b = 0; b < SQUARE_BLOCKS; b++) *out += partial[b];
+    return end_call(&e->g, why);
+}
+
+static cw_status tell(cwi_cuda *e, cwi_cuda_tally *out, char *why)
+{
+    gpu_get(&e->g, out, e->w.tally, sizeof *out);
+    return end_call(&e->g, why);
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
+{
+    e->w = e->windows[number];
+    e->ready[number] = (drawn){step, n};
+    gpu_turn(&e->g, 1);
+    gpu *g = &e->g;
+    work w = e->w;
+    int64_t most = 0, ends = n * w.ends;
+    for (int k = 0; k < w.n_groups; k++)
+        if (w.group[k].candidates > most) most = w.group[k].candidates;
+    gpu_zero(g, w.tried, (size_t)(n * w.n_groups) * sizeof *w.tried);
+    gpu_zero(g, w.made, (size_t)(n * w.n_groups) * sizeof *w.made);
+    gpu_zero(g, w.visits, (size_t)w.n_rows * sizeof *w.visits);
+    e->draw(e, dim3(blocks_for(most, BLOCK), (unsigned)(n * w.n_groups)), step);
+    LAUNCH(plan_steps, dim3(1), dim3(WARP), g, w, n);
+    if (e->weigh) e->weigh(e, n);
+    if (w.is_paired)
+        LAUNCH(list_pairs, dim3(blocks_for(w.slots / 2, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
+    else
+        LAUNCH(list_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
+    int step_bits = 0;
+    while (1 << step_bits < n) step_bits++;
+    gpu_sort(g, e->room, (size_t)e->room_bytes, w.key, w.sorted_key, w.end, w.sorted_end, ends,
+             w.row_bits + step_bits);
+    LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
+    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
+    LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
+    LAUNCH(finish_tasks, dim3(blocks_for(w.ends, BLOCK), (unsigned)n), dim3(BLOCK), g, w, n);
+    gpu_turn(g, 0);
+}
+
+template <bool WHOLE> static void multiply(cwi_cuda *e, const product &p)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    net n = e->graph;
+    dim3 all(e->blocks);
+    LAUNCH((multiply_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
+    if (n.n_long > 0) LAUNCH((join_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
+}
+
+/* From the table to vectors: the mean of it and what its layers make of it. */
+template <bool WHOLE> static void propagate(cwi_cuda *e)
+{
+    int32_t layers = e->task.graph.layers;
+    const float *from = e->w.theta;
+    gpu_copy(&e->g, e->final, from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof *from);
+    for (int32_t k = 0; k < layers; k++) {
+        bool is_last = k + 1 == layers;
+        float *to = is_last ? e->final : e->layer[k % 2];
+        product p = {from, is_last ? e->final : NULL, to, is_last ? NULL : e->final,
+                     is_last ? 1.0f / (float)(layers + 1) : 1};
+        multiply<WHOLE>(e, p);
+        from = to;
+    }
+}
+
+/* From slopes of vectors to those of the table, which are returned. */
+template <bool WHOLE> static const float *go_back(cwi_cuda *e)
+{
+    int32_t layers = e->task.graph.layers;
+    const float *from = e->w.gradient;
+    for (int32_t k = 0; k < layers; k++) {
+        product p = {from, e->w.gradient, e->layer[k % 2], NULL,
+                     k + 1 == layers ? 1.0f / (float)(layers + 1) : 1};
+        multiply<WHOLE>(e, p);
+        from = p.to;
+    }
+    return from;
+}
+
+/* ---- grids ---------------------------------------------------------------------------------- */
+
+static void multiply_all(cwi_cuda *e, const matrices &x)
+{
+    unsigned tiles = blocks_for(x.m, TILE) * blocks_for(x.n, TILE);
+    unsigned parts = x.parts < 65535 ? (unsigned)x.parts : 65535;
+    LAUNCH(multiply_matrices, dim3(tiles, parts), dim3(BLOCK), &e->g, x);
+}
+
+static int64_t items_at(const work &w)
+{
+    return (w.slots + (w.grid.is_square ? 0 : w.grid.rows)) * w.d;
+}
+
+static void score_grid(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
+    LAUNCH(gather_ends, all, threads, g, w, s);
+    matrices x = {w.grid.vectors, w.grid.vectors + items_at(w), w.grid.cross, side, width, w.d, w.d,
+                  w.d, width, false, true, w.grid.rows / side, (int64_t)side * w.d,
+                  (int64_t)side * w.d, (int64_t)side * width};
+    multiply_all(e, x);
+    LAUNCH(score_own, all, threads, g, w);
+    LAUNCH(mask_observed, all, threads, g, w, s);
+}
+
+/* In the order of --form. */
+enum { FORM_BOTH, FORM_ROWS, FORM_COLUMNS, FORM_LOGISTIC, FORM_LSE };
+
+static void take_softmax(cwi_cuda *e, int s, int form)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    float less = (float)(1 - e->settings[2]);
+    double share = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5;
+    LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
+    if (form == FORM_ROWS) {
+        LAUNCH(scale_rows, all, threads, g, w);
+    } else {
+        double rest = 1 - share;
+        LAUNCH(softmax_columns, all, threads, g, w, rest);
+        LAUNCH(join_slopes, all, threads, g, w);
+    }
+    LAUNCH(take_mean, dim3(1), threads, g, w);
+}
+
+/* Returns where the slopes of crosses are. */
+static float *take_grid_loss(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    bool is_cross = is_named("cross", e->task.loss);
+    int form = is_cross ? (int)e->settings[0] : FORM_ROWS;
+    if (is_named("psl", e->task.loss)) {
+        LAUNCH(take_psl, all, threads, g, w);
+        LAUNCH(take_mean, dim3(1), threads, g, w);
+    } else if (form >= FORM_LOGISTIC) {
+        bool is_lse = form == FORM_LSE;
+        LAUNCH(take_margins, all, threads, g, w, is_lse);
+        LAUNCH(count_crosses, dim3(1), threads, g, w);
+        LAUNCH(turn_slopes, all, threads, g, w);
+        return w.grid.cross;
+    } else if (is_cross) {
+        take_softmax(e, s, form);
+    } else {
+        float less = 0;
+        double share = 1;
+        LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
+        if (is_named("bsl", e->task.loss))
+            LAUNCH(weigh_rows, dim3(1), threads, g, w);
+        else
+            LAUNCH(take_mean, dim3(1), threads, g, w);
+        LAUNCH(scale_rows, all, threads, g, w);
+    }
+    return w.grid.slope;
+}
+
+/* From slopes of scores to those of vectors. */
+static void go_back_grid(cwi_cuda *e, float *slope)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
+    int64_t items = items_at(w), step = (int64_t)side * w.d, next = (int64_t)side * width;
+    if (w.grid.is_square) LAUNCH(place_own, all, threads, g, w, slope);
+    matrices users = {slope, w.grid.vectors + items, w.grid.slopes, side, w.d, width, width, w.d,
+                      w.d, false, false, w.grid.rows / side, next, step, step};
+    matrices others = {slope, w.grid.vectors, w.grid.slopes + items, width, w.d, side, width, w.d,
+                       w.d, true, false, w.grid.rows / side, next, step, step};
+    multiply_all(e, users);
+    multiply_all(e, others);
+    if (!w.grid.is_square) LAUNCH(add_own, all, threads, g, w);
+}
+
+/* Scores and what follows from them, up to the sums of contributions. */
+template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    if (w.factor) LAUNCH(find_factors, all, threads, g, w, s);
+    if (w.grid.rows > 0) {
+        score_grid(e, s);
+        go_back_grid(e, take_grid_loss(e, s));
+    } else {
+        e->score(e, s);
+    }
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+    LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
+    if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
+    if (w.penalty) LAUNCH(add_terms, all, threads, g, w, s);
+}
+
+/* Every row of the table has a gradient at every step. */
+template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    for (int s = 0; s < n; s++) {
+        propagate<WHOLE>(e);
+        take_scores<WHOLE>(e, s);
+        LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
+        LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
+        if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
+        const float *gradient = go_back<WHOLE>(e);
+        LAUNCH((step_all<RULE, WHOLE>), all, threads, g, w, s, gradient);
+    }
+}
+
+template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    if (e->final) {
+        make_graph_steps<RULE, WHOLE>(e, n);
+        return;
+    }
+    if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
+    for (int s = 0; s < n; s++) {
+        take_scores<WHOLE>(e, s);
+        if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
+        LAUNCH_NEXT((step_rows<RULE, WHOLE>), all, threads, g, w, s);
+    }
+}
+
+template <bool WHOLE> static void make_steps_by(cwi_cuda *e, int n)
+{
+    if (e->w.rule == CWI_CUDA_ADAM) make_steps<CWI_CUDA_ADAM, WHOLE>(e, n);
+    if (e->w.rule == CWI_CUDA_SGD) make_steps<CWI_CUDA_SGD, WHOLE>(e, n);
+    if (e->w.rule == CWI_CUDA_ADAGRAD) make_steps<CWI_CUDA_ADAGRAD, WHOLE>(e, n);
+}
+
+static void make_window(cwi_cuda *e, int n)
+{
+    if (e->w.d % 4 == 0)
+        make_steps_by<true>(e, n);
+    else
+        make_steps_by<false>(e, n);
+}
+
+/* Whole windows are all alike: they are told once. */
+static void make_or_repeat(cwi_cuda *e, int n)
+{
+    int slot = e->at_hand;
+    if (n < e->window) {
+        make_window(e, n);
+    } else if (!gpu_replay(&e->g, slot)) {
+        bool records = gpu_begin_record(&e->g);
+        make_window(e, n);
+        if (records) gpu_end_record(&e->g, slot);
+        if (records) gpu_replay(&e->g, slot);
+    }
+}
+
+static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
+                     const cwi_rates *rate, char *why)
+{
+    const drawn *ready = &e->ready[!e->at_hand];
+    e->at_hand = !e->at_hand;
+    if (ready->step != step || ready->n != n) draw_window(e, e->at_hand, step, n);
+    e->w = e->windows[e->at_hand];
+    gpu_join(&e->g);
+    gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
+    gpu_put(&e->g, e->w.first, &first, sizeof first);
+    make_or_repeat(e, n);
+    if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
+    return end_call(&e->g, why);
+}
+
+/* ---- ranking -------------------------------------------------------------------------------- */
+
+static void add_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
+{
+    gpu *g = &e->g;
+    int64_t n = MOST_SCORES / n_items;
+    e->users_at_once = n < 1 ? 1 : n < USERS_AT_ONCE ? (int32_t)n : USERS_AT_ONCE;
+    n = e->users_at_once;
+    add(g, &e->user_vectors, (int64_t)n_users * width);
+    add(g, &e->item_vectors, (int64_t)n_items * width);
+    add(g, &e->asked_vectors, n * width);
+    add(g, &e->lists.score, n * n_items);
+    add(g, &e->lists.key, n * n_items);
+    add(g, (int32_t **)&e->lists.users, n);
+    add(g, &e->lists.item, n * MOST_LISTED);
+    add(g, &e->lists.count, n);
+    e->ranked_items = n_items;
+    e->ranked_width = width;
+}
+
+/* Room for rankings is made when it is first asked for, where there is some left: their shape is
+ * always the same. */
+static bool has_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
+{
+    char why[CWI_CUDA_TEXT];
+    cwi_cuda_device about;
+    if (e->user_vectors) return e->ranked_items == n_items && e->ranked_width == width;
+    if (gpu_look(e->task.device, &about, why) != CW_OK) return false;
+    e->g.bytes = 0;
+    e->g.is_measuring = true;
+    add_ranking(e, n_users, n_items, width);
+    e->g.is_measuring = false;
+    if (e->g.bytes > about.free_bytes) return false;
+    add_ranking(e, n_users, n_items, width);
+    return e->g.status == CW_OK;
+}
+
+static cw_status rank(cwi_cuda *e, const float *users, const float *items, int32_t n_users,
+                      int32_t n_items, int32_t width, char *why)
+{
+    if (!has_ranking(e, n_users, n_items, width))
+        return e->g.status == CW_OK ? CW_UNSUPPORTED : end_call(&e->g, why);
+    gpu_put(&e->g, e->user_vectors, users, (size_t)n_users * (size_t)width * sizeof *users);
+    gpu_put(&e->g, e->item_vectors, items, (size_t)n_items * (size_t)width * sizeof *items);
+    gpu_wait(&e->g);
+    return end_call(&e->g, why);
+}
+
+static void list_some(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
+                      int32_t *count)
+{
+    gpu *g = &e->g;
+    listing l = e->lists;
+    int32_t width = e->ranked_width, *asked = (int32_t *)l.users;
+    const float *from = e->user_vectors;
+    float *to = e->asked_vectors;
+    l.n_items = e->ranked_items;
+    l.k = k;
+    l.start = e->seen.start;
+    l.value = e->seen.value;
+    gpu_put(g, asked, users, (size_t)n * sizeof *users);
+    LAUNCH(gather_users, dim3(e->blocks), dim3(BLOCK), g, from, asked, n, width, to);
+    matrices x = {to,    e->item_vectors, l.score,         n,     e->ranked_items, width, width,
+                  width, e->ranked_items, false,           true,  1,               0,     0,
+                  0};
+    multiply_all(e, x);
+    LAUNCH(list_best, dim3(e->blocks), dim3(BLOCK), g, l, n);
+    gpu_get(g, item, l.item, (size_t)n * (size_t)k * sizeof *item);
+    gpu_get(g, count, l.count, (size_t)n * sizeof *count);
+}
+
+static cw_status list(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
+                      int32_t *count, char *why)
+{
+    if (k > MOST_LISTED || !e->user_vectors) return CW_UNSUPPORTED;
+    for (int32_t u = 0; u < n; u += e->users_at_once) {
+        int32_t some = n - u < e->users_at_once ? n - u : e->users_at_once;
+        list_some(e, users + u, some, k, item + (int64_t)u * k, count + u);
+    }
+    return end_call(&e->g, why);
+}
+
+/* ---- the one name --------------------------------------------------------------------------- */
+
+static const cwi_cuda_calls calls = {CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count, gpu_look,
+                                     open_engine,      most_steps,       put,       get,
+                                     begin,            squares,          run,       tell,
+                                     rank,             list,             close_engine};
+
+extern "C" __attribute__((visibility("default"))) const cwi_cuda_calls *cw_cuda_engine(void)
+{
+    return &calls;
+}

@@ -1,0 +1,172 @@
+/*
+ * rule.cuh - steps of optimisers on rows of the table.
+ *
+ * All rows are stepped at every step, but most of them have no gradient in most steps.  A row is
+ * therefore read when a step touches it, and what follows up to the next one that does is done at
+ * once: the same operations in the same order, without the traffic.  At the ends of a window all
+ * rows are current.
+ */
+#ifndef CWI_ENGINE_CUDA_RULE_CUH
+#define CWI_ENGINE_CUDA_RULE_CUH
+
+#include "engine/cuda/draw.cuh"
+
+/* Four numbers of a row. */
+typedef struct piece {
+    quad theta, memory[CWI_MAX_MEMORIES];
+} piece;
+
+/* Right to a bit or two; what is next to nothing is nothing. */
+__device__ inline float root_of(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return sqrtf(x);
+#endif
+}
+
+__device__ inline float one_over(float x)
+{
+#if defined(__CUDA_ARCH__)
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return 1.0f / x;
+#endif
+}
+
+/* Roots and quotients are what takes time: one serves two numbers. */
+__device__ inline void adam_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+{
+    float c1 = 1.0f - r.beta1, c2 = 1.0f - r.beta2, below[4];
+    for (int k = 0; k < 4; k++) {
+        float g = fmaf(decay, p->theta.x[k], gradient.x[k]);
+        p->memory[0].x[k] = fmaf(r.beta1, p->memory[0].x[k], c1 * g);
+        p->memory[1].x[k] = fmaf(r.beta2, p->memory[1].x[k], c2 * g * g);
+        below[k] = root_of(p->memory[1].x[k]) + r.epsilon;
+    }
+    for (int k = 0; k < 4; k += 2) {
+        float both = -r.rate * one_over(below[k] * below[k + 1]);
+        p->theta.x[k] = fmaf(both * below[k + 1], p->memory[0].x[k], p->theta.x[k]);
+        p->theta.x[k + 1] = fmaf(both * below[k], p->memory[0].x[k + 1], p->theta.x[k + 1]);
+    }
+}
+
+__device__ inline void plain_step(int rule, const cwi_rates &r, float decay, const quad &gradient,
+                                  piece *p)
+{
+    for (int k = 0; k < 4; k++) {
+        float g = fmaf(decay, p->theta.x[k], gradient.x[k]);
+        if (rule == CWI_CUDA_SGD) {
+            p->theta.x[k] -= r.rate * g;
+        } else if (g != 0 || p->memory[0].x[k] != 0) {
+            p->memory[0].x[k] = fmaf(g, g, p->memory[0].x[k]);
+            p->theta.x[k] -= r.rate * g / (sqrtf(p->memory[0].x[k]) + r.epsilon);
+        }
+    }
+}
+
+template <int RULE>
+__device__ inline void rule_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+{
+    if (RULE == CWI_CUDA_ADAM)
+        adam_step(r, decay, gradient, p);
+    else
+        plain_step(RULE, r, decay, gradient, p);
+}
+
+template <bool WHOLE>
+__device__ inline piece load_piece(const work &w, int64_t row, int32_t base, int lane)
+{
+    piece p;
+    int64_t at = row * w.d;
+    p.theta = load_quad<WHOLE>(w.theta + at, w.d, base, lane);
+    for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+        if (w.memory[m]) p.memory[m] = load_quad<WHOLE>(w.memory[m] + at, w.d, base, lane);
+    return p;
+}
+
+template <bool WHOLE>
+__device__ inline void store_piece(const work &w, int64_t row, int32_t base, int lane,
+                                   const piece *p)
+{
+    int64_t at = row * w.d;
+    store_quad<WHOLE>(w.theta + at, w.d, base, lane, &p->theta);
+    for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+        if (w.memory[m]) store_quad<WHOLE>(w.memory[m] + at, w.d, base, lane, &p->memory[m]);
+}
+
+/* Steps begin .. end - 1 of the window, counting those that are not empty, without a gradient. */
+template <int RULE>
+__device__ inline void miss_steps(const work &w, int begin, int end, piece *p)
+{
+    const quad none = {{0, 0, 0, 0}};
+    for (int a = begin; a < end; a++) rule_step<RULE>(w.rate[a], w.decay, none, p);
+}
+
+/* The number of a step among those that are not empty; n: the end of the window. */
+__device__ inline int place_of(const work &w, int s)
+{
+    return w.plan[s].before;
+}
+
+/* Rows before their first visit of the window, a warp each. */
+template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
+{
+    int lane = (int)threadIdx.x % WARP;
+    for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid()) {
+        uint32_t visits = w.visits[row];
+        int until = place_of(w, visits ? __ffs((int)visits) - 1 : n);
+        if (until == 0 || has_failed(w)) continue;
+        for (int32_t base = 0; base < w.d; base += 4 * WARP) {
+            piece p = load_piece<WHOLE>(w, row, base, lane);
+            miss_steps<RULE>(w, 0, until, &p);
+            store_piece<WHOLE>(w, row, base, lane, &p);
+        }
+    }
+}
+
+/* The rows that a step touches, a warp each: the step with their gradient, then what they miss up
+ * to their next visit. */
+template <int RULE, bool WHOLE>
+__global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
+{
+    int lane = (int)threadIdx.x % WARP;
+    const step_plan *plan = &w.plan[s];
+    await_last();
+    bool failed = has_failed(w);
+    int at = plan->before;
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < plan->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[plan->first_task + t];
+        const float *sums = w.sum + (int64_t)(task.chunk - plan->first_chunk) * w.d;
+        for (int32_t base = 0; base < w.d; base += 4 * WARP) {
+            piece p = load_piece<WHOLE>(w, task.row, base, lane);
+            quad g = load_quad<WHOLE>(sums, w.d, base, lane);
+            for (uint32_t c = 1; c < task.chunk_end - task.chunk; c++) {
+                quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
+                for (int k = 0; k < 4; k++) g.x[k] += more.x[k];
+            }
+            rule_step<RULE>(w.rate[at], w.decay, g, &p);
+            miss_steps<RULE>(w, at + 1, task.until, &p);
+            if (!failed) store_piece<WHOLE>(w, task.row, base, lane, &p);
+        }
+    }
+}
+
+/* Sums of squares of parts of a table. */
+__global__ void sum_squares(const float *x, int64_t n, double *partial)
+{
+    __shared__ double room[BLOCK];
+    double sum = 0;
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n;
+         k += (int64_t)gridDim.x * blockDim.x)
+        sum += (double)x[k] * (double)x[k];
+    sum = block_sum(sum, room);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+#endif

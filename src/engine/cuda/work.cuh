@@ -1,0 +1,225 @@
+/* work.cuh - what the kernels see: a window of steps, and the tables that they train. */
+#ifndef CWI_ENGINE_CUDA_WORK_CUH
+#define CWI_ENGINE_CUDA_WORK_CUH
+
+#include "engine/cuda/gpu.h"
+
+enum {
+    WARP = 32,
+    WINDOW = 32,       /* steps, at most: a row has a bit for each of them */
+    CHUNK = 32,        /* contributions that one warp adds up */
+#if defined(__CUDACC__)
+    BLOCK = 256,     /* threads of most kernels */
+    CHOOSERS = 1024, /* threads that select */
+    SQUARE_BLOCKS = 512,
+#else /* fibres take time */
+    BLOCK = 64,
+    CHOOSERS = 128,
+    SQUARE_BLOCKS = 2,
+#endif
+    WARPS = BLOCK / WARP
+};
+
+/* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
+ * fixed places: those that were not made leave holes, slots of user -1. */
+typedef struct draw_group {
+    int64_t candidates, first_candidate, first_row, first_slot;
+    int32_t slots, most_rows, unit;
+} draw_group;
+
+/* What a step is, known before it is made. */
+typedef struct step_plan {
+    int64_t rows[CWI_MAX_GROUPS];   /* made */
+    int64_t kept[CWI_MAX_GROUPS];   /* of them, to train on */
+    double mass[CWI_MAX_GROUPS];    /* what losses are divided by */
+    int64_t all, keep;              /* rows of all groups */
+    unsigned items;                 /* rows of the first half of items among those */
+    uint32_t first_task, tasks;     /* rows of the table that it touches */
+    uint32_t first_chunk, chunks;   /* of contributions to them */
+    int32_t before;                 /* steps of the window before it that are not empty */
+    bool is_empty;
+} step_plan;
+
+/* A contribution to a row: slopes of a slot times the row of the other side, or of the difference
+ * of two. */
+typedef struct contribution {
+    uint32_t slot, of; /* of row number `of` of the batch */
+    int32_t row, minus; /* minus -1: one row */
+} contribution;
+
+/* A row that a step touches: its chunks, and the place of its next visit in the window. */
+typedef struct row_task {
+    uint32_t row, chunk, chunk_end;
+    int32_t until;
+} row_task;
+
+/* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
+typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
+
+/* A contribution in one number: slot << SLOT_SHIFT | (slots to the other of a pair - 1) << 2 | kind. */
+enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
+
+/* A batch whose users all meet its items, as in cwi_loss_grid; no rows: one of rows of slots. */
+typedef struct grid_work {
+    int64_t rows, side, width;
+    bool is_square;
+    float *vectors, *slopes; /* [2][slots][d] of users, then items */
+    float *cross, *slope;    /* [rows][width] */
+    float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
+    double *value;                                               /* [rows] */
+    double *mean, *crosses;
+} grid_work;
+
+typedef struct work {
+    /* constants */
+    int32_t n_users, n_rows, d, heads, row_bits, n_groups;
+    bool is_paired, by_group, selects, per_group, steps_all;
+    int rule;
+    float decay, scale, final_decay;
+    int penalty;
+    double strength;
+    bool closes_late; /* the loss is told with the penalty */
+    draw_group group[CWI_MAX_GROUPS];
+    int64_t rows, slots, ends; /* of a step, at most */
+    uint64_t seed;
+    const void *sampler;
+    int64_t keep_batch, keep_wanted; /* of a method that selects */
+    double keep_beta;
+    const double *setting; /* of the loss */
+
+    /* the window: [WINDOW] of everything */
+    int32_t *user, *item; /* [slots] */
+    float *mark;          /* [rows] */
+    unsigned long long *tried, *made; /* [groups] */
+    step_plan *plan;
+    uint32_t *key, *end, *sorted_key, *sorted_end; /* [ends] */
+    contribution *given;                           /* [ends] in the order of rows and slots */
+    uint64_t *head, *heads_so_far;                 /* [ends] rows << 32 | chunks that begin here */
+    int64_t *n_ends;                               /* contributions of the step */
+    uint2 *chunk;   /* [ends] where they begin and end in the step */
+    row_task *task; /* [ends] */
+    uint32_t *visits;                              /* [n_rows] bits: steps that touch it */
+    cwi_rates *rate;
+    int64_t *first; /* number of its first step in the epoch, from 1 */
+
+    /* a step */
+    float *score, *slope;    /* [slots][heads] */
+    double *margin, *value;  /* [rows] */
+    uint8_t *kept;           /* [rows] */
+    float *sum;              /* [chunks][d] */
+
+    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
+    const float *vectors;                    /* what scores are of */
+    double *penalties;                       /* [ends] of tasks */
+    float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
+    double *squares;                         /* [SQUARE_BLOCKS] of the vectors */
+    float *factor; /* [n_rows][heads] one over their lengths, for cosines; NULL: inner products */
+    grid_work grid;
+    cwi_cuda_tally *tally;
+} work;
+
+/* ---- strips: four columns of a row for each lane of a warp --------------------------------- */
+
+typedef struct quad {
+    float x[4];
+} quad;
+
+/* Lanes take four neighbours each where rows are whole quads, else columns in turn. */
+template <bool WHOLE>
+__device__ inline quad load_quad(const float *row, int32_t d, int32_t base, int lane)
+{
+    quad q;
+    if (WHOLE) {
+        int32_t c = base + 4 * lane;
+        float4 v = c < d ? *(const float4 *)(row + c) : make_float4(0, 0, 0, 0);
+        q.x[0] = v.x, q.x[1] = v.y, q.x[2] = v.z, q.x[3] = v.w;
+    } else {
+        for (int k = 0; k < 4; k++) {
+            int32_t c = base + WARP * k + lane;
+            q.x[k] = c < d ? row[c] : 0;
+        }
+    }
+    return q;
+}
+
+template <bool WHOLE>
+__device__ inline void store_quad(float *row, int32_t d, int32_t base, int lane, const quad *q)
+{
+    if (WHOLE) {
+        int32_t c = base + 4 * lane;
+        if (c < d) *(float4 *)(row + c) = make_float4(q->x[0], q->x[1], q->x[2], q->x[3]);
+    } else {
+        for (int k = 0; k < 4; k++) {
+            int32_t c = base + WARP * k + lane;
+            if (c < d) row[c] = q->x[k];
+        }
+    }
+}
+
+/* The column of number k of a quad. */
+template <bool WHOLE> __device__ inline int32_t column_of(int32_t base, int lane, int k)
+{
+    return WHOLE ? base + 4 * lane + k : base + WARP * k + lane;
+}
+
+__device__ inline float warp_sum(float x)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+}
+
+__device__ inline int warp_of_grid()
+{
+    return (int)(blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP);
+}
+
+__device__ inline int warps_of_grid()
+{
+    return (int)(gridDim.x * (blockDim.x / WARP));
+}
+
+/* The group that a row, or a slot, of a step lies in. */
+__device__ inline int group_of_row(const work &w, int64_t row)
+{
+    int g = 0;
+    while (g + 1 < w.n_groups && row >= w.group[g + 1].first_row) g++;
+    return g;
+}
+
+__device__ inline int group_of_slot(const work &w, int64_t slot)
+{
+    int g = 0;
+    while (g + 1 < w.n_groups && slot >= w.group[g + 1].first_slot) g++;
+    return g;
+}
+
+__device__ inline bool has_failed(const work &w)
+{
+    return w.tally->bad != 0;
+}
+
+/* The sum over the threads of a block, in a fixed order; `room` has a number for each warp. */
+__device__ inline double block_sum(double x, double *room)
+{
+    int lane = (int)threadIdx.x % WARP, warps = (int)blockDim.x / WARP;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    if (lane == 0) room[threadIdx.x / WARP] = x;
+    __syncthreads();
+    x = lane < warps ? room[lane] : 0;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    __syncthreads();
+    return x;
+}
+
+/* That of whole numbers. */
+__device__ inline int64_t block_count(unsigned x, unsigned long long *room)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    if (threadIdx.x == 0) *room = 0;
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) atomicAdd(room, (unsigned long long)x);
+    __syncthreads();
+    return (int64_t)*room;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* device.c - --device: who trains, and what is not trained on a GPU yet. */
+#include "engine/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "engine/cuda/library.h"
+
+/* A table of less is trained before a GPU is ready. */
+enum { LEAST_NUMBERS = 1000000 };
+
+/* ---- what is not trained there yet --------------------------------------------------------------
+ */
+
+/* An option that has to be left as it is; NULL: all of them are. */
+static const char *find_foreign_option(const cwi_task *t)
+{
+    const cw_options *o = t->options;
+    if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
+    if (cwi_options_real(o, "spectral") > 0) return "spectral";
+    if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
+    if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
+    if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
+        return "optimizer";
+    return NULL;
+}
+
+bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
+{
+    const char *option = find_foreign_option(t);
+    if (!t->method->sampler)
+        snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
+                 t->method->name);
+    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)
+        snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
+                 t->backbone->name);
+    else if (cwi_options_is(t->options, "engine", "ref"))
+        snprintf(why, CWI_DEVICE_TEXT,
+                 "--engine is 'ref', which is of the CPU: it takes no "
+                 "--device cuda");
+    else if (option)
+        snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train with --%s '%s' yet", option,
+                 cwi_options_text(t->options, option));
+    else
+        return true;
+    return false;
+}
+
+/* ---- which one
+ * ------------------------------------------------------------------------------------ */
+
+/* The number of a GPU in "cuda" or "cuda:2"; false for other words. */
+static bool parse_cuda(const char *text, int *out)
+{
+    size_t digits = strncmp(text, "cuda:", 5) == 0 ? strspn(text + 5, "0123456789") : 0;
+    *out = 0;
+    if (strcmp(text, "cuda") == 0) return true;
+    return digits > 0 && digits < 4 && text[5 + digits] == '\0' && sscanf(text + 5, "%d", out) == 1;
+}
+
+static cw_status ask_for(cw_context *ctx, int device)
+{
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT];
+    int count;
+    cw_status status = cwi_cuda_load(&calls, why);
+    if (status == CW_OK) status = calls->count(&count, why);
+    if (status != CW_OK) return cwi_fail(ctx, status, "--device is 'cuda': %s", why);
+    if (device < count) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG, "--device is 'cuda:%d'; there %s %d GPU%s, from cuda:0 on",
+                    device, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+}
+
+/* Whatever is in the way: the CPU can do it. */
+static int choose_freely(const cwi_task *t)
+{
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT];
+    int count;
+    int64_t rows = (int64_t)t->shape.n_users + t->shape.n_items;
+    if (!t->method->sampler || rows * cwi_options_integer(t->options, "dim") < LEAST_NUMBERS ||
+        !cwi_cuda_trains(t, why))
+        return 0;
+    bool is_there = cwi_cuda_load(&calls, why) == CW_OK && calls->count(&count, why) == CW_OK;
+    return is_there && count > 0;
+}
+
+cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu)
+{
+    const char *text = cwi_options_text(task->options, "device");
+    char why[CWI_DEVICE_TEXT];
+    int device;
+    *gpu = 0;
+    if (strcmp(text, "cpu") == 0) return CW_OK;
+    if (strcmp(text, "auto") == 0) {
+        *gpu = choose_freely(task);
+        return CW_OK;
+    }
+    if (!parse_cuda(text, &device))
+        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
+                        text);
+    if (!cwi_cuda_trains(task, why)) return cwi_fail(ctx, CW_BAD_ARG, "%s", why);
+    CW_PASS(ask_for(ctx, device));
+    *gpu = device + 1;
+    return CW_OK;
+}
+
+/* ---- all of them
+ * ------------------------------------------------------------------------------------ */
+
+static json_t *describe(const cwi_cuda_calls *calls, int device)
+{
+    cwi_cuda_device about;
+    char why[CWI_CUDA_TEXT], name[16];
+    snprintf(name, sizeof name, "cuda:%d", device);
+    if (calls->look(device, &about, why) != CW_OK)
+        return json_pack("{s:s, s:s}", "device", name, "problem", why);
+    return json_pack("{s:s, s:s, s:s#, s:I, s:I}", "device", name, "name", about.name, "capability",
+                     (char[]){(char)('0' + about.major), '.', (char)('0' + about.minor)}, 3,
+                     "memory", (json_int_t)about.bytes, "free", (json_int_t)about.free_bytes);
+}
+
+cw_status cw_devices(cw_context *ctx, char **json)
+{
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT] = "";
+    int count = 0;
+    *json = NULL;
+    cwi_begin(ctx);
+    if (cwi_cuda_load(&calls, why) == CW_OK) (void)calls->count(&count, why);
+    json_t *root = json_pack("{s:[{s:s}]}", "devices", "device", "cpu");
+    json_t *list = json_object_get(root, "devices");
+    for (int k = 0; k < count && list; k++)
+        if (json_array_append_new(list, describe(calls, k)) != 0) list = NULL;
+    if (why[0] && list && json_object_set_new(root, "no_cuda", json_string(why)) != 0) list = NULL;
+    if (list) *json = cwi_json_print(ctx, root, JSON_INDENT(2));
+    json_decref(root);
+    return *json ? CW_OK : cwi_no_memory(ctx);
+}

@@ -1,0 +1,15 @@
+/* device.h - where a task is trained: the CPU or a GPU. */
+#ifndef CWI_ENGINE_DEVICE_H
+#define CWI_ENGINE_DEVICE_H
+
+#include "engine/engine.h"
+
+enum { CWI_DEVICE_TEXT = 512 };
+
+/* What --device stands for: the number of a GPU from 1 on, or 0 for the CPU. */
+cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu);
+
+/* Can the task be trained on a GPU, were there one?  If not, `why` says so. */
+bool cwi_cuda_trains(const cwi_task *task, char why[CWI_DEVICE_TEXT]);
+
+#endif

@@ -1,0 +1,17 @@
+# --device: what is refused, whatever there is on this machine, and that auto can always train
+crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
+try() { crosswise train set --epochs 1 --dim 4 --out model --force --quiet "$@" || echo "exit code $?"; }
+for device in tpu cuda: cuda:x cuda:1x cuda0 cuda:-1 GPU; do try --device "$device"; done
+try --device cuda --method mult-vae
+try --device cuda --engine ref
+try --device cuda --optimizer adam-deferred
+try --device cuda --strict
+# no machine has so many
+try --device cuda:999 >/dev/null 2>message && grep -q "^crosswise: --device is 'cuda" message && echo "there are less"
+for device in auto cpu; do
+    try --device $device
+    crosswise info model | grep "^options.device"
+done
+crosswise info --devices | head -1 | cut -d' ' -f1
+crosswise info --devices --json | grep -o '"device": "cpu"'
+crosswise info --devices model

@@ -1,0 +1,234 @@
+/* simt.cc - fibres for the threads of a block, and the rest of gpu.h in the memory of the host. */
+#include "engine/cuda/gpu.h"
+
+#include <algorithm>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <vector>
+
+/* ---- fibres --------------------------------------------------------------------------------- */
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+enum { STACK = 64 << 10, MOST_THREADS = 1024 };
+enum state { RUNS, AT_WARP, AT_BLOCK, DONE };
+
+struct fibre {
+    jmp_buf here;
+    ucontext_t start;
+    char *stack;
+    state is;
+    bool has_begun;
+};
+
+static fibre fibres[MOST_THREADS];
+static uint64_t rooms[MOST_THREADS / 32][32];
+static jmp_buf scheduler;
+static ucontext_t home;
+static unsigned current, n_threads;
+static const std::function<void()> *kernel_now;
+static bool backwards;
+
+static void begin_fibre()
+{
+    (*kernel_now)();
+    fibres[current].is = DONE;
+    _longjmp(scheduler, 1);
+}
+
+static void pause_as(state is)
+{
+    dim3 me = threadIdx;
+    fibres[current].is = is;
+    if (_setjmp(fibres[current].here) == 0) _longjmp(scheduler, 1);
+    threadIdx = me;
+}
+
+void simt_meet_block()
+{
+    pause_as(AT_BLOCK);
+}
+
+void simt_meet_warp()
+{
+    pause_as(AT_WARP);
+}
+
+uint64_t *simt_warp_room()
+{
+    return rooms[threadIdx.x / 32];
+}
+
+unsigned simt_warp_size()
+{
+    return std::min(32u, n_threads - threadIdx.x / 32 * 32);
+}
+
+static void resume(unsigned t)
+{
+    fibre *f = &fibres[t];
+    current = t;
+    threadIdx = dim3(t);
+    if (_setjmp(scheduler) != 0) return;
+    if (f->has_begun) _longjmp(f->here, 1);
+    f->has_begun = true;
+    getcontext(&f->start);
+    f->start.uc_stack.ss_sp = f->stack;
+    f->start.uc_stack.ss_size = STACK;
+    f->start.uc_link = &home;
+    makecontext(&f->start, begin_fibre, 0);
+    setcontext(&f->start);
+}
+
+/* Let those go on that wait for each other: all who are left of begin .. end - 1 must be there. */
+static bool release(unsigned begin, unsigned end, state from)
+{
+    unsigned left = 0, waiting = 0;
+    for (unsigned t = begin; t < end; t++) {
+        left += fibres[t].is != DONE;
+        waiting += fibres[t].is == from;
+    }
+    if (left == 0 || waiting < left) return false;
+    for (unsigned t = begin; t < end; t++)
+        if (fibres[t].is == from) fibres[t].is = RUNS;
+    return true;
+}
+
+static void run_block()
+{
+    for (unsigned t = 0; t < n_threads; t++) {
+        if (!fibres[t].stack) fibres[t].stack = (char *)malloc(STACK);
+        fibres[t].is = RUNS;
+        fibres[t].has_begun = false;
+    }
+    for (;;) {
+        bool goes_on = false, is_left = false;
+        for (unsigned k = 0; k < n_threads; k++) {
+            unsigned t = backwards ? n_threads - 1 - k : k;
+            if (fibres[t].is == RUNS) resume(t);
+        }
+        for (unsigned t = 0; t < n_threads; t += 32)
+            goes_on |= release(t, std::min(t + 32, n_threads), AT_WARP);
+        goes_on |= release(0, n_threads, AT_BLOCK);
+        for (unsigned t = 0; t < n_threads; t++) is_left |= fibres[t].is != DONE;
+        if (!is_left) return;
+        if (!goes_on) {
+            fprintf(stderr, "simt: threads of a block wait for each other\n");
+            abort();
+        }
+    }
+}
+
+void simt_launch(dim3 grid, dim3 block, const std::function<void()> &kernel)
+{
+    gridDim = grid;
+    blockDim = block;
+    n_threads = block.x;
+    kernel_now = &kernel;
+    backwards = !backwards;
+    if (n_threads > MOST_THREADS || block.y * block.z != 1 || grid.y > 65535 || grid.x == 0)
+        abort();
+    for (unsigned y = 0; y < grid.y; y++)
+        for (unsigned k = 0; k < grid.x; k++) {
+            blockIdx = dim3(backwards ? grid.x - 1 - k : k, y);
+            run_block();
+        }
+}
+
+/* ---- gpu.h ---------------------------------------------------------------------------------- */
+
+cw_status gpu_count(int *out, char *)
+{
+    *out = 1;
+    return CW_OK;
+}
+
+cw_status gpu_look(int, cwi_cuda_device *out, char *)
+{
+    *out = (cwi_cuda_device){"no GPU: fibres on the host", 0, 0, 0, 1ll << 32, 1ll << 32};
+    return CW_OK;
+}
+
+void gpu_open(gpu *g, int device)
+{
+    g->device = device;
+}
+
+void gpu_close(gpu *g)
+{
+    for (int k = 0; k < g->n_blocks; k++) free(g->block[k]);
+    g->n_blocks = 0;
+}
+
+void *gpu_alloc(gpu *g, int64_t count, size_t size)
+{
+    size_t bytes = (size_t)(count > 0 ? count : 1) * size;
+    g->bytes += (int64_t)bytes;
+    if (g->is_measuring || g->n_blocks == GPU_BLOCKS) return NULL;
+    return g->block[g->n_blocks++] = calloc(bytes, 1);
+}
+
+void gpu_put(gpu *g, void *to, const void *from, size_t bytes)
+{
+    if (!g->is_measuring && bytes) memcpy(to, from, bytes);
+}
+
+void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
+{
+    gpu_put(g, to, from, bytes);
+}
+
+void gpu_copy(gpu *, void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+void gpu_zero(gpu *g, void *at, size_t bytes)
+{
+    if (!g->is_measuring) memset(at, 0, bytes);
+}
+
+void gpu_turn(gpu *, int) {}
+void gpu_join(gpu *) {}
+
+bool gpu_begin_record(gpu *)
+{
+    return false;
+}
+
+void gpu_end_record(gpu *, int) {}
+
+bool gpu_replay(gpu *, int)
+{
+    return false;
+}
+
+void gpu_wait(gpu *) {}
+void gpu_launched(gpu *) {}
+
+size_t gpu_sort_bytes(gpu *, int64_t)
+{
+    return 1;
+}
+
+void gpu_sort(gpu *, void *, size_t, const uint32_t *key, uint32_t *sorted_key, const uint32_t *id,
+              uint32_t *sorted_id, int64_t n, int bits)
+{
+    std::vector<int64_t> order((size_t)n);
+    uint32_t mask = bits < 32 ? (1u << bits) - 1 : ~0u;
+    for (int64_t k = 0; k < n; k++) order[(size_t)k] = k;
+    std::stable_sort(order.begin(), order.end(),
+                     [=](int64_t a, int64_t b) { return (key[a] & mask) < (key[b] & mask); });
+    for (size_t k = 0; k < order.size(); k++) {
+        sorted_key[k] = key[order[k]];
+        sorted_id[k] = id[order[k]];
+    }
+}
+
+void gpu_add_up(gpu *, void *, size_t, const uint64_t *from, uint64_t *to, int64_t n)
+{
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < n; k++) to[k] = sum += from[k];
+}
