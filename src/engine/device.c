@@ -73,6 +73,17 @@ static cw_status ask_for(cw_context *ctx, int device)
                     device, count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
 }
 
+/* Room for the table in all its forms, and for windows of steps: a rough guess, to the safe side.
+ */
+static bool has_room(const cwi_cuda_calls *calls, int64_t numbers)
+{
+    const int64_t forms = 8, windows = (int64_t)2 << 30;
+    cwi_cuda_device about;
+    char why[CWI_CUDA_TEXT];
+    return calls->look(0, &about, why) == CW_OK &&
+           about.free_bytes - windows > forms * numbers * (int64_t)sizeof(float);
+}
+
 /* Whatever is in the way: the CPU can do it. */
 static int choose_freely(const cwi_task *t)
 {
@@ -80,11 +91,10 @@ static int choose_freely(const cwi_task *t)
     char why[CWI_CUDA_TEXT];
     int count;
     int64_t rows = (int64_t)t->shape.n_users + t->shape.n_items;
-    if (!t->method->sampler || rows * cwi_options_integer(t->options, "dim") < LEAST_NUMBERS ||
-        !cwi_cuda_trains(t, why))
-        return 0;
-    bool is_there = cwi_cuda_load(&calls, why) == CW_OK && calls->count(&count, why) == CW_OK;
-    return is_there && count > 0;
+    int64_t numbers = rows * cwi_options_integer(t->options, "dim");
+    if (numbers < LEAST_NUMBERS || !cwi_cuda_trains(t, why)) return 0;
+    if (cwi_cuda_load(&calls, why) != CW_OK || calls->count(&count, why) != CW_OK) return 0;
+    return count > 0 && has_room(calls, numbers);
 }
 
 cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu)

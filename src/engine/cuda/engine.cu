@@ -50,11 +50,9 @@ struct cwi_cuda {
     unsigned blocks; /* of kernels that walk over rows */
 };
 
-/* Enough blocks, of which some may have nothing to do. */
 static unsigned blocks_for(int64_t n, int64_t each)
 {
-    int64_t blocks = (n + each - 1) / each;
-    return (unsigned)(blocks < 1 << 20 ? blocks : 1 << 20);
+    return (unsigned)((n + each - 1) / each);
 }
 
 /* ---- parts by name -------------------------------------------------------------------------- */
