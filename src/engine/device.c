@@ -18,7 +18,12 @@ enum { LEAST_NUMBERS = 1000000 };
 static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
-    if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
+    bool regularises_batch =
+        cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0;
+    bool of_table =
+        t->backbone == &cwi_backbone_lightgcn && !cwi_options_is(o, "reg-target", "final");
+    if (regularises_batch && (of_table || t->method->sampler == &cwi_sampler_uniform))
+        return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
     if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";

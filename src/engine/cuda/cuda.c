@@ -4,6 +4,9 @@
  * The verbs of a step only count: steps are made when somebody asks what came of them, a window at
  * a time, and what there is to know of them stays on the device until then.  What the host has of
  * parameters is room for copies.
+ *
+ * Rows are stepped ahead to where they are next read.  After a loss that is no number some are
+ * therefore ahead of the step that had it; nothing is read from then on but the tally.
  */
 #include <math.h>
 
@@ -45,9 +48,10 @@ static int count_memories(const cwi_optimizer *optimizer)
 static cwi_cuda_penalty penalty_of(const cwi_task *t)
 {
     if (t->method->penalty == &cwi_penalty_dice)
-        return CWI_CUDA_DICE_MSE + cwi_options_choice(t->options, "dis");
+        return (cwi_cuda_penalty)(CWI_CUDA_DICE_MSE + cwi_options_choice(t->options, "dis"));
     if (t->method->penalty == &cwi_penalty_cause)
-        return CWI_CUDA_CAUSE_L2 + cwi_options_choice(t->options, "cause-penalty");
+        return (cwi_cuda_penalty)(CWI_CUDA_CAUSE_L2 +
+                                  cwi_options_choice(t->options, "cause-penalty"));
     return CWI_CUDA_NO_PENALTY;
 }
 
@@ -88,6 +92,9 @@ static cwi_cuda_task describe(const cuda *e)
         .d = (int32_t)table->columns,
         .decay = table->decay,
         .is_cosine = cwi_options_choice(t->options, "scorer") == 1,
+        .batch_reg = cwi_options_choice(t->options, "reg-kind") == 1
+                         ? cwi_options_real(t->options, "reg")
+                         : 0,
         .penalty = penalty_of(t),
         .strength = t->method->penalty ? cwi_options_real(t->options, "dis-penalty") : 0,
         .scale = temperature == 1 ? 1 : (float)(1 / temperature)};

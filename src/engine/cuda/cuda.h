@@ -54,6 +54,7 @@ typedef struct cwi_cuda_task {
     bool steps_all; /* rows outside the batch too */
     int32_t n_users, n_items, heads, d;
     float decay, scale; /* of the table; of inner products */
+    double batch_reg;   /* of the vectors of a batch; 0: none */
     cwi_cuda_penalty penalty;
     double strength; /* of it */
     bool is_cosine;

@@ -160,7 +160,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->grid.side = task->grid.side;
     w->grid.width = task->grid.width;
     w->grid.is_square = task->grid.is_square;
-    w->closes_late = task->penalty || task->final_decay > 0;
+    w->batch_reg = task->batch_reg;
+    w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
         const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
@@ -227,7 +228,7 @@ static void add_step(cwi_cuda *e)
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
     add(g, &w->squares, SQUARE_BLOCKS);
-    add(g, &w->penalties, w->penalty ? touched : 0);
+    add(g, &w->penalties, w->penalty || w->batch_reg > 0 ? touched : 0);
     w->setting = e->setting;
 }
 
@@ -637,7 +638,7 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty) LAUNCH(add_terms, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms, all, threads, g, w, s);
 }
 
 /* Every row of the table has a gradient at every step. */

@@ -67,6 +67,28 @@ __device__ inline double pull_twins(const work &w, int s, const row_task &task, 
     return value;
 }
 
+/* The L2 term of a row: as strong as there are examples that it occurs in.  Contributions are in
+ * the order of examples. */
+__device__ inline double pull_to_zero(const work &w, int s, const row_task &task, float *sum,
+                                      int lane)
+{
+    const contribution *given = w.given + s * w.ends;
+    uint32_t from = w.chunk[task.chunk].x, to = w.chunk[task.chunk_end - 1].y, times = 0;
+    for (uint32_t e = from + lane; e < to; e += WARP)
+        times += (w.grid.rows > 0 || w.kept[given[e].of]) &&
+                 (e == from || given[e].of != given[e - 1].of);
+    for (int apart = WARP / 2; apart > 0; apart /= 2)
+        times += __shfl_xor_sync(0xffffffffu, times, apart);
+    double lambda = w.batch_reg / (double)w.plan[s].keep, value = 0;
+    float pull = (float)(lambda * times);
+    for (int32_t c = lane; c < w.d; c += WARP) {
+        float x = w.vectors[(int64_t)task.row * w.d + c];
+        value += lambda / 2 * times * (double)x * (double)x;
+        sum[c] += pull * x;
+    }
+    return value;
+}
+
 /* ---- cosines ---------------------------------------------------------------------------------- */
 
 /* One over the lengths of the rows that a step touches, a warp each. */
@@ -125,8 +147,12 @@ __global__ void add_terms(work w, int s)
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
         float *sum = w.sum + (int64_t)(task.chunk - p->first_chunk) * w.d;
-        double value = w.penalty >= CWI_CUDA_CAUSE_L2 ? pull_twins(w, s, task, sum, lane)
-                                                      : push_halves(w, s, task, sum, lane);
+        double value = 0;
+        if (w.penalty >= CWI_CUDA_CAUSE_L2)
+            value = pull_twins(w, s, task, sum, lane);
+        else if (w.penalty)
+            value = push_halves(w, s, task, sum, lane);
+        if (w.batch_reg > 0) value += pull_to_zero(w, s, task, sum, lane);
         value = warp_sum_wide(value);
         if (lane == 0) w.penalties[t] = value;
     }

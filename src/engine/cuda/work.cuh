@@ -77,7 +77,7 @@ typedef struct work {
     int rule;
     float decay, scale, final_decay;
     int penalty;
-    double strength;
+    double strength, batch_reg;
     bool closes_late; /* the loss is told with the penalty */
     draw_group group[CWI_MAX_GROUPS];
     int64_t rows, slots, ends; /* of a step, at most */
