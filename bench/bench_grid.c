@@ -1,15 +1,13 @@
-/* bench_grid.c - a step of 2,048 pairs that are all crossed, beside the speed of matrix products in the
- * same run: three products of 2,048 x 2,048 x 128 are its least work. */
+/* bench_grid.c - a step of 2,048 pairs that are all crossed, beside the speed of matrix products in
+ * the same run: three products of 2,048 x 2,048 x 128 are its least work. */
 #include "bench.h"
 
 enum { PAIRS = 2048, DIM = 128, ROUNDS = 5 };
 
 static const char *const subjects[][4] = {
     /* label, method, form, share of the crosses */
-    {"rows", "cross-softmax", "rows", "1"},
-    {"both", "cross-softmax", "both", "1"},
-    {"logistic", "cross-all", "logistic", "1"},
-    {"hardest", "cross-all", "logistic", "0.25"},
+    {"rows", "cross-softmax", "rows", "1"},     {"both", "cross-softmax", "both", "1"},
+    {"logistic", "cross-all", "logistic", "1"}, {"hardest", "cross-all", "logistic", "0.25"},
     {"lse", "cross-all", "lse", "1"},
 };
 
@@ -20,11 +18,11 @@ static cw_status time_step(bench *b, const cw_dataset *data, const char *const *
     cw_status status = CW_OK;
     cw_options *options = NULL;
     cwi_trainer *t = NULL;
-    CW_TRY(bench_options(b, "train",
-                         (const char *[]){"preset", "paper", "method", subject[1], "form",
-                                          subject[2], "hardest", subject[3], "optimizer", "adam",
-                                          NULL},
-                         &options));
+    CW_TRY(
+        bench_options(b, "train",
+                      (const char *[]){"preset", "paper", "method", subject[1], "form", subject[2],
+                                       "hardest", subject[3], "optimizer", "adam", NULL},
+                      &options));
     *best = 1e300;
     CW_TRY(cwi_trainer_create(b->ctx, data, options, &t));
     for (int round = 0; round < ROUNDS; round++) {
