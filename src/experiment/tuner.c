@@ -95,9 +95,10 @@ static cw_status read_fixed(cw_context *ctx, cw_options *probe, const char *entr
     if (is_reserved(text))
         return cwi_fail(ctx, CW_BAD_ARG, "--set lists '%s'; tune sets that itself", text);
     CW_PASS(cwi_options_assign(ctx, probe, text, equals + 1));
-    return json_object_set_new(out, text, json_string(equals + 1)) == 0
-               ? CW_OK
-               : cwi_fail(ctx, CW_BAD_ARG, "--set: the value of %s is no UTF-8", text);
+    if (!cwi_json_is_utf8(equals + 1, strlen(equals + 1)))
+        return cwi_fail(ctx, CW_BAD_ARG, "--set: the value of %s is no UTF-8", text);
+    return json_object_set_new(out, text, json_string(equals + 1)) == 0 ? CW_OK
+                                                                        : cwi_no_memory(ctx);
 }
 
 /* Where the next NAME=VALUE begins, behind a comma; NULL: nowhere.  Values may have commas, too. */
