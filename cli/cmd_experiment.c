@@ -264,7 +264,7 @@ static int run(const cli_command *command, int argc, char **argv)
 
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs == 0)
-        code = cli_misuse(command, "it needs a plan: a file, or one of quick, compare, paper");
+        code = cli_misuse(command, "it needs a plan: a file, or one of quick, compare, paper, beyond");
     if (code < 0 && prints) code = print_plan(&call);
     if (code < 0 && !out && !is_on(call.options[0], "dry-run"))
         code = cli_misuse(command, "--out DIR is missing");
@@ -280,7 +280,7 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cmd_experiment = {
     .name = "experiment",
     .summary = "run a plan: methods, settings and seeds, into tables",
-    .usage = "PLAN.json|quick|compare|paper [DATASET...] --out DIR [options]",
+    .usage = "PLAN.json|quick|compare|paper|beyond [DATASET...] --out DIR [options]",
     .details =
         "Trains every method of the plan on every dataset folder, tunes settings on the\n"
         "validation part, repeats the best with several seeds and tests the differences.  The\n"
