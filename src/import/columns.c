@@ -36,7 +36,8 @@ typedef struct chooser {
     const cwi_source *source;
     const cwi_sample *sample;
     cwi_layout *layout;
-    names header; /* the fields of the first line */
+    names header;  /* the fields of the first line */
+    bool is_table; /* whose columns say themselves what is in them */
 } chooser;
 
 static void take_names(chooser *c)
@@ -203,14 +204,15 @@ static cw_status choose_by_name(const chooser *c)
     for (size_t n = c->header.count; n-- > 0;) /* the first one that fits wins */
         for (int role = 0; role < CWI_N_ROLES; role++)
             if (is_known_name((cwi_role)role, c->header.name[n]) &&
-                (role != CWI_ROLE_TIME || is_mostly(c, n, is_time)))
+                (role != CWI_ROLE_TIME || c->is_table || is_mostly(c, n, is_time)))
                 column[role] = (int)n;
     if (column[CWI_ROLE_USER] >= 0 && column[CWI_ROLE_ITEM] >= 0) return CW_OK;
     return cwi_fail(c->import->ctx, CW_BAD_DATA,
                     "%s: no %s column is known by its name; there are %s: choose with "
-                    "--columns user=..,item=.., or say --header no",
+                    "--columns user=..,item=..%s",
                     cwi_source_name(c->source), column[CWI_ROLE_USER] < 0 ? "user" : "item",
-                    print_names(&c->header, list, sizeof list));
+                    print_names(&c->header, list, sizeof list),
+                    c->is_table ? "" : ", or say --header no");
 }
 
 static cw_status choose_by_position(const chooser *c)
@@ -359,6 +361,24 @@ static bool names_a_column(const char *columns)
         if (!cwi_parse_int(equals, length, &number)) return true;
     }
     return false;
+}
+
+cw_status cwi_columns_choose_named(cwi_import *import, const cwi_source *source,
+                                   const char *const *columns, size_t n, cwi_layout *layout)
+{
+    chooser c = {.import = import, .source = source, .layout = layout, .is_table = true};
+
+    *layout = (cwi_layout){.has_header = true, .column = {-1, -1, -1, -1}, .n_columns = n};
+    c.header.count = n < MAX_NAMES ? n : MAX_NAMES;
+    for (size_t k = 0; k < c.header.count; k++)
+        c.header.name[k] = (cwi_text){columns[k], strlen(columns[k])};
+    CW_PASS(import->settings.columns[0] ? choose_given(&c) : choose_by_name(&c));
+    for (int role = 0; role < CWI_N_ROLES; role++)
+        if (layout->column[role] >= (int)n)
+            return cwi_fail(import->ctx, CW_BAD_ARG, "--columns: %s has %zu columns, and no %d",
+                            cwi_source_name(source), n, layout->column[role] + 1);
+    log_choice(&c);
+    return remember_ignored(&c);
 }
 
 cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
