@@ -1,10 +1,10 @@
 """crosswise: recommenders that do not simply repeat what was popular.
 
 >>> import crosswise
->>> data = crosswise.simulate(users=80, items=50, seed=1)
->>> model = crosswise.train(data, method="pop")
->>> model.n_items
-50
+>>> data = crosswise.simulate(users=400, items=200, popularity=0.6, seed=1)
+>>> model = crosswise.train(data, method="bpr", epochs=2, dim=8, seed=1)
+>>> len(model.recommend(model.user_ids[0], n=3))
+3
 
 Modules are loaded when they are first needed, so that ``import crosswise`` is quick.
 """

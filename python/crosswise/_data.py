@@ -64,7 +64,7 @@ def _matrix_struct(csr: Any) -> native.Matrix:
     rows, columns = csr.shape
     most = 2**31 - 1
     if rows > most or columns > most:
-        raise InvalidArgument(f"a matrix of {rows} x {columns} has more than {most} rows or columns")
+        raise InvalidArgument(f"a matrix of {rows} x {columns} has more than {most} of one")
     start = np.ascontiguousarray(csr.indptr)
     item = np.ascontiguousarray(csr.indices)
     matrix = native.Matrix(rows, columns, start.itemsize, start.ctypes.data, item.ctypes.data)
@@ -130,7 +130,7 @@ class Interactions(Handle):
                 parts.append(number)
         if all(hasattr(f, "__arrow_c_stream__") and not _has_objects(f, roles) for f in frames):
             try:
-                capsules = [f.__arrow_c_stream__() for f in frames]
+                capsules = [_stream_of(f, len(frames) > 1) for f in frames]
             except ImportError:
                 pass  # pandas without pyarrow
             else:
@@ -289,11 +289,18 @@ def _choose(names: Sequence[str], roles: Mapping[str, str | None]) -> dict[str, 
     return dict(sorted(chosen.items(), key=lambda pair: list(_USUAL).index(pair[0])))
 
 
+def _stream_of(frame: Any, is_one_of_several: bool) -> object:
+    """A stream of a frame.  A connection of DuckDB has one result open at a time."""
+    if is_one_of_several and type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        frame = frame.to_arrow_table() if hasattr(frame, "to_arrow_table") else frame.arrow()
+    return frame.__arrow_c_stream__()
+
+
 def _column_names(frame: Any) -> list[str]:
     if hasattr(frame, "columns"):
         return [str(name) for name in frame.columns]
     if hasattr(frame, "keys"):
-        return [str(name) for name in frame.keys()]
+        return [str(name) for name in list(frame)]
     raise InvalidArgument(
         f"{type(frame).__name__} is no table: a data frame, a table with __arrow_c_stream__, or a "
         "mapping of names to arrays is needed"
@@ -312,7 +319,8 @@ def _has_objects(frame: Any, roles: Mapping[str, str | None]) -> bool:
             kind = getattr(dtype, "kind", "O")
             if kind in "fbMmc":
                 return True
-            if dtype == object and not all(isinstance(v, str) for v in frame.iloc[:, chosen[role]]):
+            values = frame.iloc[:, chosen[role]] if kind == "O" and str(dtype) == "object" else ()
+            if not all(isinstance(value, str) for value in values):
                 return True
     return False
 
@@ -384,9 +392,9 @@ class Description(Result):
 class Dataset(Handle):
     """Train, valid and test interactions of users 0, 1, ... and items 0, 1, ...
 
-    >>> data = Dataset.simulate(users=50, items=30, seed=1)
-    >>> data.n_users, data.n_items
-    (50, 30)
+    >>> data = Dataset.from_frame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9]}, core=1)
+    >>> data.n_users, data.n_items, data.count("train") + data.count("valid") + data.count("test")
+    (2, 3, 4)
     """
 
     _noun = "dataset"
@@ -398,14 +406,16 @@ class Dataset(Handle):
 
     @classmethod
     def load(
-        cls, folder: StrPath, *, train_file: str | None = None, ids: Literal["auto", "text"] = "auto"
+        cls,
+        folder: StrPath,
+        *,
+        train_file: str | None = None,
+        ids: Literal["auto", "text"] = "auto",
     ) -> Dataset:
         """Read a dataset folder, with another training set of it if that is named."""
         out = _P()
         name = native.text_bytes(train_file) if train_file is not None else None
-        context().work(
-            "cw_dataset_load_with", native.path_bytes(folder), name, ctypes.byref(out)
-        )
+        context().work("cw_dataset_load_with", native.path_bytes(folder), name, ctypes.byref(out))
         return cls(out.value, Ids(ids), Ids(ids))
 
     @classmethod

@@ -9,17 +9,16 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _native as native
 from ._data import Dataset, Interactions, StrPath, check_matrix
-from ._errors import CrosswiseError, InvalidArgument, OutOfRange
+from ._errors import CrosswiseError, InvalidArgument, OutOfRange, Unsupported
 from ._ids import Ids
-from ._model import Model, Recommender, Room, Rules, open_recommender, train
+from ._model import Model, Ready, Room, Rules, open_recommender, train
 from ._native import Event, context, lib
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class BaseRecommender:
     def _set(self, values: Mapping[str, object]) -> None:
         self._params = {**self._defaults, **values}
 
-    # ---- parameters, as scikit-learn has them -----------------------------------------------
+    # ---- parameters, as scikit-learn has them --------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every parameter by name."""
@@ -95,8 +94,11 @@ class BaseRecommender:
         params: dict[str, Any] = self.__dict__.get("_params", {})
         if name in params:
             return params[name]
-        if name == "model_":
+        is_missing = "model_" not in self.__dict__ and hasattr(type(self), name)
+        if name == "model_" or is_missing:
             raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit first")
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -141,7 +143,7 @@ class BaseRecommender:
                 options[_OPTION.get(name, name)] = value
         return options
 
-    # ---- fitting --------------------------------------------------------------------------------
+    # ---- fitting -------------------------------------------------------------------------
 
     def fit(
         self: Self,
@@ -186,7 +188,7 @@ class BaseRecommender:
         begin = time.monotonic()
 
         def tell(event: Event) -> None:
-            if callback is not None and "epoch" in event:
+            if callback is not None and event.get("epoch", 0) > 0:
                 callback(event["epoch"], time.monotonic() - begin, event.get("loss"))
 
         if not lib.cw_method_name(0):
@@ -195,18 +197,18 @@ class BaseRecommender:
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._ready: Recommender = open_recommender(model, self._threads)
+        self._ready: Ready = open_recommender(model, self._threads)
 
     @property
     def _threads(self) -> int:
         return int(self._params.get("num_threads") or 0)
 
     @property
-    def _recommender(self) -> Recommender:
+    def _recommender(self) -> Ready:
         ready = self.__dict__.get("_ready")
         if ready is None or ready._handle is None:
             ready = self._ready = open_recommender(self.model_, self._threads)
-        return ready  # type: ignore[no-any-return]
+        return ready
 
     @property
     def n_users_(self) -> int:
@@ -241,10 +243,10 @@ class BaseRecommender:
     def _vectors(self, call: str, rows: int) -> Floats:
         found = self._recommender.vectors(call, rows)
         if found is None:
-            raise native.BY_STATUS[5](f"backbone {self.model_.backbone} has no such vectors")
+            raise Unsupported(f"backbone {self.model_.backbone} has no such vectors")
         return found
 
-    # ---- lists ----------------------------------------------------------------------------------
+    # ---- lists ---------------------------------------------------------------------------
 
     def recommend(
         self,
@@ -325,7 +327,7 @@ class BaseRecommender:
     ) -> Answer:
         """The N items most alike to an item, or to each of many, by cosine; itself comes first."""
         if recalculate_item:
-            raise native.BY_STATUS[5]("items cannot be recalculated")
+            raise Unsupported("items cannot be recalculated")
         return self._similar("item", itemid, N, filter_items, items)
 
     def similar_users(
@@ -358,7 +360,7 @@ class BaseRecommender:
             context(self._threads).work(call, *arguments, ctypes.byref(room.struct))
         return _put_first(asked, room, N, left_out, wanted, total, single)
 
-    # ---- users that change ------------------------------------------------------------------------
+    # ---- users that change ---------------------------------------------------------------
 
     def partial_fit_users(self, userids: Any, user_items: Any) -> None:
         """Give users the items of the rows of ``user_items``, and vectors that suit them.  Numbers
@@ -401,7 +403,7 @@ class BaseRecommender:
             total += float(gain[np.isin(listed, wanted)].sum() / gain[: len(wanted)].sum())
         return total / len(room.items)
 
-    # ---- files --------------------------------------------------------------------------------------
+    # ---- files ---------------------------------------------------------------------------
 
     def save(self, fileobj_or_path: StrPath | _Writable) -> None:
         """Write the model as a safetensors file, which ``crosswise`` reads, too."""
@@ -432,8 +434,8 @@ class Recommender(BaseRecommender):
 
     Parameters are implicit's ``factors``, ``learning_rate``, ``regularization``, ``iterations`` (at
     most so many epochs), ``random_state``, ``num_threads``, ``use_gpu``, or the library's own
-    (``dim``, ``lr``, ``reg``, ``epochs``, ``seed``, ...) with under_scores for hyphens.  What is not
-    given suits the data.  ``split`` has options of ``prepare`` for the part that is held out.
+    (``dim``, ``lr``, ``reg``, ``epochs``, ``seed``, ...) with under_scores for hyphens.  What is
+    not given suits the data.  ``split`` has options of ``prepare`` for the part that is held out.
 
     >>> import scipy.sparse as sp
     >>> likes = sp.random(60, 40, 0.2, "csr", random_state=1)
@@ -572,7 +574,7 @@ class Pop(_Method):
         super().__init__(**options)
 
 
-# ---- arguments ----------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------
 
 
 class _Rows:
@@ -658,11 +660,15 @@ def _hide(csr: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Ints,
     )
 
 
-# ---- places that are left -------------------------------------------------------------------------
+# ---- places that are left ------------------------------------------------------------
 
 
 class _Pads:
-    """What stands in the places of a list for which there is no candidate."""
+    """What stands in the places of a list for which there is no candidate.
+
+    implicit keeps the best k in a heap that the first k items fill, whether they are left out or
+    not, and from which the lowest numbers go first: what is left out is then the highest of those.
+    """
 
     def __init__(self, catalogue: int | Ints) -> None:
         self._catalogue = catalogue
@@ -677,9 +683,10 @@ class _Pads:
         if not len(room.counts) or int(room.counts.min()) == k:
             return room.items, room.scores
         every = self._all()
+        first = every[:k]
         for row in np.flatnonzero(room.counts < k):
             count = room.counts[row]
-            barred = np.setdiff1d(every, room.items[row, :count])[::-1][: k - count]
+            barred = np.setdiff1d(first, room.items[row, :count])[::-1][: k - count]
             end = count + len(barred)
             room.items[row, count:end] = barred
             room.scores[row, count:end] = score
@@ -719,11 +726,7 @@ def _put_first(
             if number >= 0 and number not in barred and (allowed is None or number in allowed):
                 found.append((number, score))
         if allowed is None:
-            found += [(number, -np.inf) for number in sorted(barred, reverse=True)]
+            found += [(n, -np.inf) for n in sorted(barred, reverse=True) if n < N]
         for place, (number, score) in enumerate(found[:N]):
             ids[row, place], scores[row, place] = number, score
     return (ids[0], scores[0]) if single else (ids, scores)
-
-
-def _names(values: Iterable[str]) -> str:
-    return ", ".join(values)

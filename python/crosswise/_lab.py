@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import _native as native
 from ._data import Dataset, Interactions, StrPath
+from ._errors import InvalidArgument
 from ._model import Model
 from ._native import OnEvent, Options, context, lib
 from ._results import Result, html_table
@@ -62,16 +63,20 @@ def experiment(
     plan: str | Mapping[str, Any] | os.PathLike[str],
     folder: StrPath,
     *,
+    datasets: Sequence[StrPath] | None = None,
     on_event: OnEvent | None = None,
     **options: object,
 ) -> ExperimentResult:
     """Carry out a plan: one by name (``quick``, ``compare``, ``paper``, ``beyond``), a dictionary,
-    or the path of a JSON file.  A call with the same folder goes on where the last one stopped."""
+    or the path of a JSON file, on the dataset folders that it or ``datasets`` names.  A call with
+    the same folder goes on where the last one stopped."""
     if isinstance(plan, Mapping):
         text = json.dumps(plan).encode()
     else:
         known = lib.cw_plan_text(os.fsencode(plan))
         text = known if known else Path(plan).read_bytes()
+    if datasets is not None:
+        text = json.dumps({**json.loads(text), "datasets": [str(d) for d in datasets]}).encode()
     ctx = context(int(str(options.pop("threads", 0))))
     given = Options(ctx, "experiment", options)
     out = _P()
@@ -173,7 +178,7 @@ def options(stage: str, method: str | None = None, backbone: str = "mf") -> Tabl
     """
     stages = native.names("cw_stage_name")
     if stage not in stages:
-        raise native.InvalidArgument(f"there is no stage {stage!r}; there are {', '.join(stages)}")
+        raise InvalidArgument(f"there is no stage {stage!r}; there are {', '.join(stages)}")
     table = Table()
     at = 0
     while True:

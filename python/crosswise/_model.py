@@ -82,7 +82,7 @@ class Room:
         )
 
 
-class Recommender(Handle):
+class Ready(Handle):
     """A model made ready to be asked.  It does not change: any number of threads may ask."""
 
     _noun = "recommender"
@@ -97,30 +97,29 @@ class Recommender(Handle):
         return borrow(address, ctypes.c_float, (rows, width.value), self)
 
 
-def open_recommender(model: Model, threads: int = 0) -> Recommender:
+def open_recommender(model: Model, threads: int = 0) -> Ready:
     """What a model needs to be asked; the model stays as long as it is needed."""
     out = _P()
     context(threads).work("cw_recommender_open", model._pointer, ctypes.byref(out))
-    return Recommender(out.value)
+    return Ready(out.value)
 
 
 class Model(Handle):
     """What training made: parameters, raw ids, what users had, and how it was trained.
 
-    >>> model = train(Dataset.simulate(users=60, items=40, seed=1), method="pop")
-    >>> len(model.recommend(0, n=3))
-    3
+    >>> log = {"user": [1, 1, 2, 2, 3, 3], "item": ["a", "b", "a", "c", "a", "b"]}
+    >>> model = train(Dataset.from_frame(log, core=1, holdout=0.1), method="pop")
+    >>> model.recommend(2, n=1)[0][0]
+    'b'
     """
 
     _noun = "model"
     _free = "cw_model_free"
 
-    def __init__(
-        self, pointer: int | None, users: Ids, items: Ids, run: Run | None = None
-    ) -> None:
+    def __init__(self, pointer: int | None, users: Ids, items: Ids, run: Run | None = None) -> None:
         super().__init__(pointer)
         self._users, self._items = users, items
-        self._ready: Recommender | None = None
+        self._ready: Ready | None = None
         self._ids: dict[str, list[Any]] = {}
         #: The record of the training that made it; empty for one that was loaded.
         self.run = run if run is not None else Run()
@@ -137,21 +136,17 @@ class Model(Handle):
         context().work("cw_model_load", native.path_bytes(path), ctypes.byref(out))
         return cls(out.value, Ids(ids), Ids(ids))
 
-    def save(
-        self, path: StrPath, *, record: StrPath | None = None, replace: bool = False
-    ) -> Path:
+    def save(self, path: StrPath, *, record: StrPath | None = None, replace: bool = False) -> Path:
         """Write one safetensors file, and where it was trained here also the record of its run,
         if ``record`` names a file for it."""
         if record is None:
             context().work("cw_model_save", self._pointer, native.path_bytes(path))
             return Path(path)
-        import json
-
         context().work(
             "cw_model_save_run",
             self._pointer,
             native.path_bytes(path),
-            json.dumps(self.run).encode() if self.run else None,
+            self.run.text.encode() if self.run.text else None,
             native.path_bytes(record),
             replace,
         )
@@ -257,7 +252,7 @@ class Model(Handle):
         return self.recommender.vectors("cw_recommender_items", self.n_items)
 
     @property
-    def recommender(self) -> Recommender:
+    def recommender(self) -> Ready:
         """What answers; made when it is first needed."""
         if self._ready is None:
             self._ready = open_recommender(self)
@@ -404,9 +399,7 @@ class Model(Handle):
         ctx = context()
         given = Options(ctx, "evaluate", options)
         out = _P()
-        ctx.work(
-            "cw_evaluate", dataset._pointer, self._pointer, given.pointer, ctypes.byref(out)
-        )
+        ctx.work("cw_evaluate", dataset._pointer, self._pointer, given.pointer, ctypes.byref(out))
         return Result(native.json_of(out))
 
     def update(
@@ -431,7 +424,7 @@ class Model(Handle):
                 ctypes.byref(run),
                 on_event=bar,
             )
-        return Model(out.value, self._users.copy(), self._items.copy(), Run(native.json_of(run)))
+        return Model(out.value, self._users.copy(), self._items.copy(), Run(native.text_of(run)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"bytes": self.to_bytes(), "run": self.run, "ids": (self._users, self._items)}
@@ -445,8 +438,7 @@ class Model(Handle):
         if self._handle is None:
             return "<Model, closed>"
         return (
-            f"<Model: {self.method} on {self.backbone}, {self.n_users} users, "
-            f"{self.n_items} items>"
+            f"<Model: {self.method} on {self.backbone}, {self.n_users} users, {self.n_items} items>"
         )
 
     def _repr_html_(self) -> str:
@@ -504,7 +496,7 @@ def train(
             on_event=bar,
         )
     users, items = dataset._users.copy(), dataset._items.copy()
-    return Model(out.value, users, items, Run(native.json_of(run)))
+    return Model(out.value, users, items, Run(native.text_of(run)))
 
 
 def tune(
@@ -533,6 +525,6 @@ def tune(
         on_event=on_event,
     )
     users, items = dataset._users.copy(), dataset._items.copy()
-    model = Model(out.value, users, items, Run(native.json_of(run)))
+    model = Model(out.value, users, items, Run(native.text_of(run)))
     model.tuning = Result(native.json_of(told))
     return model

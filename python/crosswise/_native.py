@@ -14,9 +14,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ._errors import BY_STATUS, Cancelled, CrosswiseError, InvalidArgument, OutOfRange
+from ._errors import BY_STATUS, CrosswiseError, InvalidArgument, OutOfRange
 
 log = logging.getLogger("crosswise")
 
@@ -467,6 +467,9 @@ def texts(words: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
     return (_TEXT * len(listed))(*listed)
 
 
+H = TypeVar("H", bound="Handle")
+
+
 class _Owner:
     """Frees something of the library with the last who uses it."""
 
@@ -501,7 +504,7 @@ class Handle:
         """Give the memory back, once no array that was lent is left."""
         self._handle = None
 
-    def __enter__(self) -> Any:
+    def __enter__(self: H) -> H:
         return self
 
     def __exit__(self, *unused: object) -> None:
@@ -516,6 +519,3 @@ def names(kind: str, *arguments: bytes) -> list[str]:
         if not word:
             return found
         found.append(word.decode())
-
-
-__all__ = ["Cancelled", "Context", "Handle", "Options", "context", "lib", "names", "version"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -83,11 +84,19 @@ def line_chart(title: str, values: Sequence[float], best: int | None = None) -> 
 class Run(Result):
     """The record of a training: what docs/training.md lists."""
 
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(json.loads(text) if text else {})
+        #: As the library wrote it, for records carry a checksum of their bytes.
+        self.text = text or ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, (self.text,)
+
     def epochs(self) -> list[tuple[int, dict[str, float]]]:
         """Every epoch after which the validation part was ranked, with its metrics."""
         return [(e["epoch"], e["valid"]) for e in self.get("epochs", []) if e.get("valid")]
 
-    def to_pandas(self) -> pd.DataFrame:  # type: ignore[override]
+    def to_pandas(self) -> pd.DataFrame:
         """The metrics of validation by epoch."""
         import pandas as pd
 
@@ -101,9 +110,10 @@ class Run(Result):
         rows: list[tuple[str, object]] = [(k, self[k]) for k in keys if k in self]
         for part in ("valid", "test"):
             rows += list(_flat(part, self.get(part) or {}))
-        metric = str((self.get("options") or {}).get("metric", ""))
+        metric = str((self.get("options") or {}).get("metric", "")).split("@")[0]
         found = self.epochs()
-        key = next((k for k in (found[0][1] if found else {}) if k.split("@")[0] == metric), "")
+        keys_of = list(found[0][1]) if found else []
+        key = next((k for k in keys_of if k.split("@")[0] == metric), "")
         values = [metrics[key] for _, metrics in found] if key else []
         best = [epoch for epoch, _ in found]
         at = best.index(self["best_epoch"]) if self.get("best_epoch") in best else None

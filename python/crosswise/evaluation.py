@@ -1,4 +1,4 @@
-"""Splits of sparse matrices and metrics of lists, with the names and arguments of implicit's module.
+"""Splits of sparse matrices and metrics of lists, with names and arguments of implicit's module.
 
 What the library itself measures, with popularity bias beside accuracy, is
 :func:`crosswise.evaluate`; this module is for scripts that were written for implicit.
