@@ -23,7 +23,8 @@ typedef struct reading {
 static cw_status fail_stream(const reading *r, int code)
 {
     const char *why = r->stream->get_last_error ? r->stream->get_last_error(r->stream) : NULL;
-    if (!why || !why[0]) why = strerror(code);
+    if (!why || !why[0])
+        return cwi_fail(r->import->ctx, CW_BAD_DATA, "the Arrow stream failed with error %d", code);
     return cwi_fail(r->import->ctx, CW_BAD_DATA, "the Arrow stream failed: %.800s", why);
 }
 

@@ -252,12 +252,10 @@ static cw_status count_row(cwi_import *import, const cwi_source *source)
 /* A number of a table as text, for a message. */
 static cwi_text print_cell(double value, char out[CWI_NUMBER_BYTES])
 {
-    if (isnan(value))
-        strcpy(out, "nan");
-    else if (isinf(value))
-        strcpy(out, value > 0 ? "inf" : "-inf");
-    else
+    if (isfinite(value))
         cwi_print_real(value, out);
+    else
+        cwi_copy_text(out, CWI_NUMBER_BYTES, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     return (cwi_text){out, strlen(out)};
 }
 
