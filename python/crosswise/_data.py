@@ -251,7 +251,8 @@ class Interactions(Handle):
 # The names that the library knows (src/import/columns.c), in small letters and without separators.
 _USUAL = {
     "user": "user userid users uid username customer customerid reviewer reviewerid member "
-    "memberid visitor visitorid account accountid person personid profile profileid session sessionid",
+    "memberid visitor visitorid account accountid person personid profile profileid session "
+    "sessionid",
     "item": "item itemid items iid movie movieid film filmid business businessid product productid "
     "asin parentasin book bookid isbn song songid track trackid artist artistid venue venueid "
     "location locationid poi poiid place placeid gmapid news newsid article articleid game gameid "

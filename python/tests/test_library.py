@@ -320,7 +320,7 @@ def test_the_command_is_there():
 
 
 def test_importing_is_quick():
-    code = "import time; t = time.perf_counter(); import crosswise; print(time.perf_counter() - t)"
+    code = "import time; t = time.process_time(); import crosswise; print(time.process_time() - t)"
     best = min(
         float(
             subprocess.run(
