@@ -6,6 +6,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "prepare/rest.h"
 
 /* The rows of one side by side with those of the other: both ends of a product take the root of its
  * weight, so that products add up and lengths stay comparable. */
@@ -72,10 +73,7 @@ static cw_status copy_common(cw_context *ctx, const cw_model *from, cw_model *to
     CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
     CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
     CW_PASS(cwi_csr_copy(ctx, &from->seen, &to->seen));
-    CW_PASS(cwi_idmap_copy(ctx, &from->rest.users, &to->rest.users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->rest.items, &to->rest.items));
-    CW_PASS(cwi_csr_copy(ctx, &from->rest.rows, &to->rest.rows));
-    CW_PASS(cwi_csr_copy(ctx, &from->rest.hidden, &to->rest.hidden));
+    CW_PASS(cwi_rest_copy(ctx, &from->rest, &to->rest));
     to->degree = cwi_alloc(ctx, (size_t)to->n_items, sizeof *to->degree);
     if (!to->degree) return CW_NO_MEMORY;
     memcpy(to->degree, from->degree, (size_t)to->n_items * sizeof *to->degree);

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "prepare/rest.h"
 #include "train/train.h"
 
 /* Metrics of the final parameters on one part; null when it is empty. */
@@ -87,16 +88,6 @@ static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
     return cwi_json_sign(t->ctx, record, run);
 }
 
-/* Of a dataset that was prepared just now: whom and what the filters left out. */
-static cw_status copy_rest(cw_context *ctx, const cwi_rest *from, cwi_rest *to)
-{
-    CW_PASS(cwi_csr_copy(ctx, &from->hidden, &to->hidden));
-    if (from->users.count + from->items.count == 0) return CW_OK;
-    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
-    return cwi_csr_copy(ctx, &from->rows, &to->rows);
-}
-
 /* Hand over what the trainer holds; ids are copied. */
 static cw_status fill_model(cwi_trainer *t, cw_model *model)
 {
@@ -108,7 +99,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
-    CW_TRY(copy_rest(t->ctx, &t->dataset->rest, &model->rest));
+    CW_TRY(cwi_rest_copy(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
     model->seen = t->training.by_user;
