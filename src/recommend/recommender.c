@@ -131,6 +131,23 @@ done:
     return status;
 }
 
+cw_status cw_popular(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
+                     const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+    int64_t start[] = {0, 0};
+    int32_t none = 0;
+    const cwi_csr nothing = {.n_rows = 1, .start = start, .value = &none};
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(list_newcomer(ctx, &listing, &nothing, CW_WAY_POPULARITY));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
 /* ---- users and guests of the model --------------------------------------------------- */
 
 cw_list_way cw_user_way(const cw_recommender *rec, int32_t user)
