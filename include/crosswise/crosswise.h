@@ -494,6 +494,12 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
                                                     const int32_t *history, size_t n,
                                                     const cw_rules *rules, const cw_lists *lists);
 
+/* The list of a user, or guest, who had n more items since training, from all that they had; -1 for
+ * somebody new.  What the user rated low stays hidden.  Otherwise as cw_recommend_history. */
+CW_API CW_MUST_CHECK cw_status cw_recommend_more(cw_context *ctx, const cw_recommender *recommender,
+                                                 int32_t user, const int32_t *more, size_t n,
+                                                 const cw_rules *rules, const cw_lists *lists);
+
 /* One list of the most popular items, for whom nothing is known of; scores are train rows. */
 CW_API CW_MUST_CHECK cw_status cw_popular(cw_context *ctx, const cw_recommender *recommender,
                                           const cw_rules *rules, const cw_lists *lists);

@@ -360,6 +360,7 @@ static cw_status ask(cw_context *ctx, cw_model *model, const cw_rules *rules, in
     if (status == CW_OK) status = cw_similar_items(ctx, rec, who, 4, NULL, &lists[2]);
     if (status == CW_OK) status = cw_similar_users(ctx, rec, who, 4, &lists[3]);
     if (status == CW_OK) status = cw_score_pairs(ctx, rec, who, who, 4, pairs);
+    if (status == CW_OK) status = cw_recommend_more(ctx, rec, 1, history, 2, rules, &lists[1]);
     if (status == CW_OK) status = cw_popular(ctx, rec, rules, &lists[0]);
     if (status == CW_OK) status = cw_explain(ctx, rec, history, 2, 3, pairs, NULL);
     cw_recommender_close(rec);

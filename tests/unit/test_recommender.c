@@ -470,6 +470,20 @@ static void what_is_known_of_items_and_users_can_be_asked(void **state)
     assert_true(scores[0] == 2 && scores[2] == 1);
 }
 
+static void more_items_make_another_list(void **state)
+{
+    place *p = *state;
+    const int32_t more[] = {2, 0}, all[] = {0, 2}, new_items[] = {2, 3};
+    int32_t items[SAMPLE_ITEMS], expected[SAMPLE_ITEMS];
+    cw_lists lists = {.k = SAMPLE_ITEMS, .items = items}, others = {SAMPLE_ITEMS, expected, 0, 0};
+    assert_int_equal(cw_recommend_more(p->l.ctx, p->rec, 0, more, 2, NULL, &lists), CW_OK);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, all, 2, NULL, &others), CW_OK);
+    assert_memory_equal(items, expected, sizeof items);
+    assert_int_equal(cw_recommend_more(p->l.ctx, p->rec, -1, new_items, 2, NULL, &lists), CW_OK);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, new_items, 2, NULL, &others), CW_OK);
+    assert_memory_equal(items, expected, sizeof items);
+}
+
 #define REFUSED(p, call, sentence)                                                                 \
     do {                                                                                           \
         assert_int_equal(call, CW_BAD_ARG);                                                        \
@@ -505,6 +519,10 @@ static void what_is_missing_is_named(void **state)
     const cw_rules no_items = {.n_boosted = 1}, no_boosts = {.boosted = &one, .n_boosted = 1};
     REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, &no_items, &lists), "boosted is NULL");
     REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, &no_boosts, &lists), "boosts is NULL");
+    REFUSED(p, cw_recommend_more(ctx, p->rec, 0, NULL, 0, NULL, &lists),
+            "a history needs at least one item");
+    REFUSED(p, cw_recommend_more(ctx, p->rec, SAMPLE_USERS, &one, 1, NULL, &lists),
+            "user[0] is 4; it must lie between 0 and 3");
     REFUSED(p, cw_popular(ctx, NULL, NULL, &lists), "the recommender is NULL");
     REFUSED(p, cw_explain(ctx, NULL, &one, 1, 0, &score, NULL), "the recommender is NULL");
     REFUSED(p, cw_explain(ctx, p->rec, NULL, 1, 0, &score, NULL), "history is NULL");
@@ -576,6 +594,7 @@ int main(void)
         TEST(places_beyond_the_last_item_are_empty),
         TEST(diversity_passes_over_what_is_alike),
         TEST(what_is_known_of_items_and_users_can_be_asked),
+        TEST(more_items_make_another_list),
         TEST(what_is_missing_is_named),
         TEST(numbers_out_of_range_are_named),
         TEST(scores_that_are_no_numbers_are_refused),
