@@ -353,6 +353,11 @@ CW_API int32_t cw_model_items(const cw_model *model);
 /* Raw id of a user or item, possibly with bytes that are not printable; NULL when out of range. */
 CW_API const char *cw_model_user_id(const cw_model *model, int32_t user);
 CW_API const char *cw_model_item_id(const cw_model *model, int32_t item);
+/* Train rows of an item; 0 for a guest, or when out of range. */
+CW_API int64_t cw_model_item_rows(const cw_model *model, int32_t item);
+/* The checksum of the file that the model was read from, 32 hexadecimal digits; "" for a model that
+ * was not.  Valid until the model is freed. */
+CW_API const char *cw_model_checksum(const cw_model *model);
 /* The number of a raw id; -1 when the model does not know it. */
 CW_API int32_t cw_model_find_user(const cw_model *model, const char *id);
 CW_API int32_t cw_model_find_item(const cw_model *model, const char *id);
@@ -440,6 +445,10 @@ typedef struct cw_rules {
     size_t n_exclude;
     const int32_t *only; /* [n_only] the only items that anybody gets; NULL: all */
     size_t n_only;
+    const int32_t *boosted; /* [n_boosted] items that are lifted, or lowered */
+    const float *boosts; /* [n_boosted] what is added to their scores; those of one item add up */
+    size_t n_boosted;
+    double diversity; /* 0 to 1: pass over items that are like one above (docs/models.md) */
 } cw_rules;
 
 /* The rules that options of stage "recommend" ask for, which may name a file of items; its "k" is
@@ -484,6 +493,32 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
                                                     const cw_recommender *recommender,
                                                     const int32_t *history, size_t n,
                                                     const cw_rules *rules, const cw_lists *lists);
+
+/* The list of a user, or guest, who had n more items since training, from all that they had; -1 for
+ * somebody new.  What the user rated low stays hidden.  Otherwise as cw_recommend_history. */
+CW_API CW_MUST_CHECK cw_status cw_recommend_more(cw_context *ctx, const cw_recommender *recommender,
+                                                 int32_t user, const int32_t *more, size_t n,
+                                                 const cw_rules *rules, const cw_lists *lists);
+
+/* One list of the most popular items, for whom nothing is known of; scores are train rows. */
+CW_API CW_MUST_CHECK cw_status cw_popular(cw_context *ctx, const cw_recommender *recommender,
+                                          const cw_rules *rules, const cw_lists *lists);
+
+/* The items that a user, or guest, of the model had in training, ascending and distinct; *items is
+ * valid until the recommender is closed.  Returns how many, 0 for numbers that nobody has. */
+CW_API size_t cw_user_items(const cw_recommender *recommender, int32_t user, const int32_t **items);
+
+/*
+ * Why somebody who liked n distinct items gets an item: what each of them adds to its score in the
+ * list of cw_recommend_history.  The score of a user who was trained is another one, unless the
+ * backbone has no vectors of users (ease, itemknn).
+ *   added  [n]
+ *   score  the sum of these, and of the item's own term where a bucket gave it one; may be NULL
+ * CW_UNSUPPORTED where scores are no such sums.
+ */
+CW_API CW_MUST_CHECK cw_status cw_explain(cw_context *ctx, const cw_recommender *recommender,
+                                          const int32_t *history, size_t n, int32_t item,
+                                          float *added, float *score);
 
 /* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
  * matter.  Of a guest the most popular items.  CW_UNSUPPORTED where the backbone has no vectors. */

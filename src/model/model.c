@@ -72,6 +72,16 @@ int32_t cw_model_items(const cw_model *model)
     return model->n_items;
 }
 
+int64_t cw_model_item_rows(const cw_model *model, int32_t item)
+{
+    return item >= 0 && item < model->n_items ? model->degree[item] : 0;
+}
+
+const char *cw_model_checksum(const cw_model *model)
+{
+    return model->checksum;
+}
+
 int32_t cw_model_guest_users(const cw_model *model)
 {
     return model->rest.users.count;

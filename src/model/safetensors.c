@@ -418,6 +418,7 @@ static cw_status build_model(cw_context *ctx, const char *name, const cwi_tensor
     CW_PASS(cwi_model_create(ctx, out));
     const reader r = {.ctx = ctx, .name = name, .file = file, .model = *out};
     cw_status status = fill_model(&r);
+    memcpy((*out)->checksum, file->checksum, sizeof file->checksum);
     if (status != CW_OK) {
         cw_model_free(*out);
         *out = NULL;

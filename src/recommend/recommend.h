@@ -4,6 +4,7 @@
 
 #include "core/mem.h"
 #include "core/options.h"
+#include "evaluate/topk.h"
 #include "model/model.h"
 
 extern const cw_option_info cwi_recommend_options[];
@@ -33,8 +34,25 @@ struct cwi_listing {
     double dial;
     int32_t *barred; /* [n_barred] ascending: left out of all lists */
     int32_t n_barred;
+    const int32_t *boosted; /* [n_boosted] borrowed from the rules, as boosts are */
+    const float *boosts;
+    size_t n_boosted;
+    double diversity;
     cwi_pile pile;
 };
+
+/*
+ * Choose and order `wanted` of the `n` best, in place (maximal marginal relevance: Carbonell and
+ * Goldstein, SIGIR 1998): next is always the one with the largest
+ *   (1 - diversity) * score - diversity * cosine to the nearest that was chosen,
+ * scores being scaled to 0 .. 1 over the n; of equals the one that comes first.
+ *   nearest  [n] scratch
+ */
+void cwi_diversify(const cwi_ranker *ranker, double diversity, int32_t n, int32_t wanted,
+                   cwi_ranked *top, double *nearest);
+
+/* How many of the best are looked at for a list of k. */
+int32_t cwi_diverse_pool(int32_t k);
 
 /* Check the rules, which may be NULL, and the arrays of the caller.  Needs cwi_listing_clear also
  * after a failure. */

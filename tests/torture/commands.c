@@ -160,6 +160,10 @@ const command commands[] = {
     {.name = "recommend-history",
      .uses = "cpr.safetensors history.txt",
      .words = "recommend cpr.safetensors --history history.txt --json" QUIET},
+    {.name = "recommend-rules",
+     .uses = "cpr.safetensors users.txt history.txt",
+     .words = "recommend cpr.safetensors --users users.txt --only history.txt --diversity 0.5 "
+              "--explain 2" QUIET},
     {.name = "info", .uses = "cpr.safetensors", .words = "info cpr.safetensors" QUIET},
     {.name = "export",
      .uses = "cpr.safetensors",
