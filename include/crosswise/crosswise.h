@@ -179,7 +179,7 @@ typedef struct cw_interactions cw_interactions;
 typedef enum cw_part { CW_PART_TRAIN = 0, CW_PART_VALID = 1, CW_PART_TEST = 2 } cw_part;
 
 /*
- * Read files, folders or standard input ("-") in order, plain or compressed (gzip, zstd).
+ * Read files, folders or standard input ("-") in order, plain or packed (gzip, zstd, bzip2, xz).
  *   options  of stage "import"; NULL for the defaults
  * A folder is a Netflix training set (mv_*.txt or combined_data_*.txt) or a split
  * folder (train, valid and test files), whose parts are remembered.

@@ -192,16 +192,58 @@ static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_tex
     char shown[48];
 
     text = cwi_trim(text);
-    if (cwi_parse_time(text.at, text.length, out)) return CW_OK;
+    if (cwi_parse_time(text.at, text.length, import->dates, out)) return CW_OK;
     if (import->bad_times++ == 0)
         snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s:%" PRId64 ": '%s'",
                  cwi_source_name(source), cwi_source_line_number(source),
                  cwi_excerpt(text.at, text.length, shown));
     *is_out = needs_times(import);
     if (*is_out)
-        return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+        return bad_value(import, source, "time", text,
+                         cwi_date_is_ambiguous(text.at, text.length)
+                             ? "clear: say --dates day-first or --dates month-first"
+                             : "a number of seconds or an ISO date");
     lose_times(import);
     return CW_OK;
+}
+
+bool cwi_parse_comma(const char *text, size_t length, double *out)
+{
+    char plain[CWI_NUMBER_BYTES];
+    const char *comma = memchr(text, ',', length);
+
+    if (!comma || length > sizeof plain || memchr(text, '.', length)) return false;
+    if (comma == text || comma + 1 == text + length) return false;
+    memcpy(plain, text, length);
+    plain[comma - text] = '.'; /* a second comma makes it no number */
+    return cwi_parse_real(plain, length, out);
+}
+
+/* What programs write where there is no value. */
+static bool is_missing(cwi_text text)
+{
+    char word[8];
+    if (text.length == 0) return true;
+    if (text.length >= sizeof word) return false;
+    memcpy(word, text.at, text.length);
+    word[text.length] = '\0';
+    return cwi_word_index("NULL|null|NA|N/A|NaN|nan|None|\\N", word) >= 0;
+}
+
+/* A row without a rating is one more like, unless only some ratings are wanted. */
+static void count_unrated(cwi_import *import, bool *is_below)
+{
+    import->unrated++;
+    import->left_out += import->settings.has_min_rating;
+    *is_below = import->settings.has_min_rating;
+}
+
+static bool parse_rating(const cwi_import *import, cwi_text text, double *out)
+{
+    if (!cwi_parse_real(text.at, text.length, out) &&
+        !(import->has_comma && cwi_parse_comma(text.at, text.length, out)))
+        return false;
+    return fabs(*out) <= max_rating;
 }
 
 /* Is the rating of a row below --min-rating, which is counted?  *is_out: it is malformed. */
@@ -211,7 +253,11 @@ static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_t
     double rating = 0;
 
     text = cwi_trim(text);
-    if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating)) {
+    if (!parse_rating(import, text, &rating)) {
+        if (is_missing(text)) {
+            count_unrated(import, is_below);
+            return CW_OK;
+        }
         import->bad_ratings++;
         *is_out = true;
         return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");

@@ -20,7 +20,9 @@ void cwi_import_clear(cwi_import *import)
     for (size_t n = 0; n < import->n_ignored; n++) cwi_free(import->ignored[n]);
     cwi_free(import->entry);
     cwi_free(import->ignored);
+    for (int role = 0; role < CWI_N_ROLES; role++) cwi_free(import->key[role]);
     cwi_free(import->movie);
+    cwi_free(import->scratch);
     cwi_ratings_clear(&import->ratings);
 }
 
@@ -55,10 +57,13 @@ static cw_status report_empty(cwi_import *import, const cwi_source *source, bool
     return CW_OK;
 }
 
-static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader)
+static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader,
+                            const cwi_layout *layout)
 {
     cwi_text line;
-    CW_PASS(cwi_import_begin(import, source, reader->is_rated, reader->is_rated));
+    CW_PASS(cwi_import_begin(import, source,
+                             reader->is_rated || layout->column[CWI_ROLE_RATING] >= 0,
+                             reader->is_rated || layout->column[CWI_ROLE_TIME] >= 0));
     for (;;) {
         CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
         if (!line.at) return CW_OK;
@@ -70,17 +75,19 @@ cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *e
 {
     const cwi_reader *reader;
     cwi_layout layout;
-    int64_t rows = import->rows->count, others = import->below + import->bad_lines;
+    int64_t rows = import->rows->count,
+            others = import->below + import->left_out + import->bad_lines;
 
     CW_PASS(cwi_detect(import, source, &reader, &layout));
     if (!reader) return report_empty(import, source, false);
     entry->format = reader->name;
-    CW_PASS(reader->read ? read_lines(import, source, reader)
+    CW_PASS(reader->read ? read_lines(import, source, reader, &layout)
                          : cwi_delimited_read(import, source, &layout));
     entry->lines += cwi_source_lines_read(source);
     entry->rows += import->rows->count - rows;
     import->lines += cwi_source_lines_read(source);
-    if (import->rows->count == rows && import->below + import->bad_lines == others)
+    if (import->rows->count == rows &&
+        import->below + import->left_out + import->bad_lines == others)
         return report_empty(import, source, true);
     return CW_OK;
 }

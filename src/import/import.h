@@ -14,6 +14,7 @@ typedef struct cwi_text {
 
 enum {
     CWI_MAX_COLUMNS = 4096,
+    CWI_MAX_NAMES = 256, /* columns behind these can be chosen by number */
     CWI_SAMPLE_LINES = 200,
     CWI_N_ROLES = 4 /* user, item, rating, time */
 };
@@ -27,10 +28,14 @@ typedef enum cwi_delimiter {
     CWI_DELIMITER_TAB,
     CWI_DELIMITER_SEMICOLON,
     CWI_DELIMITER_COLONS,
-    CWI_DELIMITER_BLANK
+    CWI_DELIMITER_BLANK,
+    CWI_DELIMITER_PIPE
 } cwi_delimiter;
 
 typedef enum cwi_header { CWI_HEADER_AUTO, CWI_HEADER_YES, CWI_HEADER_NO } cwi_header;
+
+/* How 03/04/2024 is read.  In the order of the option's choices; two of them as bits of a set. */
+typedef enum cwi_dates { CWI_DATES_AUTO, CWI_DATES_DAY_FIRST, CWI_DATES_MONTH_FIRST } cwi_dates;
 
 /* The options of stage "import" as values. */
 typedef struct cwi_settings {
@@ -38,6 +43,7 @@ typedef struct cwi_settings {
     const char *columns;
     cwi_delimiter delimiter;
     cwi_header header;
+    cwi_dates dates;
     bool has_min_rating;
     double min_rating;
     int64_t skip_bad;
@@ -87,6 +93,8 @@ typedef struct cwi_import {
     bool has_time, lost_time; /* all files so far have times; some do not */
     bool saw_adjacency;
     int64_t n_files; /* begun */
+    cwi_dates dates; /* of the file that is read */
+    bool has_comma;  /* its ratings have decimal commas */
     const cwi_translation *user_names, *item_names;
     cwi_recent last_user, last_below; /* of the rows that are kept, and of those below */
     char *movie;                      /* of a Netflix file: whom the ratings that follow are for */
@@ -96,8 +104,14 @@ typedef struct cwi_import {
     char first_bad[512];
     cwi_ratings ratings;
     int64_t bad_ratings; /* that are no numbers: their lines are malformed */
+    int64_t unrated;     /* rows with a cell for a rating and none in it */
+    int64_t left_out;    /* those of them that --min-rating leaves out */
     int64_t bad_times;   /* that cannot be read, in malformed lines or not */
     char first_bad_time[512];
+    char *key[CWI_N_ROLES]; /* of JSON lines; NULL for none */
+    size_t key_length[CWI_N_ROLES];
+    char *scratch; /* of a reader of lines */
+    size_t scratch_bytes;
     char **ignored; /* columns that have no role, as --columns would name them */
     size_t n_ignored, ignored_capacity;
     cwi_entry *entry;
@@ -116,13 +130,28 @@ typedef struct cwi_sample {
 } cwi_sample;
 
 /*
+ * A look at the first rows of a table.
+ *   row  up to n fields of a row; returns how many there are
+ */
+typedef struct cwi_view {
+    size_t (*row)(const struct cwi_view *view, size_t row, cwi_text *field, size_t n);
+    size_t n_rows;
+    const char *word; /* what a column is called: column, key */
+    bool is_complete; /* there are no columns but those with names */
+    bool is_typed;    /* columns are what their names say, and there are no rows to look at */
+} cwi_view;
+
+/*
  * A raw format.
  *   recognise  does the sample look like it?  NULL for what is left, asked last
+ *   arrange    find what is what in the sample; NULL: lines are always the same, or columns
  *   read       take a line that is not empty; NULL for columns, which delimited.c reads
  */
 typedef struct cwi_reader {
     const char *name;
     bool (*recognise)(const cwi_import *import, const cwi_sample *sample, cwi_layout *layout);
+    cw_status (*arrange)(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
+                         cwi_layout *layout);
     cw_status (*read)(cwi_import *import, const cwi_source *source, cwi_text line);
     bool is_rated;           /* such a line may have a rating and a time */
     cwi_delimiter delimiter; /* of columns; auto: as is asked for, or as it looks, with quotes */
@@ -130,7 +159,8 @@ typedef struct cwi_reader {
 } cwi_reader;
 
 /* All of them, in the order of asking: the special forms first, any delimited text last. */
-#define CWI_READERS(X) X(netflix) X(inter) X(ifashion) X(movielens) X(adjacency) X(delimited)
+#define CWI_READERS(X)                                                                             \
+    X(jsonl) X(netflix) X(inter) X(ifashion) X(movielens) X(adjacency) X(delimited)
 
 #define CWI_EXTERN(id) extern const cwi_reader cwi_reader_##id;
 CWI_READERS(CWI_EXTERN)
@@ -152,6 +182,14 @@ cw_status cwi_delimited_read(cwi_import *import, cwi_source *source, const cwi_l
 /* columns.c: whether there is a header and which column is what. */
 cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
                              cwi_layout *layout);
+
+/* The same of a table that has names: of keys of JSON, of columns of a database. */
+cw_status cwi_columns_find(cwi_import *import, const cwi_source *source, const cwi_view *view,
+                           const cwi_text *name, size_t n_names, cwi_layout *layout);
+
+/* names.c: does such a name say what a column is, in English or in another language? */
+bool cwi_names_know(cwi_role role, cwi_text name);
+bool cwi_names_translate(cwi_role role, cwi_text name);
 
 /* folder.c: read a Netflix training set, or a split folder with its parts. */
 cw_status cwi_import_folder(cwi_import *import, const char *folder, bool may_be_split);
@@ -193,7 +231,17 @@ cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *e
 /* Everything that follows the last file: repeats, messages, the record of what was read. */
 cw_status cwi_import_finish(cwi_import *import);
 
-/* calendar.c: seconds since 1970 from a number or an ISO 8601 date, with or without a time. */
-bool cwi_parse_time(const char *text, size_t length, double *out);
+/* calendar.c: seconds since 1970 from a number or a date, with or without a time: ISO 8601,
+ * 31.12.2024, 12/31/2024.  With CWI_DATES_AUTO, no date that could be two. */
+bool cwi_parse_time(const char *text, size_t length, cwi_dates dates, double *out);
+
+/* The order that a date shows: AUTO for none, or for no such date. */
+cwi_dates cwi_date_order(const char *text, size_t length);
+
+/* Is it a date that has a meaning in either order, and not the same? */
+bool cwi_date_is_ambiguous(const char *text, size_t length);
+
+/* collect.c: a number with one decimal comma, and no other. */
+bool cwi_parse_comma(const char *text, size_t length, double *out);
 
 #endif

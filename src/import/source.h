@@ -5,8 +5,9 @@
 #include "core/context.h"
 
 /*
- * gzip and zstd are recognised by their first bytes, never by the name.  Lines end in LF or CRLF,
- * the last one need not; a UTF-8 byte order mark at the beginning is dropped.  While reading, the
+ * gzip, zstd, bzip2 and xz are recognised by their first bytes, never by the name.  Lines end in LF
+ * or CRLF, the last one need not.  A byte order mark at the beginning is dropped: of UTF-8, or of
+ * UTF-16, which becomes UTF-8.  While reading, the
  * progress callback is told "reading NAME" every few megabytes.
  */
 typedef struct cwi_source cwi_source;
