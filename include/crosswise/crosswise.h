@@ -197,6 +197,56 @@ CW_API CW_MUST_CHECK cw_status cw_import_parts(cw_context *ctx, const char *cons
 CW_API CW_MUST_CHECK cw_status cw_interactions_create(cw_context *ctx, const int64_t *user,
                                                       const int64_t *item, const double *time,
                                                       int64_t n, cw_interactions **out);
+
+/* A table in memory: columns of n entries. */
+typedef struct cw_arrays {
+    int64_t n;
+    const int64_t *user_number, *item_number; /* ids that are numbers, or */
+    const char *const *user, *const *item;    /* ids that are text: one of the two for each */
+    const double *rating;                     /* NULL: there is none */
+    const double *time;                       /* seconds since 1970; NULL: there is none */
+    const uint8_t *part;                      /* cw_part of a given split; NULL: there is none */
+} cw_arrays;
+
+/* Interactions from arrays as cw_import has them from a file with these columns: repeats go, and
+ * ratings and times that are no finite numbers are malformed.  Messages count rows from 1.
+ *   options  of stage "import", of which those about the form of files do not matter; NULL for the
+ *            defaults */
+CW_API CW_MUST_CHECK cw_status cw_import_arrays(cw_context *ctx, const cw_arrays *arrays,
+                                                const cw_options *options, cw_interactions **out);
+
+/* A stream of record batches by the C data interface of Apache Arrow, which data frames, tables and
+ * databases hand out without a copy. */
+struct ArrowArrayStream;
+
+/*
+ * The same from Arrow streams.  The call consumes the streams: they are released when it returns,
+ * whether it fails or not.  Columns are found by their names, or as the option "columns" says.
+ * Ids are integers, text or binary, or dictionaries of these; ratings are numbers or booleans;
+ * times are numbers, dates, timestamps or text.  What is null is malformed.
+ *   parts    of a given split, one for each stream; NULL: all are one log
+ */
+CW_API CW_MUST_CHECK cw_status cw_import_arrow(cw_context *ctx,
+                                               struct ArrowArrayStream *const *streams,
+                                               const cw_part *parts, size_t n_streams,
+                                               const cw_options *options, cw_interactions **out);
+
+/* A sparse matrix of users and items by rows: those of user u are item[start[u]] to
+ * item[start[u + 1] - 1], in any order. */
+typedef struct cw_matrix {
+    int32_t n_users, n_items;
+    int index_bytes;   /* of the numbers in both arrays: 4 or 8, signed */
+    const void *start; /* [n_users + 1], from 0 on */
+    const void *item;  /* [start[n_users]] */
+} cw_matrix;
+
+/* Interactions from matrices, whose raw ids are the numbers of rows and columns.  A dataset that is
+ * prepared from them has every row and every column as its users and items, in their order, also
+ * those without entries.
+ *   matrices  [n_matrices] of one shape: 1 is a log; 2 or 3 are train, valid and test of a given
+ *             split, of which valid and test may be empty */
+CW_API CW_MUST_CHECK cw_status cw_import_matrix(cw_context *ctx, const cw_matrix *matrices,
+                                                size_t n_matrices, cw_interactions **out);
 CW_API void cw_interactions_free(cw_interactions *interactions);
 
 CW_API int64_t cw_interactions_count(const cw_interactions *interactions);
@@ -372,6 +422,19 @@ CW_API int32_t cw_model_guest_items(const cw_model *model);
 CW_API int32_t cw_model_find_guest_user(const cw_model *model, const char *id);
 CW_API int32_t cw_model_find_guest_item(const cw_model *model, const char *id);
 
+/* Numbers that training found, [rows][columns].  Pointers are borrowed from the model. */
+typedef struct cw_tensor {
+    const char *name;
+    int64_t rows, columns;
+    const float *data;
+} cw_tensor;
+
+/* Tensor 0, 1, ... of a model (docs/models.md); false past the last. */
+CW_API bool cw_model_tensor(const cw_model *model, size_t index, cw_tensor *out);
+/* What every user of training had: items[start[u]] to items[start[u + 1] - 1], ascending; returns
+ * start.  Borrowed. */
+CW_API const int64_t *cw_model_seen(const cw_model *model, const int32_t **items);
+
 /* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
 
@@ -435,6 +498,12 @@ CW_API void cw_recommender_close(cw_recommender *recommender);
 /* For the ids of what it lists; valid until the recommender is closed. */
 CW_API const cw_model *cw_recommender_model(const cw_recommender *recommender);
 
+/* Where lists are ranked by inner products: a vector for each user and each item of training, of
+ * *width numbers.  NULL where there are none; backbone neumf has those of items alone.  Borrowed
+ * from the recommender. */
+CW_API const float *cw_recommender_users(const cw_recommender *recommender, int32_t *width);
+CW_API const float *cw_recommender_items(const cw_recommender *recommender, int32_t *width);
+
 /* What may be in a list and how it is ranked.  All zeros are the defaults, as is NULL in place of
  * rules.  Items are numbers of the model, in any order. */
 typedef struct cw_rules {
@@ -448,7 +517,10 @@ typedef struct cw_rules {
     const int32_t *boosted; /* [n_boosted] items that are lifted, or lowered */
     const float *boosts; /* [n_boosted] what is added to their scores; those of one item add up */
     size_t n_boosted;
-    double diversity; /* 0 to 1: pass over items that are like one above (docs/models.md) */
+    double diversity;         /* 0 to 1: pass over items that are like one above (docs/models.md) */
+    const int64_t *own_start; /* [n lists + 1], of cw_recommend: list k leaves out the items */
+    const int32_t *own;       /* own[own_start[k]] to own[own_start[k + 1] - 1], and not what its
+                                 user had in training; NULL: the latter */
 } cw_rules;
 
 /* The rules that options of stage "recommend" ask for, which may name a file of items; its "k" is
@@ -519,6 +591,27 @@ CW_API size_t cw_user_items(const cw_recommender *recommender, int32_t user, con
 CW_API CW_MUST_CHECK cw_status cw_explain(cw_context *ctx, const cw_recommender *recommender,
                                           const int32_t *history, size_t n, int32_t item,
                                           float *added, float *score);
+/* The same for n people: the items that person k liked are items[start[k]] to
+ * items[start[k + 1] - 1].  Whoever liked nothing gets the most popular items.  Progress is told.
+ */
+CW_API CW_MUST_CHECK cw_status cw_recommend_histories(cw_context *ctx,
+                                                      const cw_recommender *recommender,
+                                                      const int64_t *start, const int32_t *items,
+                                                      size_t n, const cw_rules *rules,
+                                                      const cw_lists *lists);
+
+/*
+ * A new model in which n users had other items than at training, and may be new: items as above,
+ * at least one each.  Where users have vectors of their own, theirs are found as
+ * cw_recommend_history does, and all others stay.  New users have the numbers from cw_model_users
+ * upwards, whose text is their raw id; numbers that are left out in between have no items.
+ * CW_UNSUPPORTED where vectors of users come from a graph or a network (lightgcn, ngcf, neumf), and
+ * for new users of a model with guests or hidden rows.
+ */
+CW_API CW_MUST_CHECK cw_status cw_model_fold_users(cw_context *ctx,
+                                                   const cw_recommender *recommender,
+                                                   const int32_t *users, const int64_t *start,
+                                                   const int32_t *items, size_t n, cw_model **out);
 
 /* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
  * matter.  Of a guest the most popular items.  CW_UNSUPPORTED where the backbone has no vectors. */

@@ -234,6 +234,12 @@ static cw_status choose_given(const chooser *c)
     return cwi_fail(c->import->ctx, CW_BAD_ARG, "--columns must say where user and item are");
 }
 
+static bool has_numbers(const chooser *c, size_t column)
+{
+    if (!c->view->is_typed) return is_mostly(c, column, is_number);
+    return !c->view->has_numbers || c->view->has_numbers[column];
+}
+
 /* Give roles that have no column yet the first one whose name is known. */
 static void choose_known(chooser *c, bool (*knows)(cwi_role role, cwi_text name), bool has_doubts)
 {
@@ -243,8 +249,7 @@ static void choose_known(chooser *c, bool (*knows)(cwi_role role, cwi_text name)
         for (size_t n = 0; n < c->header.count && column[role] < 0; n++)
             if (knows((cwi_role)role, c->header.name[n]) &&
                 (role != CWI_ROLE_TIME || is_times(c, n)) &&
-                (role != CWI_ROLE_RATING || !has_doubts || c->view->is_typed ||
-                 is_mostly(c, n, is_number)))
+                (role != CWI_ROLE_RATING || !has_doubts || has_numbers(c, n)))
                 column[role] = (int)n;
 }
 
@@ -487,5 +492,10 @@ cw_status cwi_columns_find(cwi_import *import, const cwi_source *source, const c
     layout->has_header = true;
     for (; c.header.count < n_names && c.header.count < MAX_NAMES; c.header.count++)
         c.header.name[c.header.count] = name[c.header.count];
-    return choose(&c);
+    CW_PASS(choose(&c));
+    for (int role = 0; role < CWI_N_ROLES && view->is_complete; role++)
+        if (layout->column[role] >= (int)n_names)
+            return cwi_fail(import->ctx, CW_BAD_ARG, "--columns: %s has %zu %ss, and no %d",
+                            cwi_source_name(source), n_names, view->word, layout->column[role] + 1);
+    return CW_OK;
 }

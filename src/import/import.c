@@ -157,7 +157,7 @@ cw_status cwi_import_finish(cwi_import *import)
 
     CW_PASS(check_not_empty(import));
     import->rows->keeps_repeats = import->settings.keep_duplicates;
-    if (!import->settings.keep_duplicates)
+    if (!import->settings.keep_duplicates && !import->is_distinct)
         CW_PASS(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));
     CW_PASS(trim(ctx, &rows->user, rows->count, sizeof *rows->user));
     CW_PASS(trim(ctx, &rows->item, rows->count, sizeof *rows->item));
@@ -167,6 +167,25 @@ cw_status cwi_import_finish(cwi_import *import)
     CW_PASS(cwi_origin_print(import, &rows->source));
     cwi_import_log(import);
     return CW_OK;
+}
+
+cw_status cwi_import_open(cw_context *ctx, const cw_options *options, cwi_import *out)
+{
+    cw_interactions *rows = cwi_alloc_zero(ctx, 1, sizeof *rows);
+    cwi_import_init(ctx, rows, out);
+    out->options = options;
+    return rows ? cwi_settings_read(ctx, options, &out->settings) : CW_NO_MEMORY;
+}
+
+cw_status cwi_import_close(cwi_import *import, cw_status status, cw_interactions **out)
+{
+    if (status == CW_OK) status = cwi_import_finish(import);
+    if (status == CW_OK)
+        *out = import->rows;
+    else
+        cw_interactions_free(import->rows);
+    cwi_import_clear(import);
+    return status;
 }
 
 static cw_status check_arguments(cw_context *ctx, const char *const *paths, const cw_part *parts,
@@ -185,28 +204,17 @@ static cw_status import_all(cw_context *ctx, const char *const *paths, const cw_
                             size_t n_paths, const cw_options *options, cw_interactions **out)
 {
     cwi_import import;
-    cw_interactions *rows = NULL;
 
     cwi_begin(ctx);
     *out = NULL;
-    cw_status status = check_arguments(ctx, paths, parts, n_paths);
-    if (status != CW_OK) return status;
-    rows = cwi_alloc_zero(ctx, 1, sizeof *rows);
-    if (!rows) return CW_NO_MEMORY;
-    cwi_import_init(ctx, rows, &import);
-    import.options = options;
+    CW_PASS(check_arguments(ctx, paths, parts, n_paths));
+    cw_status status = cwi_import_open(ctx, options, &import);
     import.is_split = parts != NULL;
-    CW_TRY(cwi_settings_read(ctx, options, &import.settings));
-    for (size_t p = 0; p < n_paths; p++) {
+    for (size_t p = 0; p < n_paths && status == CW_OK; p++) {
         if (parts) import.part = (uint8_t)parts[p];
-        CW_TRY(import_path(&import, paths[p], !parts && n_paths == 1));
+        status = import_path(&import, paths[p], !parts && n_paths == 1);
     }
-    CW_TRY(cwi_import_finish(&import));
-    *out = rows;
-done:
-    if (status != CW_OK) cw_interactions_free(rows);
-    cwi_import_clear(&import);
-    return status;
+    return cwi_import_close(&import, status, out);
 }
 
 cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,

@@ -90,6 +90,7 @@ typedef struct cwi_import {
     size_t capacity; /* rows that the arrays have room for */
     uint8_t part;
     bool is_split;
+    bool is_distinct;         /* no pair occurs twice: nobody has to look */
     bool has_time, lost_time; /* all files so far have times; some do not */
     bool saw_adjacency;
     int64_t n_files; /* begun */
@@ -123,6 +124,13 @@ typedef struct cwi_row {
     cwi_text field[CWI_N_ROLES];
 } cwi_row;
 
+/* A row of a table in memory.  What is missing is NaN, or text of length 0. */
+typedef struct cwi_cells {
+    cwi_text user, item;
+    bool has_rating, has_time; /* there is such a column */
+    double rating, time;
+} cwi_cells;
+
 /* The first lines of a file. */
 typedef struct cwi_sample {
     cwi_text line[CWI_SAMPLE_LINES]; /* without empty ones */
@@ -139,6 +147,8 @@ typedef struct cwi_view {
     const char *word; /* what a column is called: column, key */
     bool is_complete; /* there are no columns but those with names */
     bool is_typed;    /* columns are what their names say, and there are no rows to look at */
+    const bool
+        *has_numbers; /* [columns] of a typed view: can a column be a rating? NULL: all can */
 } cwi_view;
 
 /*
@@ -203,6 +213,9 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
 /* Check a row and keep it, or count why not. */
 cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row);
 
+/* The same for a row of a table, whose number the source has. */
+cw_status cwi_import_cells(cwi_import *import, const cwi_source *source, const cwi_cells *cells);
+
 /* The line just read is malformed: an error, or counted when the options allow it. */
 cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
     CWI_PRINTF(3, 4);
@@ -227,6 +240,11 @@ cw_status cwi_import_entry(cwi_import *import, const char *name, cwi_entry **out
 /* Read one file; the files of a Netflix folder share an entry. */
 cw_status cwi_import_file(cwi_import *import, const char *path, cwi_entry *entry);
 cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *entry);
+
+/* A new import that tables will fill; cwi_import_close ends it: with everything that follows the
+ * last row where status is CW_OK, and *out is then what was read. */
+cw_status cwi_import_open(cw_context *ctx, const cw_options *options, cwi_import *out);
+cw_status cwi_import_close(cwi_import *import, cw_status status, cw_interactions **out);
 
 /* Everything that follows the last file: repeats, messages, the record of what was read. */
 cw_status cwi_import_finish(cwi_import *import);

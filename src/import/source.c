@@ -370,6 +370,16 @@ void cwi_source_shrink(cwi_source *source)
     source->lines_read = source->line;
 }
 
+cw_status cwi_source_open_table(cw_context *ctx, const char *name, cwi_source **out)
+{
+    return cwi_source_open_memory(ctx, name, "", 0, out);
+}
+
+void cwi_source_set_line(cwi_source *source, int64_t number)
+{
+    source->line = source->lines_read = number;
+}
+
 int64_t cwi_source_line_number(const cwi_source *source)
 {
     return source->line;

@@ -24,6 +24,10 @@ cw_status cwi_source_open(cw_context *ctx, const char *path, cwi_source **out);
 cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *bytes,
                                  size_t length, cwi_source **out);
 
+/* No bytes at all, but a name and a number for messages about the rows of a table in memory. */
+cw_status cwi_source_open_table(cw_context *ctx, const char *name, cwi_source **out);
+void cwi_source_set_line(cwi_source *source, int64_t number);
+
 /* The next bytes of text without reading them: CWI_PEEK_BYTES, or fewer when the text ends
  * before.  Borrowed until the next call. */
 cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text, size_t *length);

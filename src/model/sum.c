@@ -66,18 +66,9 @@ done:
 
 static cw_status copy_common(cw_context *ctx, const cw_model *from, cw_model *to)
 {
-    to->n_users = from->n_users;
-    to->n_items = from->n_items;
     cwi_copy_text(to->method, sizeof to->method, "bpr"); /* plain vectors, whoever made them */
     cwi_copy_text(to->backbone, sizeof to->backbone, "mf");
-    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
-    CW_PASS(cwi_csr_copy(ctx, &from->seen, &to->seen));
-    CW_PASS(cwi_rest_copy(ctx, &from->rest, &to->rest));
-    to->degree = cwi_alloc(ctx, (size_t)to->n_items, sizeof *to->degree);
-    if (!to->degree) return CW_NO_MEMORY;
-    memcpy(to->degree, from->degree, (size_t)to->n_items * sizeof *to->degree);
-    return CW_OK;
+    return cwi_model_copy_data(ctx, from, to);
 }
 
 cw_status cwi_model_sum(cw_context *ctx, const cw_model *const *part, const double weight[2],
