@@ -105,7 +105,7 @@ void server_reload(server *s, cw_context *ctx, reply *out)
         shelf *one = &s->shelf[k];
         if (!one->path) continue;
         is_good = shelf_load(one, ctx, &is_new, why);
-        if (is_new)
+        if (is_new && !s->settings->is_quiet)
             fprintf(stderr, "crosswise: model %s is now %s\n", shelf_names[k], one->now->hash);
         if (is_good)
             json_array_append_new(models, json_pack("{s:s, s:s, s:b}", "name", shelf_names[k],
