@@ -108,6 +108,18 @@ CW_API const char *cw_cpu_isa(void);
 CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
 
 /*
+ * Training by many processes, which mpirun or the like has started (docs/many-machines.md).
+ *   cw_processes_join   become one of `count`, the one of number `rank`; cw_train with --device mpi
+ *                       is then called by all of them, from the thread that joined, with the same
+ *                       data and options.  Process 0 alone gets a model.
+ *   cw_processes_leave  after the last call, when all went well; before cw_context_free
+ *   cw_processes_end    something went wrong: end all of them, this one too, with this exit code
+ */
+CW_API CW_MUST_CHECK cw_status cw_processes_join(cw_context *ctx, int *rank, int *count);
+CW_API void cw_processes_leave(cw_context *ctx);
+CW_API void cw_processes_end(cw_context *ctx, int code);
+
+/*
  * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
  * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time
  * from any thread; work that is going on may finish with what it began with.  Results never depend

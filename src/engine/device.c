@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/world.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "engine/cuda/library.h"
@@ -48,6 +49,34 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
     else if (option)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train with --%s '%s' yet", option,
                  cwi_options_text(t->options, option));
+    else
+        return true;
+    return false;
+}
+
+/* The term, the formula or the rule that keeps a task from many processes; NULL: nothing does. */
+static const char *find_local_option(const cwi_task *t)
+{
+    const cw_options *o = t->options;
+    if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
+    if (cwi_options_real(o, "spectral") > 0) return "spectral";
+    if (cwi_options_is(o, "engine", "ref")) return "engine";
+    if (cwi_options_is(o, "scorer", "cosine")) return "scorer";
+    if (cwi_options_real(o, "temperature") != 1) return "temperature";
+    return NULL;
+}
+
+bool cwi_mpi_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
+{
+    if (!t->method->sampler || t->method->penalty || (t->method->loss && t->method->loss->grid))
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train method %s yet",
+                 t->method->name);
+    else if (!t->backbone->is_table)
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train backbone %s yet",
+                 t->backbone->name);
+    else if (find_local_option(t))
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train with --%s '%s' yet",
+                 find_local_option(t), cwi_options_text(t->options, find_local_option(t)));
     else
         return true;
     return false;
@@ -102,23 +131,36 @@ static int choose_freely(const cwi_task *t)
     return count > 0 && has_room(calls, numbers);
 }
 
-cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu)
+/* Those that were started together. */
+static cw_status choose_processes(cw_context *ctx, cwi_task *task)
+{
+    char why[CWI_DEVICE_TEXT];
+    if (!cwi_mpi_trains(task, why)) return cwi_fail(ctx, CW_BAD_ARG, "%s", why);
+    task->world = ctx->world;
+    if (task->world) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--device is 'mpi': that is for train alone, started by mpirun or the like");
+}
+
+cw_status cwi_device_choose(cw_context *ctx, cwi_task *task)
 {
     const char *text = cwi_options_text(task->options, "device");
     char why[CWI_DEVICE_TEXT];
     int device;
-    *gpu = 0;
+    task->gpu = 0;
+    task->world = NULL;
     if (strcmp(text, "cpu") == 0) return CW_OK;
+    if (strcmp(text, "mpi") == 0) return choose_processes(ctx, task);
     if (strcmp(text, "auto") == 0) {
-        *gpu = choose_freely(task);
+        task->gpu = choose_freely(task);
         return CW_OK;
     }
     if (!parse_cuda(text, &device))
-        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
-                        text);
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--device is '%s'; it must be auto, cpu, mpi, cuda or cuda:N", text);
     if (!cwi_cuda_trains(task, why)) return cwi_fail(ctx, CW_BAD_ARG, "%s", why);
     CW_PASS(ask_for(ctx, device));
-    *gpu = device + 1;
+    task->gpu = device + 1;
     return CW_OK;
 }
 

@@ -492,10 +492,5 @@ cw_status cwi_columns_find(cwi_import *import, const cwi_source *source, const c
     layout->has_header = true;
     for (; c.header.count < n_names && c.header.count < MAX_NAMES; c.header.count++)
         c.header.name[c.header.count] = name[c.header.count];
-    CW_PASS(choose(&c));
-    for (int role = 0; role < CWI_N_ROLES && view->is_complete; role++)
-        if (layout->column[role] >= (int)n_names)
-            return cwi_fail(import->ctx, CW_BAD_ARG, "--columns: %s has %zu %ss, and no %d",
-                            cwi_source_name(source), n_names, view->word, layout->column[role] + 1);
-    return CW_OK;
+    return choose(&c);
 }

@@ -71,7 +71,8 @@ const cwi_file_kind cwi_checkpoint_kind = {"checkpoint", begins_like_a_checkpoin
 cw_status cwi_checkpoint_check(const cwi_trainer *t)
 {
     const char *path = cwi_options_text(t->options, "checkpoint");
-    return path[0] ? cwi_file_check(t->ctx, path, &cwi_checkpoint_kind, false) : CW_OK;
+    bool is_written = path[0] && cwi_trainer_leads(t);
+    return is_written ? cwi_file_check(t->ctx, path, &cwi_checkpoint_kind, false) : CW_OK;
 }
 
 /* ---- save ------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
         const cwi_state_array *a = &c->state.array[k];
         add(c, "", a->name, a->dtype, a->rows, a->columns, a->data);
     }
-    if (status == CW_OK) status = write_contents(t, c, path);
+    if (status == CW_OK && cwi_trainer_leads(t)) status = write_contents(t, c, path);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     cwi_free(c);
     return status;

@@ -190,7 +190,7 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
         CW_TRY(cwi_all_rows(ctx, dataset, &all));
         CW_TRY(cwi_refit(&t, &all, found));
     }
-    CW_TRY(cwi_make_model(t, found, out, run));
+    if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
     cwi_bucket_clear(&bucket);

@@ -83,6 +83,8 @@ cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part 
                               cwi_metrics *out);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
+/* Is it the one of several processes that writes files and has the model in the end? */
+bool cwi_trainer_leads(const cwi_trainer *t);
 /* One step, in an epoch that begins with it when none is under way. */
 cw_status cwi_trainer_step(cwi_trainer *t);
 /* Hear from the engine how it goes; CW_BAD_DATA when the loss is not a number any more. */

@@ -1,0 +1,502 @@
+/*
+ * mpi.c - an engine of many processes, each of which has a share of the rows.
+ *
+ * All processes draw the whole batch, which depends on the seed and the step alone, and make the
+ * loss of all of it from all scores: these are small.  What is large, vectors, goes where it is
+ * needed: those of items to the owners of the users they meet, who make scores and the gradients of
+ * users; those of users to the owners of items, who make theirs.  Every number is made by the
+ * operations of the engines of one process, in the same order of slots, so the bits are the same
+ * for any number of processes.
+ *
+ * The rows of this process are a table of their own (comm/world.h), which the code of dense and of
+ * deferred tables steps like any other.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/pool.h"
+#include "engine/cpu/late.h"
+#include "engine/mpi/share.h"
+
+enum { ROWS_A_CHUNK = 64, SLOTS_A_CHUNK = 512 };
+
+typedef cwi_deferred deferred;
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static void close_engine(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    if (!e) return;
+    cwi_route_clear(&e->items);
+    cwi_route_clear(&e->users);
+    cwi_table_plan_clear(&e->own_plan);
+    cwi_params_clear(&e->whole);
+    cwi_share_forget(e);
+    cwi_cpu_close(engine);
+}
+
+/* The rows of this process, in place of all of them. */
+static cw_status take_rows(cwi_share_engine *e, cwi_params *first)
+{
+    const cwi_tensor *all = &first->tensor[0];
+    cwi_tensor *own;
+    int64_t rows = cwi_rows_of(e->world, e->world->rank, all->rows);
+    CW_PASS(cwi_params_add(e->cpu.host.base.ctx, &e->cpu.host.params, all->name, rows, all->columns,
+                           &own));
+    own->init = all->init;
+    own->decay = all->decay;
+    e->rows = all->rows;
+    cwi_rows_take(e->world, all->data, all->rows, (size_t)all->columns * sizeof *all->data,
+                  own->data);
+    cwi_params_clear(first);
+    return CW_OK;
+}
+
+/* Values of a batch, where no deferred table brings room for them. */
+static cw_status create_values(cw_context *ctx, cwi_share_engine *e)
+{
+    const cwi_shape *shape = &e->cpu.host.task->shape;
+    int64_t slots = e->cpu.host.max_slots;
+    size_t users = (size_t)(slots < shape->n_users ? slots : shape->n_users);
+    size_t items = (size_t)(slots < shape->n_items ? slots : shape->n_items);
+    cwi_pile *pile = &e->cpu.host.pile;
+    size_t bytes = (size_t)e->d * sizeof(float);
+    e->user_now = cwi_pile_add(ctx, pile, users, bytes);
+    e->item_now = cwi_pile_add(ctx, pile, items, bytes);
+    for (int k = 0; k < 2; k++)
+        CW_PASS(cwi_cpu_create_places(ctx, &e->cpu, &e->cpu.drawn[k].places));
+    e->plan = &e->own_plan;
+    return cwi_table_plan_create(ctx, (int32_t)e->rows, shape->heads, slots, e->plan);
+}
+
+static cw_status create_table(cw_context *ctx, cwi_share_engine *e)
+{
+    bool is_late = e->cpu.host.task->optimizer->schedule == CWI_STEP_LATE;
+    CW_PASS(cwi_host_remember(&e->cpu.host, !is_late));
+    if (!is_late) {
+        CW_PASS(cwi_cpu_create_dense(ctx, &e->cpu));
+        return create_values(ctx, e);
+    }
+    CW_PASS(cwi_deferred_create(ctx, &e->cpu));
+    e->user_now = e->cpu.deferred->user_now;
+    e->item_now = e->cpu.deferred->item_now;
+    e->plan = &e->cpu.deferred->plan;
+    return CW_OK;
+}
+
+static cw_status create_exchange(cw_context *ctx, cwi_share_engine *e)
+{
+    cwi_host *host = &e->cpu.host;
+    cwi_pile *pile = &host->pile;
+    size_t slots = (size_t)host->max_slots, heads = (size_t)host->task->shape.heads;
+    size_t size = (size_t)e->world->size, most = e->plan->most;
+    int64_t blocks = cwi_pool_chunks(cwi_host_table(host)->rows, CWI_BLOCK_ROWS);
+    CW_PASS(cwi_route_create(ctx, e->world, host->max_slots, host->task->shape.n_items, e->d,
+                             &e->items));
+    CW_PASS(cwi_route_create(ctx, e->world, host->max_slots, host->task->shape.n_users, e->d,
+                             &e->users));
+    e->thing = cwi_pile_add(ctx, pile, slots, sizeof *e->thing);
+    e->own_score = cwi_pile_add(ctx, pile, slots + 1, heads * sizeof *e->own_score);
+    e->all_scores = cwi_pile_add(ctx, pile, slots + size, heads * sizeof *e->all_scores);
+    e->counts = cwi_pile_add(ctx, pile, size, sizeof *e->counts);
+    e->cursor = cwi_pile_add(ctx, pile, size, sizeof *e->cursor);
+    e->touched = cwi_pile_add(ctx, pile, most, sizeof *e->touched);
+    e->planned = cwi_pile_add(ctx, pile, most, sizeof *e->planned);
+    e->gradient = cwi_pile_add(ctx, pile, most, (size_t)e->d * sizeof *e->gradient);
+    e->squares = cwi_pile_add(ctx, pile, (size_t)blocks, CWI_TELL_EVERY * sizeof *e->squares);
+    return pile->status;
+}
+
+static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *first,
+                            cwi_share_engine *e)
+{
+    e->cpu.now = &e->cpu.drawn[0];
+    e->cpu.next = &e->cpu.drawn[1];
+    e->cpu.host = (cwi_host){.base = {&cwi_engine_mpi, ctx}, .task = task, .epoch = -1};
+    e->world = task->world;
+    e->d = first->tensor[0].columns;
+    CW_PASS(take_rows(e, first));
+    CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
+                             &e->cpu.host.max_slots, &e->cpu.host.sampler));
+    CW_PASS(cwi_cpu_open_slots(&e->cpu));
+    CW_PASS(create_table(ctx, e));
+    return create_exchange(ctx, e);
+}
+
+static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
+                             cwi_engine **out)
+{
+    cwi_share_engine *e = cwi_alloc_zero(ctx, 1, sizeof *e);
+    cw_status status = e ? open_parts(ctx, task, first, e) : CW_NO_MEMORY;
+    cwi_params_clear(first);
+    *out = status == CW_OK ? &e->cpu.host.base : NULL;
+    if (status != CW_OK) close_engine((cwi_engine *)e);
+    return status;
+}
+
+/* ---- score ---------------------------------------------------------------------------------- */
+
+static const float *row_of(const cwi_share_engine *e, int64_t row)
+{
+    return cwi_host_table((cwi_host *)&e->cpu.host)->data + cwi_row_place(e->world, row) * e->d;
+}
+
+/* Rows that this process sends, as they are now. */
+static cw_status pack_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    const cwi_places *places = &e->cpu.now->places;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t row = places->row[e->items.out[k]];
+        float *to = e->items.to_send + k * e->d;
+        if (e->cpu.deferred)
+            cwi_late_peek(e->cpu.deferred, cwi_row_place(e->world, row), to);
+        else
+            memcpy(to, row_of(e, row), (size_t)e->d * sizeof *to);
+    }
+    return CW_OK;
+}
+
+/* Vectors that have come, to where they are looked for. */
+static void unpack(const cwi_route *route, float *now)
+{
+    size_t d = route->width;
+    for (int64_t k = 0; k < route->n_in; k++)
+        memcpy(now + (size_t)route->in[k] * d, route->arrived + (size_t)k * d, d * sizeof *now);
+}
+
+static cw_status exchange_items(cwi_share_engine *e)
+{
+    const cwi_batch *batch = &e->cpu.now->batch;
+    int32_t n_users = e->cpu.host.task->shape.n_users;
+    const int32_t *at = e->cpu.now->places.at + n_users;
+    for (int64_t s = 0; s < batch->n_slots; s++) e->thing[s] = at[batch->item[s]];
+    cwi_route_fill(&e->items, batch->n_slots, e->thing, (cwi_route_side){batch->item, n_users},
+                   (cwi_route_side){batch->user, 0});
+    CW_PASS(cwi_pool_for(e->cpu.host.base.ctx, e->items.n_out, ROWS_A_CHUNK, pack_items, e));
+    cwi_route_run(&e->items);
+    unpack(&e->items, e->item_now);
+    return CW_OK;
+}
+
+static bool is_own(const cwi_share_engine *e, int64_t row)
+{
+    return cwi_row_owner(e->world, row) == e->world->rank;
+}
+
+/* Slots of users of this process, each by itself. */
+static cw_status score_slots(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    static const int32_t first[] = {0};
+    const cwi_share_engine *e = arg;
+    const cwi_batch *batch = &e->cpu.now->batch;
+    const deferred *t = e->cpu.deferred;
+    int32_t heads = e->cpu.host.task->shape.heads, d = (int32_t)e->d, width = d / heads;
+    float *room = t ? cwi_rooms_enter(t->rooms) : NULL;
+    (void)chunk;
+    for (int64_t s = begin; s < end; s++) {
+        if (!is_own(e, batch->user[s])) continue;
+        const float *user = t ? room : row_of(e, batch->user[s]);
+        if (t) cwi_late_peek(t, cwi_row_place(e->world, batch->user[s]), room);
+        for (int32_t h = 0; h < heads; h++)
+            cwi_ops_best()->dot_pairs(user + h * width, first, e->item_now + h * width,
+                                      &e->thing[s], 1, width, d, e->cpu.score + s * heads + h,
+                                      heads);
+    }
+    if (t) cwi_rooms_leave(t->rooms, room);
+    return CW_OK;
+}
+
+/* What the first item of a pair scores above the second is its score, that of the second is 0. */
+static cw_status score_apart(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    const deferred *t = e->cpu.deferred;
+    cwi_slot_pair pairs[SLOTS_A_CHUNK / 2 + CWI_MAX_SLOTS];
+    int64_t n = cwi_batch_pairs(&e->cpu.now->batch, begin, end, pairs);
+    float *room = t ? cwi_rooms_enter(t->rooms) : NULL;
+    (void)chunk;
+    for (int64_t k = 0; k < n; k++) {
+        if (!is_own(e, pairs[k].user)) continue;
+        const float *plus = e->item_now + e->thing[pairs[k].slot] * e->d;
+        const float *minus = e->item_now + e->thing[pairs[k].other] * e->d;
+        e->cpu.score[pairs[k].slot] =
+            t ? cwi_late_dot(t, cwi_row_place(e->world, pairs[k].user), plus, minus, room)
+              : cwi_ops_best()->dot_apart(row_of(e, pairs[k].user), NULL, 1, 0, plus, minus, e->d);
+        e->cpu.score[pairs[k].other] = 0;
+    }
+    if (t) cwi_rooms_leave(t->rooms, room);
+    return CW_OK;
+}
+
+/* Scores of all slots to all processes.  A number more goes with them: what this process wishes. */
+static void share_scores(cwi_share_engine *e)
+{
+    const cwi_batch *batch = &e->cpu.now->batch;
+    int32_t heads = e->cpu.host.task->shape.heads;
+    int size = e->world->size;
+    int64_t own = 0;
+    size_t bytes = (size_t)heads * sizeof(float);
+    for (int p = 0; p < size; p++) e->counts[p] = 1;
+    memset(e->own_score, 0, bytes);
+    e->own_score[0] = (float)e->wish;
+    for (int64_t s = 0; s < batch->n_slots; s++) {
+        e->counts[cwi_row_owner(e->world, batch->user[s])]++;
+        if (is_own(e, batch->user[s]))
+            memcpy(e->own_score + ++own * heads, e->cpu.score + s * heads, bytes);
+    }
+    e->world->calls->gather(e->own_score, e->counts[e->world->rank], e->all_scores, e->counts,
+                            bytes);
+    int64_t at = 0;
+    e->agreed = 0;
+    for (int p = 0; p < size; p++) {
+        e->agreed |= (int)e->all_scores[at * heads];
+        e->cursor[p] = at + 1;
+        at += e->counts[p];
+    }
+    for (int64_t s = 0; s < batch->n_slots; s++)
+        memcpy(e->cpu.score + s * heads,
+               e->all_scores + e->cursor[cwi_row_owner(e->world, batch->user[s])]++ * heads, bytes);
+}
+
+static cw_status score(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    const cwi_batch *batch = &e->cpu.now->batch;
+    if (e->cpu.is_idle) return CW_OK;
+    CW_PASS(cwi_cpu_draw_ahead(&e->cpu)); /* while messages are under way */
+    CW_PASS(exchange_items(e));
+    bool apart = batch->is_paired && e->cpu.host.task->shape.heads == 1;
+    CW_PASS(cwi_pool_for(engine->ctx, batch->n_slots, SLOTS_A_CHUNK,
+                         apart ? score_apart : score_slots, e));
+    share_scores(e);
+    return CW_OK;
+}
+
+/* ---- back, apply ---------------------------------------------------------------------------- */
+
+/* Vectors of users to the owners of the items that they met; those of this process are in user_now
+ * already. */
+static void exchange_users(cwi_share_engine *e)
+{
+    const cwi_batch *batch = &e->cpu.now->batch;
+    int32_t n_users = e->cpu.host.task->shape.n_users;
+    cwi_route_fill(&e->users, batch->n_slots, e->plan->rows.user_at,
+                   (cwi_route_side){batch->user, 0}, (cwi_route_side){batch->item, n_users});
+    for (int64_t k = 0; k < e->users.n_out; k++)
+        memcpy(e->users.to_send + k * e->d, e->user_now + e->users.out[k] * e->d,
+               (size_t)e->d * sizeof *e->user_now);
+    cwi_route_run(&e->users);
+    unpack(&e->users, e->user_now);
+}
+
+/* List rows of this process among those of the plan from `begin` on. */
+static void list_own(cwi_share_engine *e, int64_t begin, int64_t end)
+{
+    e->n_touched = 0;
+    for (int64_t k = begin; k < end; k++) {
+        if (!is_own(e, e->plan->rows.row[k])) continue;
+        e->planned[e->n_touched] = (int32_t)k;
+        e->touched[e->n_touched++] = (int32_t)cwi_row_place(e->world, e->plan->rows.row[k]);
+    }
+}
+
+static cw_status make_gradients(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++)
+        cwi_table_plan_sum(e->plan, e->user_now, e->item_now, (int32_t)e->d, e->planned[k],
+                           e->planned[k] + 1, e->gradient + k * e->d);
+    return CW_OK;
+}
+
+static cw_status back(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    const cwi_table_plan *plan = e->plan;
+    if (e->cpu.is_idle) return CW_OK;
+    cwi_table_plan_fill(e->plan, &e->cpu.now->batch, e->cpu.host.task->shape.n_users, e->cpu.slope,
+                        e->cpu.now->places.at + e->cpu.host.task->shape.n_users);
+    e->cpu.gradient = (cwi_gradient){.touched = e->touched, .rows = e->gradient};
+    if (e->cpu.deferred) return CW_OK; /* made while they are applied */
+    for (int64_t k = 0; k < plan->rows.n_users; k++)
+        if (is_own(e, plan->rows.row[k]))
+            memcpy(e->user_now + k * e->d, row_of(e, plan->rows.row[k]),
+                   (size_t)e->d * sizeof *e->user_now);
+    exchange_users(e);
+    list_own(e, 0, plan->rows.n);
+    e->cpu.gradient.n_touched = e->n_touched;
+    return cwi_pool_for(engine->ctx, e->n_touched, ROWS_A_CHUNK, make_gradients, e);
+}
+
+static cw_status step_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    const deferred *t = e->cpu.deferred;
+    float *made = cwi_rooms_enter(t->rooms), *unused = made + e->d;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        int32_t at = e->planned[k];
+        cwi_table_plan_sum(e->plan, e->user_now, e->item_now, (int32_t)e->d, at, at + 1, made);
+        cwi_late_step(t, &e->rates, e->touched[k], made,
+                      at < e->plan->rows.n_users ? e->user_now + at * e->d : unused);
+    }
+    cwi_rooms_leave(t->rooms, made);
+    return CW_OK;
+}
+
+/* Users first: a user leaves the values that the gradients of items need. */
+static cw_status apply_late(cwi_share_engine *e)
+{
+    cw_context *ctx = e->cpu.host.base.ctx;
+    const cwi_roster *rows = &e->plan->rows;
+    e->rates.decay = e->cpu.deferred->decay;
+    list_own(e, 0, rows->n_users);
+    CW_PASS(cwi_pool_for(ctx, e->n_touched, ROWS_A_CHUNK, step_late, e));
+    exchange_users(e);
+    list_own(e, rows->n_users, rows->n);
+    CW_PASS(cwi_pool_for(ctx, e->n_touched, ROWS_A_CHUNK, step_late, e));
+    return cwi_gaps_step(ctx, &e->cpu.deferred->gaps);
+}
+
+/* Sums of squares of all steps since the last look, at once. */
+static cw_status add_squares(cwi_share_engine *e)
+{
+    const cwi_tensor *table = cwi_host_table(&e->cpu.host);
+    int64_t blocks = cwi_pool_chunks(table->rows, CWI_BLOCK_ROWS);
+    for (int k = 0; k < e->n_squares; k++) {
+        double squares;
+        CW_PASS(cwi_blocks_sum(e->cpu.host.base.ctx, e->world, e->squares + k * blocks, e->rows,
+                               &squares));
+        e->cpu.host.tally.reg_loss += (double)table->decay / 2 * squares;
+    }
+    e->n_squares = 0;
+    return CW_OK;
+}
+
+static cw_status apply_dense(cwi_share_engine *e)
+{
+    int64_t blocks = cwi_pool_chunks(cwi_host_table(&e->cpu.host)->rows, CWI_BLOCK_ROWS);
+    CW_PASS(cwi_cpu_step_table(&e->cpu, &e->rates));
+    if (e->cpu.host.task->optimizer->schedule == CWI_STEP_TOUCHED) return CW_OK;
+    if (e->n_squares == CWI_TELL_EVERY) CW_PASS(add_squares(e));
+    memcpy(e->squares + e->n_squares++ * blocks, e->cpu.partial,
+           (size_t)blocks * sizeof *e->squares);
+    return CW_OK;
+}
+
+static cw_status apply(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    cwi_host *host = &e->cpu.host;
+    bool sees_all = host->task->optimizer->schedule == CWI_STEP_ALL;
+    if (e->cpu.is_idle) return CW_OK;
+    host->task->optimizer->rates(host->task->options, ++host->tally.applied, &e->rates);
+    CW_PASS(e->cpu.deferred ? apply_late(e) : apply_dense(e));
+    cwi_host_count(host, e->cpu.loss, 0, sees_all ? 0 : (double)NAN);
+    return CW_OK;
+}
+
+/* ---- epochs --------------------------------------------------------------------------------- */
+
+static cw_status find_reg(cwi_share_engine *e, double *out)
+{
+    cw_context *ctx = e->cpu.host.base.ctx;
+    const cwi_tensor *table = cwi_host_table(&e->cpu.host);
+    int64_t blocks = cwi_pool_chunks(table->rows, CWI_BLOCK_ROWS);
+    double squares = 0, *own = cwi_alloc(ctx, (size_t)blocks, sizeof *own);
+    if (!own) return CW_NO_MEMORY;
+    cw_status status = cwi_cpu_squares(ctx, table, own);
+    if (status == CW_OK) status = cwi_blocks_sum(ctx, e->world, own, e->rows, &squares);
+    cwi_free(own);
+    *out = (double)table->decay / 2 * squares;
+    return status;
+}
+
+static cw_status begin(cwi_engine *engine, int64_t epoch)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    double reg;
+    CW_PASS(find_reg(e, &reg));
+    cwi_host_begin(&e->cpu.host, epoch, reg);
+    return CW_OK;
+}
+
+static cw_status settle(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    if (e->cpu.deferred) CW_PASS(cwi_deferred_settle(engine->ctx, e->cpu.deferred));
+    return find_reg(e, &e->cpu.host.tally.reg_at_end);
+}
+
+static cw_status tell(cwi_engine *engine, cwi_tally *out)
+{
+    CW_PASS(add_squares((cwi_share_engine *)engine));
+    return cwi_host_tell(engine, out);
+}
+
+static cw_status agree(cwi_engine *engine, int wish, int *all)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    e->wish = wish;
+    *all = e->agreed;
+    e->agreed = 0;
+    return CW_OK;
+}
+
+/* ---- what the trainer may see ---------------------------------------------------------------- */
+
+/* All rows of the table. */
+static cw_status gather_params(cwi_share_engine *e)
+{
+    cw_context *ctx = e->cpu.host.base.ctx;
+    const cwi_tensor *own = cwi_host_table(&e->cpu.host);
+    if (e->whole.count == 0) {
+        cwi_tensor *all;
+        CW_PASS(cwi_params_add(ctx, &e->whole, own->name, e->rows, own->columns, &all));
+        all->init = own->init;
+        all->decay = own->decay;
+    }
+    return cwi_rows_gather(ctx, e->world, -1, own->data, e->rows, (size_t)e->d * sizeof *own->data,
+                           e->whole.tensor[0].data);
+}
+
+static cw_status params(cwi_engine *engine, const cwi_params **out)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    CW_PASS(gather_params(e));
+    *out = &e->whole;
+    return CW_OK;
+}
+
+static cw_status rank(cwi_engine *engine, cwi_ranker *out)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    const cwi_task *t = e->cpu.host.task;
+    CW_PASS(gather_params(e));
+    return cwi_method_rank(engine->ctx, t->method, t->backbone, &t->shape, t->options, &e->whole,
+                           out);
+}
+
+const cwi_engine_verbs cwi_engine_mpi = {
+    .name = "mpi",
+    .open = open_engine,
+    .begin = begin,
+    .draw = cwi_cpu_draw,
+    .score = score,
+    .select = cwi_cpu_select,
+    .loss = cwi_cpu_loss,
+    .back = back,
+    .apply = apply,
+    .settle = settle,
+    .tell = tell,
+    .rank = rank,
+    .params = params,
+    .read = cwi_share_read,
+    .write = cwi_share_write,
+    .close = close_engine,
+    .agree = agree,
+};
