@@ -313,9 +313,16 @@ cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n
     return status;
 }
 
+static bool is_database(const char *path)
+{
+    return strncmp(path, "sqlite:", 7) == 0 || strncmp(path, "postgresql://", 13) == 0 ||
+           strncmp(path, "postgres://", 11) == 0;
+}
+
 bool cli_is_folder(const char *path)
 {
     struct stat info;
+    if (is_database(path)) return false; /* the query may be longer than any path */
     if (stat(path, &info) == 0) return S_ISDIR(info.st_mode);
     return errno != ENOENT && errno != ENOTDIR;
 }

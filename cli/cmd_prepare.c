@@ -82,6 +82,7 @@ const cli_command cmd_prepare = {
         "\n"
         "  crosswise prepare ratings.dat --min-rating 5 --out ml\n"
         "  crosswise prepare clicks.csv.gz --columns user=visitor,item=page --out clicks\n"
+        "  crosswise prepare 'sqlite:shop.db?table=clicks&user=visitor&item=page' --out clicks\n"
         "  crosswise prepare gowalla/ --split given --out gowalla-set",
     .stages = {"import", "prepare"},
     .run = run,

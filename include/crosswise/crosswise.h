@@ -194,7 +194,8 @@ typedef enum cw_part { CW_PART_TRAIN = 0, CW_PART_VALID = 1, CW_PART_TEST = 2 } 
  * Read files, folders or standard input ("-") in order, plain or packed (gzip, zstd, bzip2, xz).
  *   options  of stage "import"; NULL for the defaults
  * A folder is a Netflix training set (mv_*.txt or combined_data_*.txt) or a split
- * folder (train, valid and test files), whose parts are remembered.
+ * folder (train, valid and test files), whose parts are remembered.  A path may also be a table or
+ * a query of a database: "sqlite:shop.db?table=clicks" (docs/sources.md).
  */
 CW_API CW_MUST_CHECK cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
                                          const cw_options *options, cw_interactions **out);

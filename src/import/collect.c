@@ -41,7 +41,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
 
 cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
 {
-    char reason[400];
+    char reason[400], place[CWI_SPOT_BYTES];
     va_list args;
 
     va_start(args, format);
@@ -50,8 +50,8 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
     if (import->bad_lines >= import->settings.skip_bad)
         return cwi_source_fail(import->ctx, source, CW_BAD_DATA, "%s", reason);
     if (import->bad_lines++ == 0)
-        snprintf(import->first_bad, sizeof import->first_bad, "%s:%" PRId64 ": %s",
-                 cwi_source_name(source), cwi_source_line_number(source), reason);
+        snprintf(import->first_bad, sizeof import->first_bad, "%s: %s",
+                 cwi_source_place(source, place), reason);
     return CW_OK;
 }
 
@@ -188,12 +188,11 @@ static bool needs_times(const cwi_import *import)
 /* A time that cannot be read.  *is_out: the row is left out as malformed. */
 static cw_status bad_time(cwi_import *import, const cwi_source *source, cwi_text text, bool *is_out)
 {
-    char shown[48];
+    char shown[48], place[CWI_SPOT_BYTES];
 
     if (import->bad_times++ == 0)
-        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s:%" PRId64 ": '%s'",
-                 cwi_source_name(source), cwi_source_line_number(source),
-                 cwi_excerpt(text.at, text.length, shown));
+        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s: '%s'",
+                 cwi_source_place(source, place), cwi_excerpt(text.at, text.length, shown));
     *is_out = needs_times(import);
     if (*is_out)
         return bad_value(import, source, "time", text,

@@ -449,14 +449,40 @@ static bool names_a_column(const char *columns)
     return false;
 }
 
+/* Exactly the columns that an address names. */
+static cw_status choose_exactly(const chooser *c)
+{
+    char list[400], shown[48];
+
+    for (int role = 0; role < CWI_N_ROLES; role++) {
+        const char *name = c->view->given[role];
+        if (!name) continue;
+        for (size_t n = 0; n < c->header.count && c->layout->column[role] < 0; n++)
+            if (strlen(name) == c->header.name[n].length &&
+                memcmp(name, c->header.name[n].at, c->header.name[n].length) == 0)
+                c->layout->column[role] = (int)n;
+        if (c->layout->column[role] < 0)
+            return cwi_fail(c->import->ctx, CW_BAD_ARG, "%s: there is no column '%s'; there are %s",
+                            cwi_source_name(c->source), cwi_excerpt(name, strlen(name), shown),
+                            print_names(&c->header, list, sizeof list));
+    }
+    if (c->layout->column[CWI_ROLE_USER] >= 0 && c->layout->column[CWI_ROLE_ITEM] >= 0)
+        return CW_OK;
+    return cwi_fail(
+        c->import->ctx, CW_BAD_ARG,
+        "%s: the address must say where user and item are, or leave both to their names",
+        cwi_source_name(c->source));
+}
+
 /* What follows the choice of a header. */
 static cw_status choose(chooser *c)
 {
     cwi_layout *layout = c->layout;
 
-    CW_PASS(c->import->settings.columns[0] ? choose_given(c)
-            : layout->has_header           ? choose_by_name(c)
-                                           : choose_by_position(c));
+    CW_PASS(c->view->given                   ? choose_exactly(c)
+            : c->import->settings.columns[0] ? choose_given(c)
+            : layout->has_header             ? choose_by_name(c)
+                                             : choose_by_position(c));
     for (int role = 0; role < CWI_N_ROLES; role++)
         if ((size_t)(layout->column[role] + 1) > layout->n_columns)
             layout->n_columns = (size_t)(layout->column[role] + 1);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/mem.h"
+#include "import/uri.h"
 
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 {
@@ -106,6 +107,7 @@ static cw_status import_path(cwi_import *import, const char *path, bool may_be_s
     struct stat info;
     cwi_entry *entry;
 
+    if (cwi_uri_find(path)) return cwi_import_database(import, path);
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return cwi_import_folder(import, path, may_be_split);
     CW_PASS(cwi_import_entry(import, strcmp(path, "-") ? path : "standard input", &entry));

@@ -144,11 +144,11 @@ typedef struct cwi_sample {
 typedef struct cwi_view {
     size_t (*row)(const struct cwi_view *view, size_t row, cwi_text *field, size_t n);
     size_t n_rows;
-    const char *word; /* what a column is called: column, key */
-    bool is_complete; /* there are no columns but those with names */
-    bool is_typed;    /* columns are what their names say, and there are no rows to look at */
-    const bool
-        *has_numbers; /* [columns] of a typed view: can a column be a rating? NULL: all can */
+    const char *word;   /* what a column is called: column, key */
+    bool is_complete;   /* there are no columns but those with names */
+    char *const *given; /* [CWI_N_ROLES] names of the columns that have roles, or NULL */
+    bool is_typed;      /* columns are what their names say, and there are no rows to look at */
+    const bool *has_numbers; /* [columns] of a typed view: can it be a rating? NULL: all can */
 } cwi_view;
 
 /*
@@ -200,6 +200,9 @@ cw_status cwi_columns_find(cwi_import *import, const cwi_source *source, const c
 /* names.c: does such a name say what a column is, in English or in another language? */
 bool cwi_names_know(cwi_role role, cwi_text name);
 bool cwi_names_translate(cwi_role role, cwi_text name);
+
+/* database.c: read a table or a query of a database; path is an address of uri.h. */
+cw_status cwi_import_database(cwi_import *import, const char *path);
 
 /* folder.c: read a Netflix training set, or a split folder with its parts. */
 cw_status cwi_import_folder(cwi_import *import, const char *folder, bool may_be_split);

@@ -37,8 +37,6 @@ static const kind kinds[] = {
      "delimiter=',')\""},
     {MAGIC("7z\xbc\xaf\x27\x1c"), 0, "a 7z archive", "7z x -so '@' > log.csv"},
     {MAGIC("ustar"), TAR_MAGIC, "a tar archive", "tar -xOf '@' > log.csv"},
-    {MAGIC("SQLite format 3"), 0, "an SQLite database",
-     "sqlite3 -csv -header '@' \"SELECT user, item FROM log\" > log.csv"},
 };
 
 /* What a zip archive holds is told by the name of its first file. */
@@ -51,6 +49,8 @@ static const kind zip_arrays = {
     "numpy.column_stack([a[k] for k in ('user', 'item')]), fmt='%s', delimiter=',')\""};
 static const kind zip_any = {NULL, 0, 0, "a zip archive", "unzip -p '@' > log.csv"};
 static const kind pickle = {NULL, 0, 0, "a Python pickle", PANDAS("read_pickle")};
+static const kind database = {MAGIC("SQLite format 3"), 0, "an SQLite database",
+                              "'sqlite:@?table=NAME'"};
 static const kind wide_little = {NULL, 0, 0, "UTF-16 without a byte order mark",
                                  "iconv -f UTF-16LE -t UTF-8 '@' > log.csv"};
 static const kind wide_big = {NULL, 0, 0, "UTF-16 without a byte order mark",
@@ -114,6 +114,8 @@ static const kind *find_binary(const char *bytes, size_t length)
         if (length >= kinds[k].offset + kinds[k].magic_bytes &&
             memcmp(bytes + kinds[k].offset, kinds[k].magic, kinds[k].magic_bytes) == 0)
             return &kinds[k];
+    if (length > database.magic_bytes && memcmp(bytes, database.magic, database.magic_bytes) == 0)
+        return &database;
     const kind *zip = find_zip(bytes, length);
     if (zip) return zip;
     return is_pickle(bytes, length) ? &pickle : find_wide(bytes, length);
@@ -163,7 +165,8 @@ cw_status cwi_kinds_refuse(cw_context *ctx, const cwi_source *source, const char
         found = &array_text;
     if (!found) return CW_OK;
     fill_in(found->convert, safe_name(name, safe), line, sizeof line);
-    return cwi_fail(ctx, CW_BAD_DATA,
-                    "%s: this is %s; crosswise reads text, which this command makes of it: %s",
-                    name, found->name, line);
+    return cwi_fail(ctx, CW_BAD_DATA, "%s: this is %s; %s: %s", name, found->name,
+                    found == &database ? "name a table of it, as in"
+                                       : "crosswise reads text, which this command makes of it",
+                    line);
 }

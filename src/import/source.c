@@ -18,7 +18,8 @@ enum {
     WINDOW_BYTES = 256 << 10,
     PACKED_BYTES = 64 << 10,
     PROGRESS_BYTES = 4 << 20, /* of text between two calls of the progress callback */
-    WAIT_MS = 200             /* between two such calls while nothing comes */
+    WAIT_MS = 200,            /* between two such calls while nothing comes */
+    PROGRESS_ROWS = 1 << 16
 };
 
 struct cwi_source {
@@ -26,6 +27,7 @@ struct cwi_source {
     char *stage; /* "reading NAME" */
     int fd;      /* -1 for memory */
     bool owns_fd;
+    bool is_rows; /* there is no text */
     const unsigned char *memory;
     size_t memory_left;
     int64_t bytes_read, bytes_total;
@@ -290,6 +292,30 @@ cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *
     return status;
 }
 
+cw_status cwi_source_open_rows(cw_context *ctx, const char *name, cwi_source **out)
+{
+    *out = NULL;
+    cwi_source *source = cwi_alloc_zero(ctx, 1, sizeof *source);
+    if (!source) return CW_NO_MEMORY;
+    source->fd = -1;
+    source->is_rows = true;
+    source->name = cwi_strdup(ctx, name);
+    source->stage = cwi_format(ctx, "reading %s", base_name(name));
+    if (!source->name || !source->stage) {
+        cwi_source_close(source);
+        return CW_NO_MEMORY;
+    }
+    *out = source;
+    return CW_OK;
+}
+
+cw_status cwi_source_count_row(cw_context *ctx, cwi_source *source)
+{
+    source->line = ++source->lines_read;
+    if (source->line % PROGRESS_ROWS != 1) return CW_OK;
+    return cwi_progress(ctx, source->stage, source->line - 1, 0);
+}
+
 cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text, size_t *length)
 {
     *text = NULL;
@@ -395,16 +421,28 @@ const char *cwi_source_name(const cwi_source *source)
     return source->name;
 }
 
+const char *cwi_source_place(const cwi_source *source, char out[CWI_SPOT_BYTES])
+{
+    if (source->is_rows && source->line == 0)
+        snprintf(out, CWI_SPOT_BYTES, "%s", source->name);
+    else
+        snprintf(out, CWI_SPOT_BYTES, "%s%s%" PRId64, source->name,
+                 source->is_rows ? ", row " : ":", source->line);
+    return out;
+}
+
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
                           const char *format, ...)
 {
-    char text[800];
+    char text[800], place[CWI_SPOT_BYTES];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return cwi_fail(ctx, status, "%s:%" PRId64 ": %s", source->name, source->line, text);
+    if (!source->is_rows) /* a path may be long */
+        return cwi_fail(ctx, status, "%s:%" PRId64 ": %s", source->name, source->line, text);
+    return cwi_fail(ctx, status, "%s: %s", cwi_source_place(source, place), text);
 }
 
 void cwi_source_close(cwi_source *source)
