@@ -12,9 +12,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "mhd.h"
@@ -29,7 +34,7 @@ struct guest {
     int socket;
     double since;    /* when it began to wait, or to send */
     bool is_working; /* we have the request and it waits for us */
-    bool is_closing;
+    bool is_closing, has_asked;
 };
 
 /* A request under way. */
@@ -59,7 +64,8 @@ struct door {
     int64_t n_guests, n_busy;       /* connections; requests under way */
     bool is_stopping;
     atomic_bool is_draining;
-    pthread_t writer;
+    int listening, stop_accepting; /* the socket; an eventfd that wakes who accepts */
+    pthread_t writer, acceptor;
 };
 
 static double seconds(void)
@@ -296,6 +302,7 @@ static void *on_target(void *arg, const char *target, struct MHD_Connection *con
     e->guest = guest_of(d, connection);
     e->target = strdup(target);
     pthread_mutex_lock(&d->lock);
+    if (e->guest) e->guest->has_asked = true;
     d->n_busy++;
     pthread_mutex_unlock(&d->lock);
     return e;
@@ -409,6 +416,59 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
 /* ---- open and close ------------------------------------------------------------------- */
 
+/* Everybody who waits is let in, as long as there are places; false: there is none. */
+static bool let_in(door *d)
+{
+    struct sockaddr_storage from;
+    for (;;) {
+        pthread_mutex_lock(&d->lock);
+        bool has_place = d->n_guests < d->s->settings->connections;
+        pthread_mutex_unlock(&d->lock);
+        if (!has_place) return false;
+        socklen_t length = sizeof from;
+        int socket =
+            accept4(d->listening, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+        const int on = 1;
+        (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        (void)d->call.add_connection(d->daemon, socket, (struct sockaddr *)&from, length);
+    }
+}
+
+/* Nobody may begin a connection any more: segments with SYN are dropped, others are let through, so
+ * that what has begun is completed. */
+static void refuse_new(int listening)
+{
+    enum { FLAGS_AT = 13, SYN = 2 }; /* of a TCP header */
+    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS_AT),
+                                  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SYN, 0, 1),
+                                  BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, 0xffff)};
+    const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};
+    (void)setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+/* We accept and the library does not: its way to stop accepting (0.9.75) ends the process when a
+ * thread of the pool is faster.  At the end those are let in whom the system has accepted. */
+static void *accept_guests(void *arg)
+{
+    enum { PAUSE_MS = 20, LAST_MS = 200 };
+    door *d = arg;
+    struct pollfd files[2] = {{.fd = d->stop_accepting, .events = POLLIN},
+                              {.fd = d->listening, .events = POLLIN}};
+    while (files[0].revents == 0) {
+        bool has_place = let_in(d);
+        (void)poll(files, has_place ? 2 : 1, has_place ? -1 : PAUSE_MS);
+    }
+    refuse_new(d->listening);
+    for (int waited = 0; waited < LAST_MS; waited += PAUSE_MS) {
+        (void)let_in(d);
+        (void)poll(NULL, 0, PAUSE_MS);
+    }
+    (void)let_in(d);
+    (void)close(d->listening);
+    return NULL;
+}
+
 static void on_message(void *arg, const char *format, va_list args)
 {
     (void)arg;
@@ -416,7 +476,7 @@ static void on_message(void *arg, const char *format, va_list args)
     (void)args; /* what clients do wrong is no message of ours */
 }
 
-static bool start(door *d, int listening)
+static bool start(door *d)
 {
     const serve_settings *set = d->s->settings;
     unsigned flags =
@@ -424,15 +484,34 @@ static bool start(door *d, int listening)
     unsigned threads = set->threads > 1 ? (unsigned)set->threads : 0;
     unsigned per_client = (unsigned)set->client_connections;
     d->daemon = d->call.start_daemon(
-        flags, 0, NULL, NULL, on_request, d, MHD_OPTION_LISTEN_SOCKET, listening,
-        MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)set->connections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_client, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)set->timeout_s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, d,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_NOTIFY_COMPLETED, on_completed, d,
-        MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
+        flags, 0, NULL, NULL, on_request, d, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+        2 * (unsigned)set->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_client,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+        threads, MHD_OPTION_END);
     return d->daemon != NULL;
+}
+
+static void stop_writer(door *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->is_stopping = true;
+    pthread_cond_signal(&d->wake_writer);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->writer, NULL);
+}
+
+static void free_door(door *d)
+{
+    mhd_close(&d->call);
+    if (d->stop_accepting >= 0) (void)close(d->stop_accepting);
+    pthread_cond_destroy(&d->wake_writer);
+    pthread_cond_destroy(&d->wake_main);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
 }
 
 door *door_open(server *s, int listening)
@@ -440,41 +519,32 @@ door *door_open(server *s, int listening)
     door *d = calloc(1, sizeof *d);
     if (!d) return NULL;
     d->s = s;
+    d->listening = listening;
+    d->stop_accepting = eventfd(0, EFD_CLOEXEC);
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake_writer, NULL);
     pthread_cond_init(&d->wake_main, NULL);
     const char *missing = mhd_open(&d->call);
-    bool has_writer = !missing && pthread_create(&d->writer, NULL, write_feedback, d) == 0;
-    if (has_writer && start(d, listening)) return d;
+    bool has_writer = !missing && d->stop_accepting >= 0 &&
+                      pthread_create(&d->writer, NULL, write_feedback, d) == 0;
+    bool has_daemon = has_writer && start(d);
+    if (has_daemon && pthread_create(&d->acceptor, NULL, accept_guests, d) == 0) return d;
     fprintf(stderr, "crosswise: cannot serve: %s\n", missing ? missing : strerror(errno));
-    if (has_writer) {
-        pthread_mutex_lock(&d->lock);
-        d->is_stopping = true;
-        pthread_cond_signal(&d->wake_writer);
-        pthread_mutex_unlock(&d->lock);
-        pthread_join(d->writer, NULL);
-    }
-    free(d);
+    if (has_daemon) d->call.stop_daemon(d->daemon);
+    if (has_writer) stop_writer(d);
+    free_door(d);
     return NULL;
 }
 
-/* Those that the system had accepted for us, in the queue of the socket. */
-static void take_the_last(door *d, int listening)
-{
-    struct sockaddr_storage from;
-    socklen_t length = sizeof from;
-    int socket;
-    while ((socket = accept4(listening, (struct sockaddr *)&from, &length,
-                             SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        (void)d->call.add_connection(d->daemon, socket, (struct sockaddr *)&from, length);
-        length = sizeof from;
-    }
-}
-
+/* Requests are under way, or somebody has just come and will ask. */
 static bool is_busy(door *d)
 {
+    const double fresh_s = 1;
+    double now = seconds();
     pthread_mutex_lock(&d->lock);
     bool busy = d->n_busy > 0;
+    for (const guest *g = d->youngest; g && !busy && now - g->since < fresh_s; g = g->older)
+        busy = !g->has_asked && !g->is_closing;
     pthread_mutex_unlock(&d->lock);
     return busy;
 }
@@ -485,30 +555,20 @@ void door_close(door *d)
     cw_context *ctx = NULL; /* nobody reads models any more */
     d->is_draining = true;
     atomic_store(&d->s->is_ready, false);
-    int listening = d->call.quiesce_daemon(d->daemon);
-    if (listening >= 0) {
-        take_the_last(d, listening);
-        (void)close(listening);
-    }
+    const uint64_t one = 1;
+    (void)!write(d->stop_accepting, &one, sizeof one);
+    pthread_join(d->acceptor, NULL);
     if (cw_context_create(&ctx) != CW_OK) ctx = NULL;
     int64_t left = d->s->settings->grace_s * 1000;
     for (int waited = 0; left > 0 && (waited < least_ms || is_busy(d)); waited += tick_ms) {
         if (ctx) door_tend(d, ctx, tick_ms);
         left -= tick_ms;
     }
-    pthread_mutex_lock(&d->lock);
-    d->is_stopping = true;
-    pthread_cond_signal(&d->wake_writer);
-    pthread_mutex_unlock(&d->lock);
-    pthread_join(d->writer, NULL);
+    stop_writer(d);
     if (ctx) door_tend(d, ctx, 1); /* nothing may stay suspended */
     d->call.stop_daemon(d->daemon);
     cw_context_free(ctx);
-    pthread_cond_destroy(&d->wake_writer);
-    pthread_cond_destroy(&d->wake_main);
-    pthread_mutex_destroy(&d->lock);
-    mhd_close(&d->call);
-    free(d);
+    free_door(d);
 }
 
 const char *door_missing(void)

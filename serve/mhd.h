@@ -6,7 +6,6 @@
 
 #define MHD_CALLS(X)                                                                               \
     X(start_daemon)                                                                                \
-    X(quiesce_daemon)                                                                              \
     X(stop_daemon)                                                                                 \
     X(add_connection)                                                                              \
     X(get_connection_info)                                                                         \
