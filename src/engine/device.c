@@ -54,29 +54,34 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
     return false;
 }
 
-/* The term, the formula or the rule that keeps a task from many processes; NULL: nothing does. */
+/* An option that keeps a task from many processes; NULL: none does. */
 static const char *find_local_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
+    bool is_grid = t->method->loss && t->method->loss->grid;
     if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cwi_options_is(o, "engine", "ref")) return "engine";
-    if (cwi_options_is(o, "scorer", "cosine")) return "scorer";
-    if (cwi_options_real(o, "temperature") != 1) return "temperature";
-    return NULL;
+    if (!is_grid && cwi_options_is(o, "scorer", "cosine")) return "scorer";
+    if (!is_grid && cwi_options_real(o, "temperature") != 1) return "temperature";
+    if (t->backbone->is_table) return NULL;
+    if (cwi_options_is(o, "reg-target", "final") && cwi_options_real(o, "reg") > 0)
+        return "reg-target";
+    return cwi_options_is(o, "optimizer", "adam-deferred") ? "optimizer" : NULL;
 }
 
 bool cwi_mpi_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
-    if (!t->method->sampler || t->method->penalty || (t->method->loss && t->method->loss->grid))
+    const char *option;
+    if (!t->method->sampler || t->method->penalty)
         snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train method %s yet",
                  t->method->name);
-    else if (!t->backbone->is_table)
+    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)
         snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train backbone %s yet",
                  t->backbone->name);
-    else if (find_local_option(t))
-        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train with --%s '%s' yet",
-                 find_local_option(t), cwi_options_text(t->options, find_local_option(t)));
+    else if ((option = find_local_option(t)) != NULL)
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train with --%s '%s' yet", option,
+                 cwi_options_text(t->options, option));
     else
         return true;
     return false;

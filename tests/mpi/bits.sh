@@ -30,5 +30,20 @@ rows)
     same "3" --method bce --optimizer adam
     same "2" --method rel-mf --optimizer adam-deferred
     ;;
+grids)
+    same "1 2 3 4 7" --method cross-softmax --batch 256
+    same "3" --method cross-all --batch 256 --group 32 --scorer cosine --temperature 0.3
+    same "2" --method cross-softmax --batch 256 --optimizer adam-deferred
+    same "4" --method cross
+    same "2" --method sl
+    same "3" --method fs-pair
+    ;;
+layers)
+    same "1 2 3 4 7" --method cpr --backbone lightgcn --layers 2
+    same "3" --method bpr --backbone lightgcn --layers 3
+    same "4" --method bpr --backbone lightgcn --layers 0
+    same "2" --method cpr-rand --backbone lightgcn --optimizer adam-lazy
+    same "7" --method cross-softmax --backbone lightgcn --batch 256
+    ;;
 *) fail "there are no tests of $1" ;;
 esac

@@ -64,7 +64,7 @@ static cw_status create_values(cw_context *ctx, cwi_share_engine *e)
     size_t bytes = (size_t)e->d * sizeof(float);
     e->user_now = cwi_pile_add(ctx, pile, users, bytes);
     e->item_now = cwi_pile_add(ctx, pile, items, bytes);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2 && !e->cpu.deferred; k++)
         CW_PASS(cwi_cpu_create_places(ctx, &e->cpu, &e->cpu.drawn[k].places));
     e->plan = &e->own_plan;
     return cwi_table_plan_create(ctx, (int32_t)e->rows, shape->heads, slots, e->plan);
@@ -72,6 +72,7 @@ static cw_status create_values(cw_context *ctx, cwi_share_engine *e)
 
 static cw_status create_table(cw_context *ctx, cwi_share_engine *e)
 {
+    e->vectors = cwi_host_table(&e->cpu.host)->data;
     bool is_late = e->cpu.host.task->optimizer->schedule == CWI_STEP_LATE;
     CW_PASS(cwi_host_remember(&e->cpu.host, !is_late));
     if (!is_late) {
@@ -79,6 +80,7 @@ static cw_status create_table(cw_context *ctx, cwi_share_engine *e)
         return create_values(ctx, e);
     }
     CW_PASS(cwi_deferred_create(ctx, &e->cpu));
+    if (!e->cpu.deferred->block.holds_theta) return create_values(ctx, e);
     e->user_now = e->cpu.deferred->user_now;
     e->item_now = e->cpu.deferred->item_now;
     e->plan = &e->cpu.deferred->plan;
@@ -121,6 +123,8 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *f
                              &e->cpu.host.max_slots, &e->cpu.host.sampler));
     CW_PASS(cwi_cpu_open_slots(&e->cpu));
     CW_PASS(create_table(ctx, e));
+    CW_PASS(cwi_share_open_layers(ctx, e));
+    CW_PASS(cwi_share_open_grid(ctx, e));
     return create_exchange(ctx, e);
 }
 
@@ -139,7 +143,13 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
 
 static const float *row_of(const cwi_share_engine *e, int64_t row)
 {
-    return cwi_host_table((cwi_host *)&e->cpu.host)->data + cwi_row_place(e->world, row) * e->d;
+    return e->vectors + cwi_row_place(e->world, row) * e->d;
+}
+
+/* Do rows wait, and are scores made of them as they are? */
+static bool is_from_blocks(const cwi_share_engine *e)
+{
+    return e->cpu.deferred && e->cpu.deferred->block.holds_theta;
 }
 
 /* Rows that this process sends, as they are now. */
@@ -151,7 +161,7 @@ static cw_status pack_items(void *arg, int64_t chunk, int64_t begin, int64_t end
     for (int64_t k = begin; k < end; k++) {
         int64_t row = places->row[e->items.out[k]];
         float *to = e->items.to_send + k * e->d;
-        if (e->cpu.deferred)
+        if (is_from_blocks(e))
             cwi_late_peek(e->cpu.deferred, cwi_row_place(e->world, row), to);
         else
             memcpy(to, row_of(e, row), (size_t)e->d * sizeof *to);
@@ -181,23 +191,18 @@ static cw_status exchange_items(cwi_share_engine *e)
     return CW_OK;
 }
 
-static bool is_own(const cwi_share_engine *e, int64_t row)
-{
-    return cwi_row_owner(e->world, row) == e->world->rank;
-}
-
 /* Slots of users of this process, each by itself. */
 static cw_status score_slots(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     static const int32_t first[] = {0};
     const cwi_share_engine *e = arg;
     const cwi_batch *batch = &e->cpu.now->batch;
-    const deferred *t = e->cpu.deferred;
+    const deferred *t = is_from_blocks(e) ? e->cpu.deferred : NULL;
     int32_t heads = e->cpu.host.task->shape.heads, d = (int32_t)e->d, width = d / heads;
     float *room = t ? cwi_rooms_enter(t->rooms) : NULL;
     (void)chunk;
     for (int64_t s = begin; s < end; s++) {
-        if (!is_own(e, batch->user[s])) continue;
+        if (!cwi_share_has(e, batch->user[s])) continue;
         const float *user = t ? room : row_of(e, batch->user[s]);
         if (t) cwi_late_peek(t, cwi_row_place(e->world, batch->user[s]), room);
         for (int32_t h = 0; h < heads; h++)
@@ -213,13 +218,13 @@ static cw_status score_slots(void *arg, int64_t chunk, int64_t begin, int64_t en
 static cw_status score_apart(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const cwi_share_engine *e = arg;
-    const deferred *t = e->cpu.deferred;
+    const deferred *t = is_from_blocks(e) ? e->cpu.deferred : NULL;
     cwi_slot_pair pairs[SLOTS_A_CHUNK / 2 + CWI_MAX_SLOTS];
     int64_t n = cwi_batch_pairs(&e->cpu.now->batch, begin, end, pairs);
     float *room = t ? cwi_rooms_enter(t->rooms) : NULL;
     (void)chunk;
     for (int64_t k = 0; k < n; k++) {
-        if (!is_own(e, pairs[k].user)) continue;
+        if (!cwi_share_has(e, pairs[k].user)) continue;
         const float *plus = e->item_now + e->thing[pairs[k].slot] * e->d;
         const float *minus = e->item_now + e->thing[pairs[k].other] * e->d;
         e->cpu.score[pairs[k].slot] =
@@ -244,7 +249,7 @@ static void share_scores(cwi_share_engine *e)
     e->own_score[0] = (float)e->wish;
     for (int64_t s = 0; s < batch->n_slots; s++) {
         e->counts[cwi_row_owner(e->world, batch->user[s])]++;
-        if (is_own(e, batch->user[s]))
+        if (cwi_share_has(e, batch->user[s]))
             memcpy(e->own_score + ++own * heads, e->cpu.score + s * heads, bytes);
     }
     e->world->calls->gather(e->own_score, e->counts[e->world->rank], e->all_scores, e->counts,
@@ -261,12 +266,28 @@ static void share_scores(cwi_share_engine *e)
                e->all_scores + e->cursor[cwi_row_owner(e->world, batch->user[s])]++ * heads, bytes);
 }
 
+/* Rows of the batch that wait, where what is scored is the table. */
+static cw_status catch_up(cwi_share_engine *e)
+{
+    const cwi_places *places = &e->cpu.now->places;
+    const deferred *t = e->cpu.deferred;
+    float *room = cwi_rooms_enter(t->rooms);
+    for (int64_t k = 0; k < places->n; k++)
+        if (cwi_share_has(e, places->row[k]))
+            cwi_late_catch_up(t, cwi_row_place(e->world, places->row[k]), room);
+    cwi_rooms_leave(t->rooms, room);
+    return CW_OK;
+}
+
 static cw_status score(cwi_engine *engine)
 {
     cwi_share_engine *e = (cwi_share_engine *)engine;
     const cwi_batch *batch = &e->cpu.now->batch;
     if (e->cpu.is_idle) return CW_OK;
     CW_PASS(cwi_cpu_draw_ahead(&e->cpu)); /* while messages are under way */
+    if (e->cpu.deferred && !is_from_blocks(e)) CW_PASS(catch_up(e));
+    if (e->layers) CW_PASS(cwi_share_propagate(e));
+    if (e->cpu.grid) return cwi_share_score_grid(e);
     CW_PASS(exchange_items(e));
     bool apart = batch->is_paired && e->cpu.host.task->shape.heads == 1;
     CW_PASS(cwi_pool_for(engine->ctx, batch->n_slots, SLOTS_A_CHUNK,
@@ -292,12 +313,11 @@ static void exchange_users(cwi_share_engine *e)
     unpack(&e->users, e->user_now);
 }
 
-/* List rows of this process among those of the plan from `begin` on. */
-static void list_own(cwi_share_engine *e, int64_t begin, int64_t end)
+void cwi_share_list(cwi_share_engine *e, int64_t begin, int64_t end)
 {
     e->n_touched = 0;
     for (int64_t k = begin; k < end; k++) {
-        if (!is_own(e, e->plan->rows.row[k])) continue;
+        if (!cwi_share_has(e, e->plan->rows.row[k])) continue;
         e->planned[e->n_touched] = (int32_t)k;
         e->touched[e->n_touched++] = (int32_t)cwi_row_place(e->world, e->plan->rows.row[k]);
     }
@@ -313,23 +333,31 @@ static cw_status make_gradients(void *arg, int64_t chunk, int64_t begin, int64_t
     return CW_OK;
 }
 
-static cw_status back(cwi_engine *engine)
+/* Gradients of rows of slots. */
+static cw_status back_rows(cwi_share_engine *e)
 {
-    cwi_share_engine *e = (cwi_share_engine *)engine;
     const cwi_table_plan *plan = e->plan;
-    if (e->cpu.is_idle) return CW_OK;
-    cwi_table_plan_fill(e->plan, &e->cpu.now->batch, e->cpu.host.task->shape.n_users, e->cpu.slope,
-                        e->cpu.now->places.at + e->cpu.host.task->shape.n_users);
-    e->cpu.gradient = (cwi_gradient){.touched = e->touched, .rows = e->gradient};
-    if (e->cpu.deferred) return CW_OK; /* made while they are applied */
+    int32_t n_users = e->cpu.host.task->shape.n_users;
+    cwi_table_plan_fill(e->plan, &e->cpu.now->batch, n_users, e->cpu.slope,
+                        e->cpu.now->places.at + n_users);
+    if (is_from_blocks(e)) return CW_OK; /* made while they are applied */
     for (int64_t k = 0; k < plan->rows.n_users; k++)
-        if (is_own(e, plan->rows.row[k]))
+        if (cwi_share_has(e, plan->rows.row[k]))
             memcpy(e->user_now + k * e->d, row_of(e, plan->rows.row[k]),
                    (size_t)e->d * sizeof *e->user_now);
     exchange_users(e);
-    list_own(e, 0, plan->rows.n);
-    e->cpu.gradient.n_touched = e->n_touched;
-    return cwi_pool_for(engine->ctx, e->n_touched, ROWS_A_CHUNK, make_gradients, e);
+    cwi_share_list(e, 0, plan->rows.n);
+    return cwi_pool_for(e->cpu.host.base.ctx, e->n_touched, ROWS_A_CHUNK, make_gradients, e);
+}
+
+static cw_status back(cwi_engine *engine)
+{
+    cwi_share_engine *e = (cwi_share_engine *)engine;
+    if (e->cpu.is_idle) return CW_OK;
+    CW_PASS(e->cpu.grid ? cwi_share_back_grid(e) : back_rows(e));
+    e->cpu.gradient =
+        (cwi_gradient){.n_touched = e->n_touched, .touched = e->touched, .rows = e->gradient};
+    return e->layers ? cwi_share_spread_back(e) : CW_OK;
 }
 
 static cw_status step_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -348,16 +376,32 @@ static cw_status step_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
+static cw_status step_given(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    const deferred *t = e->cpu.deferred;
+    float *room = cwi_rooms_enter(t->rooms);
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++)
+        cwi_late_step(t, &e->rates, e->touched[k], e->gradient + k * e->d, room);
+    cwi_rooms_leave(t->rooms, room);
+    return CW_OK;
+}
+
 /* Users first: a user leaves the values that the gradients of items need. */
 static cw_status apply_late(cwi_share_engine *e)
 {
     cw_context *ctx = e->cpu.host.base.ctx;
     const cwi_roster *rows = &e->plan->rows;
     e->rates.decay = e->cpu.deferred->decay;
-    list_own(e, 0, rows->n_users);
+    if (!is_from_blocks(e)) {
+        CW_PASS(cwi_pool_for(ctx, e->n_touched, ROWS_A_CHUNK, step_given, e));
+        return cwi_gaps_step(ctx, &e->cpu.deferred->gaps);
+    }
+    cwi_share_list(e, 0, rows->n_users);
     CW_PASS(cwi_pool_for(ctx, e->n_touched, ROWS_A_CHUNK, step_late, e));
     exchange_users(e);
-    list_own(e, rows->n_users, rows->n);
+    cwi_share_list(e, rows->n_users, rows->n);
     CW_PASS(cwi_pool_for(ctx, e->n_touched, ROWS_A_CHUNK, step_late, e));
     return cwi_gaps_step(ctx, &e->cpu.deferred->gaps);
 }
