@@ -197,6 +197,7 @@ class BaseRecommender:
 
     def _use(self, model: Model) -> None:
         self.model_ = model
+        self._shape = (model.n_users, model.n_items)
         self._ready: Ready = open_recommender(model, self._threads)
 
     @property
@@ -213,17 +214,23 @@ class BaseRecommender:
     @property
     def n_users_(self) -> int:
         """Rows of the matrix, and users that were folded in."""
-        return self.model_.n_users
+        return self._fitted_shape[0]
+
+    @property
+    def _fitted_shape(self) -> tuple[int, int]:
+        if "model_" not in self.__dict__:
+            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return self._shape
 
     @property
     def n_items_(self) -> int:
         """Columns of the matrix."""
-        return self.model_.n_items
+        return self._fitted_shape[1]
 
     @property
     def n_features_in_(self) -> int:
         """Columns of the matrix, as scikit-learn calls them."""
-        return self.model_.n_items
+        return self._fitted_shape[1]
 
     @property
     def run_(self) -> Any:
@@ -277,18 +284,16 @@ class BaseRecommender:
         if items is not None and filter_items is not None and len(_numbers(filter_items, "")):
             raise InvalidArgument("items and filter_items cannot both be given")
         wanted = None if items is None else np.unique(_numbers(items, "items"))
-        rules = Rules(
-            0.0,
-            not filter_already_liked_items,
-            None if filter_items is None else _numbers(filter_items, "filter_items"),
-            wanted,
-        )
+        barred = None if filter_items is None else _numbers(filter_items, "filter_items")
+        rules = Rules(0.0, not filter_already_liked_items, barred, wanted)
         k = N if wanted is None else min(N, max(len(wanted), 1))
         room = Room(len(users), k)
         if len(users):
             self._ask(users, rows, rules, room, recalculate_user)
-        pads = _Pads(self.n_items_ if wanted is None else wanted)
-        ids, scores = pads.fill(room)
+        if len(users) == 1 and room.counts[0] == k:
+            ids, scores = room.items, room.scores
+        else:
+            ids, scores = _Pads(self.n_items_ if wanted is None else wanted).fill(room)
         return (ids[0], scores[0]) if single else (ids, scores)
 
     def _ask(
@@ -603,6 +608,8 @@ def _rows(user_items: Any, n: int, n_items: int) -> _Rows:
 
 
 def _numbers(values: Any, name: str) -> Ints:
+    if type(values) is int and -(2**31) <= values < 2**31:
+        return np.array((values,), np.int32)
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1:
         raise InvalidArgument(f"{name} has {array.ndim} dimensions; it must have 1")

@@ -42,9 +42,7 @@ class Rules:
         exclude: Int32s | None = None,
         only: Int32s | None = None,
     ) -> None:
-        self.struct = native.Rules()
-        self.struct.dial = dial
-        self.struct.with_seen = with_seen
+        self.struct = native.Rules(with_seen, dial)
         self._kept: list[Any] = []
         if exclude is not None and len(exclude):
             self.struct.exclude, self.struct.n_exclude = self._keep(exclude), len(exclude)

@@ -72,6 +72,10 @@ cw_lists cwi_lists_from(const cw_lists *lists, size_t first);
 /* Fill the lists of n rows: score and pick, block by block. */
 cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n);
 
+/* The same for n users of training, where bounds of the scores are sooner; *is_done says whether
+ * they were. */
+cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *listing, size_t n, bool *is_done);
+
 /* CW_BAD_ARG that says which of the numbers is not below limit, or that there are none. */
 cw_status cwi_check_numbers(cw_context *ctx, const char *name, const int32_t *number, size_t n,
                             int32_t limit);

@@ -292,7 +292,9 @@ static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32
     listing->who = users;
     listing->skip = &model->seen;
     listing->hidden = cwi_model_count_hidden(model) > 0 ? &model->rest.hidden : NULL;
-    return cwi_listing_run(ctx, listing, n);
+    bool is_done;
+    CW_PASS(cwi_listing_screen(ctx, listing, n, &is_done));
+    return is_done ? CW_OK : cwi_listing_run(ctx, listing, n);
 }
 
 static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)

@@ -671,6 +671,92 @@ static void users_are_folded_in_for_good(void **state)
                      CW_UNSUPPORTED);
 }
 
+/* ---- many users at once ------------------------------------------------------------- */
+
+enum { MANY = 240, MANY_ITEMS = 600, MANY_WIDTH = 16, MANY_K = 9 };
+
+/* Vectors by chance, and four items that each user had. */
+static cw_model *make_many(cw_context *ctx)
+{
+    cw_model *model;
+    cwi_tensor *tensor;
+    int32_t row[4 * MANY], item[4 * MANY];
+    uint32_t random = 7;
+    assert_int_equal(cwi_model_create(ctx, &model), CW_OK);
+    model->n_users = MANY;
+    model->n_items = MANY_ITEMS;
+    strcpy(model->method, "bpr");
+    strcpy(model->backbone, "mf");
+    assert_int_equal(
+        cwi_params_add(ctx, &model->params, "embeddings", MANY + MANY_ITEMS, MANY_WIDTH, &tensor),
+        CW_OK);
+    for (int64_t k = 0; k < (MANY + MANY_ITEMS) * MANY_WIDTH; k++) {
+        random = random * 1664525 + 1013904223;
+        tensor->data[k] = (float)(random >> 8) * 0x1p-24f - 0.5f;
+    }
+    for (int32_t k = 0; k < 4 * MANY; k++) {
+        row[k] = k / 4;
+        item[k] = k % 4 * 100 + k / 4 % 100;
+    }
+    assert_int_equal(cwi_csr_create(ctx, row, item, 4 * MANY, MANY, &model->seen), CW_OK);
+    model->degree = cwi_alloc_zero(ctx, MANY_ITEMS, sizeof *model->degree);
+    assert_int_equal(cwi_idmap_number(ctx, MANY, &model->users), CW_OK);
+    assert_int_equal(cwi_idmap_number(ctx, MANY_ITEMS, &model->items), CW_OK);
+    return model;
+}
+
+/* The same as asking for one user after the other, whose lists come from all scores. */
+static void expect_many(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
+                        const cw_rules *rules)
+{
+    static int32_t items[MANY * MANY_K], counts[MANY];
+    static float scores[MANY * MANY_K];
+    const cw_lists lists = {MANY_K, items, scores, counts};
+    assert_int_equal(cw_recommend(ctx, rec, users, MANY, rules, &lists), CW_OK);
+    for (int32_t k = 0; k < MANY; k++) {
+        int32_t item[MANY_K], count;
+        float score[MANY_K];
+        cw_rules own = *rules;
+        if (own.own_start) own.own_start += k;
+        assert_int_equal(
+            cw_recommend(ctx, rec, users + k, 1, &own, &(cw_lists){MANY_K, item, score, &count}),
+            CW_OK);
+        assert_int_equal(count, counts[k]);
+        assert_memory_equal(item, items + k * MANY_K, sizeof item);
+        assert_memory_equal(score, scores + k * MANY_K, sizeof score);
+    }
+}
+
+static void lists_of_many_users_are_those_of_each(void **state)
+{
+    (void)state;
+    static int32_t users[MANY], own[3 * MANY];
+    static int64_t start[MANY + 1];
+    const int32_t barred[] = {5, 6};
+    listener l;
+    cw_recommender *rec;
+    listener_init(&l);
+    assert_int_equal(cw_context_set_threads(l.ctx, 2), CW_OK);
+    cw_model *model = make_many(l.ctx);
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    for (int32_t k = 0; k < MANY; k++) {
+        users[k] = k * 7 % MANY;
+        start[k + 1] = start[k] + k % 4;
+        for (int64_t e = start[k]; e < start[k + 1]; e++) own[e] = (int32_t)(e * 37 % MANY_ITEMS);
+    }
+    expect_many(l.ctx, rec, users, &(cw_rules){.dial = 0});
+    expect_many(l.ctx, rec, users, &(cw_rules){.with_seen = true});
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own});
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own, .with_seen = true});
+    expect_many(l.ctx, rec, users, &(cw_rules){.exclude = barred, .n_exclude = 2});
+    users[3] = users[9]; /* with other rows of their own */
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own});
+    expect_many(l.ctx, rec, users, &(cw_rules){.dial = 0});
+    cw_recommender_close(rec);
+    cw_model_free(model);
+    listener_clear(&l);
+}
+
 static void tensors_and_rows_are_lent(void **state)
 {
     place *p = *state;
@@ -704,6 +790,7 @@ int main(void)
         TEST(histories_are_answered_one_by_one),
         TEST(users_are_folded_in_for_good),
         TEST(tensors_and_rows_are_lent),
+        cmocka_unit_test(lists_of_many_users_are_those_of_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
