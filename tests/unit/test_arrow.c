@@ -274,7 +274,8 @@ static void columns_are_chosen_and_others_named(void **state)
                         "--columns: table has no column 'who'; it has user, item");
     fill_plain(&b->s);
     assert_int_equal(import_with(b, PAIRS("columns", "user=1,item=9")), CW_BAD_ARG);
-    assert_string_equal(cw_context_error(b->l.ctx), "--columns: table has no column 9; it has user, item");
+    assert_string_equal(cw_context_error(b->l.ctx),
+                        "--columns: table has no column 9; it has user, item");
 }
 
 /* ---- what is missing ------------------------------------------------------------------ */
