@@ -5,7 +5,7 @@ corpus=$(dirname "$0")/../../fuzz/corpus/model
 cp "$corpus/mf.safetensors" m.safetensors
 printf '# tokens\nwrite aaaaaaaaaaaaaaaa\nadmin bbbbbbbbbbbbbbbb\n' >tokens
 chmod 600 tokens
-crosswise serve m.safetensors m.safetensors --listen 127.0.0.1:0 --run-as "$(id -un)" --tokens tokens \
+"$CROSSWISE" serve m.safetensors m.safetensors --listen 127.0.0.1:0 --run-as "$(id -un)" --tokens tokens \
     --feedback log --body-bytes 2048 >out 2>err &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
