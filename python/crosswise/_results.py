@@ -89,6 +89,11 @@ class Run(Result):
         #: As the library wrote it, for records carry a checksum of their bytes.
         self.text = text or ""
 
+    def __repr__(self) -> str:
+        if not self:
+            return "<Run: nothing is known of it>"
+        return f"<Run: {self['method']} on {self['backbone']}, best epoch {self['best_epoch']}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Run, (self.text,)
 
