@@ -14,7 +14,7 @@
 #include "model/modelfile.h"
 #include "prepare/store.h"
 #include "report/page.h"
-#include "train/train.h"
+#include "train/parts.h"
 
 cw_status cw_output_check(cw_context *ctx, cw_output what, const char *path, bool replace)
 {
@@ -170,4 +170,5 @@ done:
 void cw_checkpoint_remove(const char *path)
 {
     cwi_file_remove(path, &cwi_checkpoint_kind);
+    cwi_parts_remove(path);
 }

@@ -83,44 +83,63 @@ static int count_some(const cwi_world *w, int p, int64_t rows, int64_t first, in
     return (int)(left < 0 ? 0 : left < n ? left : n);
 }
 
-/* From the rows of all processes side by side to their own places. */
-static void put_rows(const cwi_world *w, const char *from, const int *counts, int64_t first,
-                     size_t row_bytes, char *whole)
+/* What is brought together. */
+typedef struct gathering {
+    int64_t from;
+    size_t row_bytes;
+    char *whole;
+} gathering;
+
+/* Rows of process p from its place `first` on, to their own places. */
+static void put_rows(const cwi_world *w, const gathering *g, int p, int64_t first, int64_t n,
+                     const char *rows)
 {
-    for (int p = 0; p < w->size; p++)
-        for (int k = 0; k < counts[p];) {
-            int64_t row = cwi_row_at(w, p, first + k);
-            int n = counts[p] - k < CWI_BLOCK_ROWS ? counts[p] - k : CWI_BLOCK_ROWS;
-            memcpy(whole + (size_t)row * row_bytes, from, (size_t)n * row_bytes);
-            from += (size_t)n * row_bytes;
-            k += n;
-        }
+    for (int64_t k = 0; k < n;) {
+        int64_t row = cwi_row_at(w, p, first + k);
+        int64_t some = n - k < CWI_BLOCK_ROWS ? n - k : CWI_BLOCK_ROWS;
+        int64_t skip = row < g->from ? g->from - row : 0;
+        if (skip < some)
+            memcpy(g->whole + (size_t)(row + skip - g->from) * g->row_bytes,
+                   rows + (size_t)skip * g->row_bytes, (size_t)(some - skip) * g->row_bytes);
+        rows += (size_t)some * g->row_bytes;
+        k += some;
+    }
 }
 
 cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const void *own,
-                          int64_t rows, size_t row_bytes, void *whole)
+                          int64_t from, int64_t rows, size_t row_bytes, void *whole)
 {
-    int64_t n = count_blocks(w, row_bytes) * CWI_BLOCK_ROWS;
+    int64_t n = count_blocks(w, row_bytes) * CWI_BLOCK_ROWS, most = cwi_rows_of(w, 0, rows);
     bool is_wanted = root < 0 || root == w->rank;
-    size_t room = is_wanted ? (size_t)(n * w->size) : 1;
+    const gathering g = {from, row_bytes, whole};
     int *counts = cwi_alloc(ctx, (size_t)w->size, sizeof *counts);
-    char *some = cwi_alloc(ctx, room, row_bytes);
-    const char *from = own;
-    int64_t most = cwi_rows_of(w, 0, rows);
-    for (int64_t first = 0; first < most && counts && some; first += n) {
+    char *some = cwi_alloc(ctx, is_wanted ? (size_t)(n * w->size) : 1, row_bytes);
+    cw_status status = counts && some ? CW_OK : CW_NO_MEMORY;
+    int64_t first = from / CWI_BLOCK_ROWS / w->size * CWI_BLOCK_ROWS;
+    for (; first < most && status == CW_OK; first += n) {
         for (int p = 0; p < w->size; p++) counts[p] = count_some(w, p, rows, first, n);
-        int mine = counts[w->rank];
-        const char *at = from + (mine > 0 ? (size_t)first * row_bytes : 0);
+        int mine = own ? counts[w->rank] : (counts[w->rank] = 0);
+        const char *at =
+            own ? (const char *)own + (size_t)(mine > 0 ? first : 0) * row_bytes : some;
         if (root < 0)
             w->calls->gather(at, mine, some, counts, row_bytes);
         else
             w->calls->collect(root, at, mine, some, counts, row_bytes);
-        if (is_wanted) put_rows(w, some, counts, first, row_bytes, whole);
+        const char *rows_of = some;
+        for (int p = 0; p < w->size && is_wanted; p++) {
+            put_rows(w, &g, p, first, counts[p], rows_of);
+            rows_of += (size_t)counts[p] * row_bytes;
+        }
     }
-    cw_status status = counts && some ? CW_OK : CW_NO_MEMORY;
     cwi_free(counts);
     cwi_free(some);
     return status;
+}
+
+void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes, void *whole)
+{
+    const gathering g = {0, row_bytes, whole};
+    put_rows(w, &g, w->rank, 0, cwi_rows_of(w, w->rank, rows), own);
 }
 
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes, void *own)

@@ -38,12 +38,16 @@ static inline int64_t cwi_row_at(const cwi_world *w, int rank, int64_t place)
 /* How many of so many rows a process has. */
 int64_t cwi_rows_of(const cwi_world *w, int rank, int64_t rows);
 
-/* All rows of a table in their order, at all processes or, where root is not negative, at that one
- * alone; `whole` is not touched at the others. */
+/*
+ * Rows from..rows-1 of a table in their order, to `whole`, at all processes or, where root is not
+ * negative, at that one alone.  At a root `own` may be NULL: its rows are in `whole` already.
+ */
 cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const void *own,
-                          int64_t rows, size_t row_bytes, void *whole);
+                          int64_t from, int64_t rows, size_t row_bytes, void *whole);
 
-/* Those of this process out of all of them. */
+/* Those of this process to their places among all of them, and out of those. */
+void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes,
+                   void *whole);
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes,
                    void *own);
 

@@ -62,6 +62,7 @@ static const char *find_local_option(const cwi_task *t)
     if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cwi_options_is(o, "engine", "ref")) return "engine";
+    if (cwi_options_text(o, "bucket")[0]) return "bucket";
     if (!is_grid && cwi_options_is(o, "scorer", "cosine")) return "scorer";
     if (!is_grid && cwi_options_real(o, "temperature") != 1) return "temperature";
     if (t->backbone->is_table) return NULL;

@@ -24,8 +24,9 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
         *out = json_null();
         return CW_OK;
     }
-    CW_TRY(cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape, t->options, &t->best,
-                           &ranker));
+    CW_TRY(task->world ? cwi_share_rank_best(t, &ranker)
+                       : cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape,
+                                         t->options, &t->best, &ranker));
     CW_TRY(cwi_trainer_measure(t, &ranker, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     CW_TRY(cwi_json_check(t->ctx, *out));
@@ -190,6 +191,7 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
         CW_TRY(cwi_all_rows(ctx, dataset, &all));
         CW_TRY(cwi_refit(&t, &all, found));
     }
+    if (t->task.world) CW_TRY(cwi_share_gather_best(t));
     if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);

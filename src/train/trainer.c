@@ -134,6 +134,7 @@ static cw_status open_engine(cwi_trainer *t)
     task->steps_per_epoch = count_steps(t);
     CW_PASS(choose_device(t));
     CW_PASS(choose_optimizer(t));
+    if (task->world) return cwi_share_open(t);
     cw_status status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
     if (status == CW_OK && cwi_trainer_learns(t)) {
         cwi_params_init(t->options, task->shape.n_users, &first);

@@ -23,15 +23,45 @@ if wait $job; then fail "the job has not ended"; fi
 grep -q "signal 9" message || fail "nobody says why: $(cat message)"
 [ ! -e model ] || fail "there is a model"
 
+# What is left is enough to go on, for one process and for many.
+mkdir one many look
+for folder in one many look; do cp state* "$folder"; done
+# shellcheck disable=SC2086
+(cd look && ln -s ../set set && "$CROSSWISE" train ${words/--quiet/} --epochs 1 --checkpoint state --resume --out model) \
+    >/dev/null 2>message
+epoch=$(sed -n 's/.*going on from state: epoch \([0-9]*\),.*/\1/p' message)
+[ "$epoch" -ge 1 ] || fail "nothing was gone on from: $(cat message)"
+# shellcheck disable=SC2086
+{
+    (cd one && ln -s ../set set &&
+        "$CROSSWISE" train $words --epochs $((epoch + 2)) --checkpoint state --resume --out model)
+    (cd many && ln -s ../set set && many 4 $words --epochs $((epoch + 2)) --checkpoint state --resume --out model)
+}
+cmp one/model many/model || fail "another model after a kill"
+for folder in one many; do [ -z "$(find $folder -name 'state*')" ] || fail "left behind: $(ls $folder)"; done
+rm -f state*
+
 # A few steps, and a stop, by numbers of processes that differ.
 # shellcheck disable=SC2086
 for n in 1 4 2; do
-    rm -f state
     many 2 $words --epochs 3 --checkpoint state --checkpoint-end --out model --force
     many $n $words --epochs 6 --checkpoint state --resume --out model --force
     cmp whole model || fail "another model after going on with $n processes"
-    [ ! -e state ] || fail "the checkpoint is still there"
+    [ -z "$(find . -maxdepth 1 -name 'state*')" ] || fail "left behind: $(ls)"
 done
+
+# A refit, and a part that is missing.
+# shellcheck disable=SC2086
+{
+    "$CROSSWISE" train $words --epochs 4 --refit --out refitted
+    many 3 $words --epochs 4 --refit --out model --force
+    cmp refitted model || fail "another model after a refit"
+    many 2 $words --epochs 3 --checkpoint state --checkpoint-end --out model --force
+    rm state.*.2-of-2
+    if many 2 $words --epochs 6 --checkpoint state --resume --out model --force 2>message; then fail "no part was missed"; fi
+    grep -q "^crosswise: rank [01]: cannot read state.3-0.2-of-2: No such file" message || fail "$(cat message)"
+    rm state*
+}
 
 # From many to one and the other way.
 # shellcheck disable=SC2086
@@ -39,7 +69,6 @@ done
     many 3 $words --epochs 2 --checkpoint state --checkpoint-end --out model --force
     "$CROSSWISE" train $words --epochs 6 --threads 1 --checkpoint state --resume --out model --force
     cmp whole model || fail "another model after one process went on"
-    rm -f state
     "$CROSSWISE" train $words --epochs 2 --threads 1 --checkpoint state --checkpoint-end --out model --force
     many 3 $words --epochs 6 --checkpoint state --resume --out model --force
     cmp whole model || fail "another model after many went on"

@@ -203,13 +203,19 @@ static void zero_wanted(cwi_share_engine *e)
         memset(l->final + l->wanted[k] * e->d, 0, (size_t)e->d * sizeof *l->final);
 }
 
-static void want_batch(cwi_share_engine *e)
+/* Those of the last time are no longer wanted. */
+static void want_nothing(cwi_share_engine *e)
 {
     cwi_share_layers *l = e->layers;
-    const cwi_batch *batch = &e->cpu.now->batch;
     zero_wanted(e);
     for (int64_t k = 0; k < l->n_wanted; k++) l->is_wanted[l->wanted[k]] = false;
     l->n_wanted = 0;
+}
+
+static void want_batch(cwi_share_engine *e)
+{
+    const cwi_batch *batch = &e->cpu.now->batch;
+    want_nothing(e);
     for (int64_t s = 0; s < batch->n_slots; s++) {
         want(e, batch->user[s]);
         want(e, (int64_t)e->cpu.host.task->shape.n_users + batch->item[s]);
@@ -225,12 +231,12 @@ static void add_wanted(cwi_share_engine *e, const float *from)
     }
 }
 
-cw_status cwi_share_propagate(cwi_share_engine *e)
+/* The rows that are wanted. */
+static cw_status propagate(cwi_share_engine *e)
 {
     cwi_share_layers *l = e->layers;
     const float *table = cwi_host_table(&e->cpu.host)->data;
     size_t row = (size_t)e->d * sizeof *table;
-    want_batch(e);
     memcpy(l->work[0], table, (size_t)l->n_own * row);
     for (int64_t k = 0; k < l->n_wanted; k++)
         memcpy(l->final + l->wanted[k] * e->d, table + l->wanted[k] * e->d, row);
@@ -240,6 +246,19 @@ cw_status cwi_share_propagate(cwi_share_engine *e)
     }
     if (l->count == 0) return CW_OK;
     return multiply(e, l->work[(l->count - 1) % 2], l->final, mean_factor(l), l->final, true);
+}
+
+cw_status cwi_share_propagate(cwi_share_engine *e)
+{
+    want_batch(e);
+    return propagate(e);
+}
+
+cw_status cwi_share_propagate_all(cwi_share_engine *e)
+{
+    want_nothing(e);
+    for (int64_t k = 0; k < e->layers->n_own; k++) want(e, cwi_row_at(e->world, e->world->rank, k));
+    return propagate(e);
 }
 
 /* ---- back ---------------------------------------------------------------------------- */

@@ -31,26 +31,7 @@ static void close_engine(cwi_engine *engine)
     cwi_route_clear(&e->items);
     cwi_route_clear(&e->users);
     cwi_table_plan_clear(&e->own_plan);
-    cwi_params_clear(&e->whole);
-    cwi_share_forget(e);
     cwi_cpu_close(engine);
-}
-
-/* The rows of this process, in place of all of them. */
-static cw_status take_rows(cwi_share_engine *e, cwi_params *first)
-{
-    const cwi_tensor *all = &first->tensor[0];
-    cwi_tensor *own;
-    int64_t rows = cwi_rows_of(e->world, e->world->rank, all->rows);
-    CW_PASS(cwi_params_add(e->cpu.host.base.ctx, &e->cpu.host.params, all->name, rows, all->columns,
-                           &own));
-    own->init = all->init;
-    own->decay = all->decay;
-    e->rows = all->rows;
-    cwi_rows_take(e->world, all->data, all->rows, (size_t)all->columns * sizeof *all->data,
-                  own->data);
-    cwi_params_clear(first);
-    return CW_OK;
 }
 
 /* Values of a batch, where no deferred table brings room for them. */
@@ -118,7 +99,9 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *f
     e->cpu.host = (cwi_host){.base = {&cwi_engine_mpi, ctx}, .task = task, .epoch = -1};
     e->world = task->world;
     e->d = first->tensor[0].columns;
-    CW_PASS(take_rows(e, first));
+    e->rows = (int64_t)task->shape.n_users + task->shape.n_items;
+    e->cpu.host.params = *first; /* of this process alone */
+    *first = (cwi_params){0};
     CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
                              &e->cpu.host.max_slots, &e->cpu.host.sampler));
     CW_PASS(cwi_cpu_open_slots(&e->cpu));
@@ -493,36 +476,65 @@ static cw_status agree(cwi_engine *engine, int wish, int *all)
 
 /* ---- what the trainer may see ---------------------------------------------------------------- */
 
-/* All rows of the table. */
-static cw_status gather_params(cwi_share_engine *e)
+static cw_status adopt(cwi_engine *engine, const cwi_params *params)
 {
-    cw_context *ctx = e->cpu.host.base.ctx;
-    const cwi_tensor *own = cwi_host_table(&e->cpu.host);
-    if (e->whole.count == 0) {
-        cwi_tensor *all;
-        CW_PASS(cwi_params_add(ctx, &e->whole, own->name, e->rows, own->columns, &all));
-        all->init = own->init;
-        all->decay = own->decay;
-    }
-    return cwi_rows_gather(ctx, e->world, -1, own->data, e->rows, (size_t)e->d * sizeof *own->data,
-                           e->whole.tensor[0].data);
-}
-
-static cw_status params(cwi_engine *engine, const cwi_params **out)
-{
-    cwi_share_engine *e = (cwi_share_engine *)engine;
-    CW_PASS(gather_params(e));
-    *out = &e->whole;
+    cwi_params_assign(&((cwi_share_engine *)engine)->cpu.host.params, params);
     return CW_OK;
 }
 
+static void score_own(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out)
+{
+    enum { AT_ONCE = CWI_SCORE_USERS };
+    const float *vector[AT_ONCE];
+    for (int32_t first = 0; first < n; first += AT_ONCE) {
+        int32_t count = n - first < AT_ONCE ? n - first : AT_ONCE;
+        for (int32_t k = 0; k < count; k++)
+            vector[k] =
+                ranker->users + cwi_row_place(ranker->world, users[first + k]) * ranker->width;
+        cwi_ops_best()->score_block(vector, count, ranker->items, ranker->n_items, ranker->width,
+                                    out + (int64_t)first * ranker->n_items);
+    }
+}
+
+/* Rows of this process as they are ranked by; copies lie in the pile. */
+static const float *find_vectors(cwi_share_engine *e, bool is_cosine, cwi_pile *pile)
+{
+    int64_t rows = cwi_host_table(&e->cpu.host)->rows;
+    if (!is_cosine && !e->layers) return e->vectors;
+    float *out = cwi_pile_add(e->cpu.host.base.ctx, pile, (size_t)rows, (size_t)e->d * sizeof *out);
+    for (int64_t k = 0; k < rows && out; k++)
+        if (is_cosine)
+            (void)cwi_ops_best()->normalise(e->vectors + k * e->d, (int32_t)e->d, out + k * e->d);
+        else
+            memcpy(out + k * e->d, e->vectors + k * e->d, (size_t)e->d * sizeof *out);
+    return out;
+}
+
+/* Users of this process, and all items. */
 static cw_status rank(cwi_engine *engine, cwi_ranker *out)
 {
     cwi_share_engine *e = (cwi_share_engine *)engine;
-    const cwi_task *t = e->cpu.host.task;
-    CW_PASS(gather_params(e));
-    return cwi_method_rank(engine->ctx, t->method, t->backbone, &t->shape, t->options, &e->whole,
-                           out);
+    const cwi_shape *shape = &e->cpu.host.task->shape;
+    bool is_cosine = cwi_options_choice(e->cpu.host.task->options, "scorer") == 1;
+    cwi_pile pile = {0};
+    if (e->layers) CW_PASS(cwi_share_propagate_all(e));
+    const float *own = find_vectors(e, is_cosine, &pile);
+    float *items =
+        cwi_pile_add(engine->ctx, &pile, (size_t)shape->n_items, (size_t)e->d * sizeof *items);
+    cw_status status = pile.status;
+    if (status == CW_OK)
+        status = cwi_rows_gather(engine->ctx, e->world, -1, own, shape->n_users, e->rows,
+                                 (size_t)e->d * sizeof *items, items);
+    *out = (cwi_ranker){.n_users = shape->n_users,
+                        .n_items = shape->n_items,
+                        .score = score_own,
+                        .items = items,
+                        .users = own,
+                        .width = (int32_t)e->d,
+                        .world = e->world,
+                        .pile = pile};
+    if (status != CW_OK) cwi_ranker_close(out);
+    return status;
 }
 
 const cwi_engine_verbs cwi_engine_mpi = {
@@ -538,9 +550,10 @@ const cwi_engine_verbs cwi_engine_mpi = {
     .settle = settle,
     .tell = tell,
     .rank = rank,
-    .params = params,
+    .params = cwi_host_params,
     .read = cwi_share_read,
     .write = cwi_share_write,
     .close = close_engine,
     .agree = agree,
+    .adopt = adopt,
 };

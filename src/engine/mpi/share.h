@@ -56,10 +56,6 @@ typedef struct cwi_share_engine {
 
     double *squares; /* [CWI_TELL_EVERY][blocks] of the table, by steps since the last look */
     int n_squares;
-
-    /* brought together */
-    cwi_params whole;
-    void *copy[CWI_MAX_STATE_ARRAYS];
 } cwi_share_engine;
 
 static inline bool cwi_share_has(const cwi_share_engine *e, int64_t row)
@@ -77,12 +73,12 @@ cw_status cwi_share_back_grid(cwi_share_engine *e); /* gradients of the rows of 
 
 /* layers.c: vectors averaged over the layers of a graph. */
 cw_status cwi_share_open_layers(cw_context *ctx, cwi_share_engine *e);
-cw_status cwi_share_propagate(cwi_share_engine *e);   /* e->vectors of the batch at hand */
+cw_status cwi_share_propagate(cwi_share_engine *e);     /* e->vectors of the batch at hand */
+cw_status cwi_share_propagate_all(cwi_share_engine *e); /* of all rows of this process */
 cw_status cwi_share_spread_back(cwi_share_engine *e); /* from its gradients to those of all rows */
 
-/* state.c: the whole state at every process, and the share of each out of it. */
+/* state.c: that of the rows of this process. */
 cw_status cwi_share_read(cwi_engine *engine, cwi_state *out);
 cw_status cwi_share_write(cwi_engine *engine, int64_t epoch, const cwi_tally *tally);
-void cwi_share_forget(cwi_share_engine *e); /* free the copies */
 
 #endif
