@@ -294,12 +294,9 @@ static cw_status count_row(cwi_import *import, const cwi_source *source)
 /* A number of a table as text, for a message. */
 static cwi_text print_cell(double value, char out[CWI_NUMBER_BYTES])
 {
-    if (isnan(value))
-        strcpy(out, "nan");
-    else if (isinf(value))
-        strcpy(out, value > 0 ? "inf" : "-inf");
-    else
-        cwi_print_real(value, out);
+    const char *word = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    if (!isfinite(value)) return (cwi_text){word, strlen(word)};
+    cwi_print_real(value, out);
     return (cwi_text){out, strlen(out)};
 }
 
