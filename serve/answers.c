@@ -171,7 +171,7 @@ void answer_served(call *c)
     const char *name = value_of(c, "model")->text;
     volume *v = shelf_take(&c->s->shelf[name && strcmp(name, "beside") == 0]);
     if (!v) {
-        say_problem(c->out, 400, "model", "there is no model beside the main one");
+        say_problem(c->out, 404, "model", "there is no model beside the main one");
         return;
     }
     long long lists = atomic_load(&v->lists);

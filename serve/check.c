@@ -82,6 +82,14 @@ static bool set_word(call *c, const field *f, const char *text, value *out)
     return refuse_word(c, f);
 }
 
+/* Ids have a bound, so that every reply has one. */
+static bool check_length(call *c, const field *f, const char *text)
+{
+    if (count_characters(text) <= ID_LENGTH) return true;
+    say_problem(c->out, 400, f->name, "an id may have %d characters and no more", (int)ID_LENGTH);
+    return false;
+}
+
 static bool set_text(call *c, const field *f, const char *text, value *out)
 {
     if (!text[0]) {
@@ -89,7 +97,7 @@ static bool set_text(call *c, const field *f, const char *text, value *out)
         return false;
     }
     out->text = text;
-    return true;
+    return check_length(c, f, text);
 }
 
 static bool check_count(call *c, const field *f, size_t n)
@@ -115,7 +123,9 @@ static bool read_text(call *c, const field *f, const char *text, value *out)
     bool was_given = out->is_given;
     double number;
     out->is_given = true;
-    if (f->kind == SOME_TEXT) return add_text(c, text, URL_PAIRS, out);
+    if (f->kind == SOME_TEXT)
+        return check_count(c, f, out->n + 1) && check_length(c, f, text) &&
+               add_text(c, text, (size_t)f->high, out);
     if (was_given) {
         say_problem(c->out, 400, f->name, "%s is there more than once", f->name);
         return false;
@@ -184,6 +194,7 @@ static bool read_texts(call *c, const field *f, const json_t *json, value *out)
     json_array_foreach(json, k, one)
     {
         if (!json_is_string(one)) return refuse_kind(c, f, "an array of texts");
+        if (!check_length(c, f, json_string_value(one))) return false;
         out->texts[out->n++] = json_string_value(one);
     }
     return true;
@@ -203,6 +214,7 @@ static bool read_numbers(call *c, const field *f, const json_t *json, value *out
         double number = json_number_value(one);
         if (!json_is_number(one) || !(fabs(number) <= 1e6))
             return refuse_kind(c, f, "an object of numbers from -1000000 to 1000000");
+        if (!check_length(c, f, key)) return false;
         out->texts[out->n] = key;
         out->numbers[out->n++] = number;
     }
@@ -215,8 +227,8 @@ static bool is_row(const json_t *row)
     const char *item = json_string_value(json_object_get(row, "item"));
     const json_t *when = json_object_get(row, "time");
     double seconds = json_number_value(when);
-    return json_is_object(row) && user && user[0] && item && item[0] && strlen(user) < 4096 &&
-           strlen(item) < 4096 &&
+    return json_is_object(row) && user && user[0] && item && item[0] &&
+           count_characters(user) <= ID_LENGTH && count_characters(item) <= ID_LENGTH &&
            (!when || (json_is_number(when) && seconds >= 0 && seconds <= 1e11)) &&
            json_object_size(row) == (when ? 3u : 2u);
 }
@@ -229,10 +241,11 @@ static bool read_rows(call *c, const field *f, const json_t *json, value *out)
     if (!check_count(c, f, json_array_size(json))) return false;
     json_array_foreach(json, k, row) if (!is_row(row))
     {
-        say_problem(c->out, 400, f->name,
-                    "%s[%zu] must be an object with user and item, texts of 1 to 4095 bytes, and "
-                    "perhaps time, seconds from 0 to 1e11",
-                    f->name, k);
+        say_problem(
+            c->out, 400, f->name,
+            "%s[%zu] must be an object with user and item, texts of 1 to 1000 characters, and "
+            "perhaps time, seconds from 0 to 1e11",
+            f->name, k);
         return false;
     }
     out->rows = json;

@@ -24,7 +24,7 @@
 
 #include "mhd.h"
 
-enum { CONNECTION_BYTES = 16 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
+enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
 
 /* A connection, in a list of all. */
 typedef struct guest guest;

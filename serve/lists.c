@@ -113,7 +113,7 @@ static bool open_ask(ask *a, call *c)
     int which = model->text && strcmp(model->text, "beside") == 0;
     *a = (ask){.c = c, .v = shelf_take(&c->s->shelf[which])};
     if (!a->v) {
-        say_problem(c->out, 400, "model", "there is no model beside the main one");
+        say_problem(c->out, 404, "model", "there is no model beside the main one");
         return false;
     }
     a->n = n->number > 0 ? (int32_t)n->number : 10;

@@ -8,7 +8,7 @@
 extern const unsigned char cwi_serve_schemas[];
 
 /* What any route may say, and those that take tokens or a body. */
-static const int always[] = {400, 413, 414, 429, 503};
+static const int always[] = {400, 404, 413, 414, 429, 503};
 
 /* ---- schemas of values ----------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static json_t *rows_schema(const field *f)
     json_t *row =
         json_pack("{s:s, s:b, s:[s, s], s:{s:o, s:o, s:o}}", "type", "object",
                   "additionalProperties", 0, "required", "user", "item", "properties", "user",
-                  text_schema(1, 1000), "item", text_schema(1, 1000), "time", when);
+                  text_schema(1, ID_LENGTH), "item", text_schema(1, ID_LENGTH), "time", when);
     return json_pack("{s:s, s:I, s:I, s:o}", "type", "array", "minItems", (json_int_t)f->low,
                      "maxItems", (json_int_t)f->high, "items", row);
 }
@@ -55,7 +55,7 @@ static json_t *field_schema(const field *f)
 {
     json_t *schema;
     switch (f->kind) {
-    case A_TEXT: return text_schema(1, 4096);
+    case A_TEXT: return text_schema(f->low, f->high);
     case A_WHOLE:
     case A_REAL: return number_schema(f);
     case A_WORD:
@@ -64,11 +64,10 @@ static json_t *field_schema(const field *f)
         return schema;
     case SOME_TEXT:
         return json_pack("{s:s, s:I, s:I, s:o}", "type", "array", "minItems", (json_int_t)f->low,
-                         "maxItems", (json_int_t)(f->place == IN_QUERY ? 100 : f->high), "items",
-                         text_schema(0, 4096));
+                         "maxItems", (json_int_t)f->high, "items", text_schema(0, ID_LENGTH));
     case SOME_REAL:
         return json_pack("{s:s, s:{s:o}, s:{s:s, s:i, s:i}}", "type", "object", "propertyNames",
-                         "pattern", json_string("^[^\\u0000]*$"), "additionalProperties", "type",
+                         "maxLength", json_integer(ID_LENGTH), "additionalProperties", "type",
                          "number", "minimum", -1000000, "maximum", 1000000);
     case SOME_ROWS: return rows_schema(f);
     }
@@ -147,7 +146,6 @@ static json_t *responses_of(const route *r)
         add_problem(responses, 403);
     }
     if (has_fields(r, IN_BODY)) add_problem(responses, 415);
-    if (has_fields(r, IN_PATH)) add_problem(responses, 404);
     for (const char *at = r->fails; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL))
         add_problem(responses, atoi(at));
     return responses;

@@ -1,8 +1,8 @@
 /* routes.c - the table of routes, and nothing else. */
 #include "server.h"
 
-#define NAME    IN_PATH, A_TEXT, 1, 1000000, NULL, NULL
-#define IDS(at) at, SOME_TEXT, 0, 100000, NULL, NULL
+#define NAME    IN_PATH, A_TEXT, 1, ID_LENGTH, NULL, NULL
+#define IDS(at) at, SOME_TEXT, 0, (at) == IN_QUERY ? 20 : 100000, NULL, NULL
 #define N(at)   at, A_WHOLE, 1, 1000, "10", NULL
 #define DIAL    A_REAL, -1000000, 1000000, NULL, NULL
 #define MODEL   A_WORD, 0, 0, "main", "main|beside"
@@ -49,7 +49,7 @@ static const field batch_fields[] = {
     {0}};
 
 static const field rank_fields[] = {
-    {"user", IN_BODY, A_TEXT, 1, 1000000, NULL, NULL, about_user, false},
+    {"user", IN_BODY, A_TEXT, 1, ID_LENGTH, NULL, NULL, about_user, false},
     {"history", IN_BODY, SOME_TEXT, 1, 10000, NULL, NULL, about_history, false},
     {"items", IN_BODY, SOME_TEXT, 1, 1000, NULL, NULL, "the items to put in order", true},
     {"dial", IN_BODY, DIAL, about_dial, false},
@@ -74,7 +74,7 @@ static const field explain_fields[] = {{"user", NAME, about_user, true},
 
 static const field explain_new_fields[] = {
     {"history", IN_BODY, SOME_TEXT, 1, 10000, NULL, NULL, about_history, true},
-    {"item", IN_BODY, A_TEXT, 1, 1000000, NULL, NULL, "raw id of an item", true},
+    {"item", IN_BODY, A_TEXT, 1, ID_LENGTH, NULL, NULL, "raw id of an item", true},
     {"n", N(IN_BODY), "how many reasons to name", false},
     {"model", IN_BODY, MODEL, about_model, false},
     {0}};

@@ -34,6 +34,13 @@ bool is_utf8(const char *text, size_t length)
     return true;
 }
 
+size_t count_characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
 static int digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
