@@ -89,13 +89,23 @@ char *cwi_sql_query(const cwi_reading *reading)
     return cwi_format(reading->import->ctx, "%.*s", (int)length, query);
 }
 
+void cwi_sql_places(const cwi_reading *reading, int place[CWI_N_ROLES])
+{
+    int next = 0;
+    for (int role = 0; role < CWI_N_ROLES; role++) {
+        int column = reading->layout.column[role];
+        place[role] = column < 0 || !reading->uri->table ? column : next++;
+    }
+}
+
 static cw_status read_all(cwi_reading *reading, cwi_entry *entry)
 {
     cwi_import *import = reading->import;
     int64_t rows = import->rows->count, lines;
 
-    entry->format = "sqlite";
-    CW_PASS(cwi_sqlite_read(reading));
+    bool is_file = reading->uri->kind == CWI_URI_SQLITE;
+    entry->format = is_file ? "sqlite" : "postgresql";
+    CW_PASS(is_file ? cwi_sqlite_read(reading) : cwi_postgresql_read(reading));
     lines = cwi_source_lines_read(reading->source);
     entry->lines += lines;
     entry->rows += import->rows->count - rows;

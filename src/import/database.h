@@ -30,7 +30,11 @@ char *cwi_sql_select(const cwi_reading *reading, const cwi_text *name, const cha
 /* The query without blanks and semicolons at its end. */
 char *cwi_sql_query(const cwi_reading *reading);
 
-/* sqlite.c, postgresql.c: read everything. */
+/* Which field of a row of that statement each role has; -1 for none. */
+void cwi_sql_places(const cwi_reading *reading, int place[CWI_N_ROLES]);
+
+/* sqlite.c, pgread.c: read everything. */
 cw_status cwi_sqlite_read(cwi_reading *reading);
+cw_status cwi_postgresql_read(cwi_reading *reading);
 
 #endif

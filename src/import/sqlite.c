@@ -192,16 +192,6 @@ static cw_status prepare_query(cwi_sqlite *d, const cwi_reading *reading)
                     d->name);
 }
 
-/* Where the roles are in a row of the current statement. */
-static void find_places(const cwi_reading *reading, int place[CWI_N_ROLES])
-{
-    int next = 0;
-    for (int role = 0; role < CWI_N_ROLES; role++) {
-        int column = reading->layout.column[role];
-        place[role] = column < 0 || !reading->uri->table ? column : next++;
-    }
-}
-
 static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROLES])
 {
     columns names = {0};
@@ -210,7 +200,7 @@ static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROL
     CW_TRY(reading->uri->table ? prepare_table(d, reading, NULL) : prepare_query(d, reading));
     CW_TRY(take_columns(d, &names));
     CW_TRY(cwi_reading_choose(reading, names.name, names.count));
-    find_places(reading, place);
+    cwi_sql_places(reading, place);
     if (reading->uri->table) CW_TRY(prepare_table(d, reading, names.name));
 done:
     cwi_pile_clear(&names.pile);

@@ -164,17 +164,16 @@ static cw_status take_parameters(cw_context *ctx, const char *text, cwi_uri *uri
     return CW_OK;
 }
 
-/* "sqlite:shop.db", "postgresql:shop": the last part of the path, without what else is before ?. */
+/* "sqlite:shop.db", "postgresql:shop": the file, or the database without what stands before it. */
 static cw_status make_name(cw_context *ctx, cwi_uri *uri)
 {
     if (uri->kind == CWI_URI_SQLITE) {
         uri->name = cwi_format(ctx, "sqlite:%s", uri->address);
     } else {
-        size_t length = strcspn(uri->address, "?");
-        const char *slash = memrchr(uri->address, '/', length);
-        const char *database = slash && slash > uri->address && slash[-1] != '/' ? slash + 1 : "";
-        uri->name = cwi_format(ctx, "postgresql:%.*s",
-                               database[0] ? (int)strcspn(database, "?") : 0, database);
+        const char *host = strstr(uri->address, "//") + 2; /* the scheme has them */
+        const char *database = host + strcspn(host, "/?");
+        database += *database == '/';
+        uri->name = cwi_format(ctx, "postgresql:%.*s", (int)strcspn(database, "?"), database);
     }
     return uri->name ? CW_OK : CW_NO_MEMORY;
 }
