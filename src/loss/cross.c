@@ -306,6 +306,7 @@ static cw_status margins(cw_context *ctx, job *j, double *mean)
     *mean = cwi_grid_total(g) / mass;
     CW_PASS(cwi_grid_for(ctx, g, take_slopes, j));
     if (!j->is_even) swap(&g->cross, &g->slope);
+    g->is_even = true; /* S_ab and S_ba are in the same margins */
     return CW_OK;
 }
 

@@ -164,7 +164,7 @@ static cw_status back_parts(void *arg, int64_t chunk, int64_t begin, int64_t end
         int64_t users = p * side * g->d, items = (j->batch->n_slots + p * side) * g->d;
         ops->gemm(false, false, side, g->d, width, slope, width, g->vectors + items, g->d, 0,
                   g->slopes + users, g->d);
-        ops->gemm(true, false, width, g->d, side, slope, width, g->vectors + users, g->d, 0,
+        ops->gemm(!l->is_even, false, width, g->d, side, slope, width, g->vectors + users, g->d, 0,
                   g->slopes + items, g->d);
     }
     return CW_OK;
@@ -180,8 +180,8 @@ static cw_status back_part(cw_context *ctx, const job *j, int64_t p)
     int64_t users = p * side * g->d;
     CW_PASS(cwi_gemm_tiled(ctx, false, false, side, g->d, width, slope, width, items, g->d, 0,
                            g->slopes + users, g->d));
-    return cwi_gemm_tiled(ctx, true, false, width, g->d, side, slope, width, g->vectors + users,
-                          g->d, 0, g->slopes + (items - g->vectors), g->d);
+    return cwi_gemm_tiled(ctx, !l->is_even, false, width, g->d, side, slope, width,
+                          g->vectors + users, g->d, 0, g->slopes + (items - g->vectors), g->d);
 }
 
 /* The slopes of observed pairs: on the diagonal of a square they are part of the products. */
