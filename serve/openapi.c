@@ -65,10 +65,10 @@ static json_t *field_schema(const field *f)
     case SOME_TEXT:
         return json_pack("{s:s, s:I, s:I, s:o}", "type", "array", "minItems", (json_int_t)f->low,
                          "maxItems", (json_int_t)f->high, "items", text_schema(0, ID_LENGTH));
-    case SOME_REAL:
-        return json_pack("{s:s, s:{s:o}, s:{s:s, s:i, s:i}}", "type", "object", "propertyNames",
-                         "maxLength", json_integer(ID_LENGTH), "additionalProperties", "type",
-                         "number", "minimum", -1000000, "maximum", 1000000);
+    case SOME_REAL: /* names are ids as elsewhere */
+        return json_pack("{s:s, s:o, s:{s:s, s:i, s:i}}", "type", "object", "propertyNames",
+                         text_schema(0, ID_LENGTH), "additionalProperties", "type", "number",
+                         "minimum", -1000000, "maximum", 1000000);
     case SOME_ROWS: return rows_schema(f);
     }
     return NULL;

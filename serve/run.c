@@ -21,7 +21,6 @@ enum { FAILED = 1, MISUSED = 2, FILES_BESIDE = 64 };
     }
 
 const serve_number serve_numbers[] = {
-    NUMBER("threads", "threads that answer, 0: one for each core", threads, 0, 0, 256),
     NUMBER("connections", "open connections; beyond it the longest idle are closed", connections,
            12000, 16, 1000000),
     NUMBER("client-connections", "open connections of one address, 0: as many as there are",
@@ -242,7 +241,7 @@ int serve_run(cw_context *ctx, const serve_settings *settings)
         return FAILED;
     }
     if (!check_user(&set)) return MISUSED;
-    if (set.threads == 0) set.threads = cw_context_threads(ctx);
+    set.threads = cw_context_threads(ctx);
     json_object_seed(0);
     watch_signals();
     int socket = open_socket(set.listen, &code);

@@ -296,6 +296,7 @@ static cw_status fill_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
 cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n)
 {
     block b;
+    if (cwi_listing_screened(listing, n)) return cwi_progress(ctx, "recommending", 1, 1);
     cw_status status = block_init(ctx, listing, n, &b);
     for (int64_t left = (int64_t)n; left > 0 && status == CW_OK; left -= b.rows) {
         if (b.rows > left) b.rows = left;

@@ -4,6 +4,7 @@
 
 #include "core/mem.h"
 #include "core/options.h"
+#include "evaluate/screen.h"
 #include "evaluate/topk.h"
 #include "model/model.h"
 
@@ -13,6 +14,7 @@ struct cw_recommender {
     cw_model *model; /* held */
     cwi_ranker ranker;
     double *log_degree; /* [n_items] ln(1 + train rows) */
+    cwi_screen screen;  /* for short lists; without rooms: there is none */
 };
 
 enum { CWI_MAX_DIAL = 1000000 };
@@ -56,6 +58,18 @@ void cwi_diversify(const cwi_ranker *ranker, double diversity, int32_t n, int32_
 
 /* How many of the best are looked at for a list of k. */
 int32_t cwi_diverse_pool(int32_t k);
+
+/* Is there nothing that bounds of scores know nothing of: terms of items, the dial, items that
+ * nobody gets? */
+bool cwi_listing_is_plain(const cwi_listing *listing);
+
+/* Round the items of the ranker, so that few lists at a time need not make all scores.  Nothing is
+ * done where that does not pay. */
+cw_status cwi_recommender_screen(cw_context *ctx, cw_recommender *rec);
+
+/* The same lists as cwi_listing_run makes, bit for bit, from bounds of the scores.  False: that is
+ * not for these, or did not help, and nothing is written. */
+bool cwi_listing_screened(const cwi_listing *listing, size_t n);
 
 /* Check the rules, which may be NULL, and the arrays of the caller.  Needs cwi_listing_clear also
  * after a failure. */

@@ -30,6 +30,7 @@ cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender *
         rec->log_degree[i] = cwi_log1p((double)model->degree[i]);
     CW_TRY(cwi_model_rank(ctx, model, &rec->ranker));
     CW_TRY(cwi_foldin_keep(ctx, &rec->ranker));
+    CW_TRY(cwi_recommender_screen(ctx, rec));
     *out = rec;
 done:
     if (status != CW_OK) cw_recommender_close(rec);
@@ -39,6 +40,7 @@ done:
 void cw_recommender_close(cw_recommender *rec)
 {
     if (!rec) return;
+    cwi_screen_clear(&rec->screen);
     cwi_ranker_close(&rec->ranker);
     cwi_free(rec->log_degree);
     cw_model_free(rec->model);

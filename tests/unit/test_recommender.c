@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "core/elementary.h"
+#include "core/rng.h"
 #include "model_sample.h"
 #include "recommend/recommend.h"
 #include "train_check.h"
@@ -372,6 +373,75 @@ static void many_threads_ask_one_recommender(void **state)
         free(expected);
     }
     cw_dataset_free(data);
+    listener_clear(&l);
+}
+
+/* ---- few lists at a time ----------------------------------------------------------- */
+
+enum { WIDE_USERS = 30, WIDE_ITEMS = 700, WIDE = 24 };
+
+/* Vectors by chance; every other item is there twice, so that there are ties. */
+static cw_model *make_wide(cw_context *ctx)
+{
+    enum { ROWS = 10 * WIDE_USERS };
+    cwi_rng rng;
+    cwi_tensor *table;
+    int32_t user[ROWS], item[ROWS];
+    cw_model *model = NULL;
+    assert_int_equal(cwi_model_create(ctx, &model), CW_OK);
+    model->n_users = WIDE_USERS;
+    model->n_items = WIDE_ITEMS;
+    strcpy(model->method, "bpr");
+    strcpy(model->backbone, "mf");
+    cwi_rng_init(&rng, 1, CWI_RNG_TEST, 0);
+    assert_int_equal(
+        cwi_params_add(ctx, &model->params, "embeddings", WIDE_USERS + WIDE_ITEMS, WIDE, &table),
+        CW_OK);
+    for (int64_t k = 0; k < (WIDE_USERS + WIDE_ITEMS) * WIDE; k++)
+        table->data[k] = (float)cwi_rng_real(&rng) - 0.5f;
+    for (int64_t i = WIDE_USERS; i + 1 < WIDE_USERS + WIDE_ITEMS; i += 2)
+        memcpy(table->data + (i + 1) * WIDE, table->data + i * WIDE, WIDE * sizeof(float));
+    for (int32_t k = 0; k < ROWS; k++) {
+        user[k] = k / 10;
+        item[k] = (k % 10) * 70 + (int32_t)cwi_rng_below(&rng, 70);
+    }
+    model->degree = cwi_alloc(ctx, WIDE_ITEMS, sizeof *model->degree);
+    cwi_degrees(item, ROWS, WIDE_ITEMS, model->degree);
+    assert_int_equal(cwi_csr_create(ctx, user, item, ROWS, WIDE_USERS, &model->seen), CW_OK);
+    cwi_csr_sort(&model->seen);
+    return model;
+}
+
+/* A boost of 0 changes nothing but the way: then all scores are made. */
+static void lists_of_few_users_are_those_of_all_scores(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    cw_recommender *rec;
+    cw_model *model = make_wide(l.ctx);
+    const int32_t first = 0, users[] = {3, 3, 7, 29, 0, 12, 11, 20, 1};
+    const float nothing = 0;
+    const cw_rules all = {.boosted = &first, .boosts = &nothing, .n_boosted = 1};
+    answer quick, slow;
+    cw_lists lists, others;
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    for (int32_t user = 0; user < WIDE_USERS; user++) {
+        lists = lists_of(&quick);
+        others = lists_of(&slow);
+        assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, NULL, &lists), CW_OK);
+        assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, &all, &others), CW_OK);
+        assert_memory_equal(&quick, &slow, sizeof quick);
+    }
+    for (size_t n = 0; n <= 9; n++) {
+        lists = lists_of(&quick);
+        others = lists_of(&slow);
+        assert_int_equal(cw_recommend(l.ctx, rec, users, n, NULL, &lists), CW_OK);
+        assert_int_equal(cw_recommend(l.ctx, rec, users, n, &all, &others), CW_OK);
+        assert_memory_equal(&quick, &slow, sizeof quick);
+    }
+    cw_recommender_close(rec);
+    cw_model_free(model);
     listener_clear(&l);
 }
 
@@ -779,6 +849,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_ranker_for_every_backbone),
         cmocka_unit_test(many_threads_ask_one_recommender),
+        cmocka_unit_test(lists_of_few_users_are_those_of_all_scores),
         TEST(places_beyond_the_last_item_are_empty),
         TEST(diversity_passes_over_what_is_alike),
         TEST(what_is_known_of_items_and_users_can_be_asked),
