@@ -56,16 +56,27 @@ static cwi_cuda_penalty penalty_of(const cwi_task *t)
     return CWI_CUDA_NO_PENALTY;
 }
 
+static bool has_graph(const cwi_task *t)
+{
+    return t->backbone == &cwi_backbone_lightgcn || t->backbone == &cwi_backbone_ngcf;
+}
+
 /* The graph, and the L2 term of what it makes of the table. */
 static void describe_graph(const cuda *e, cwi_cuda_task *out)
 {
     const cwi_task *t = e->host.task;
-    if (t->backbone != &cwi_backbone_lightgcn) return;
-    out->graph =
-        (cwi_cuda_graph){e->graph.n_nodes, (int32_t)cwi_options_integer(t->options, "layers"),
-                         e->graph.start, e->graph.neighbour, e->graph.weight};
-    if (cwi_options_is(t->options, "reg-target", "final") &&
-        cwi_options_choice(t->options, "reg-kind") == 0)
+    bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
+    if (!has_graph(t)) return;
+    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
+                                  (int32_t)cwi_options_integer(t->options, "layers"),
+                                  is_ngcf,
+                                  e->graph.start,
+                                  e->graph.neighbour,
+                                  e->graph.weight};
+    if (!cwi_options_is(t->options, "reg-target", "final")) return;
+    if (is_ngcf)
+        out->final_decay = out->graph.layers > 0 ? out->tensor[0].decay : 0;
+    else if (cwi_options_choice(t->options, "reg-kind") == 0)
         out->final_decay = (float)(2 * cwi_options_real(t->options, "reg") /
                                    (double)(t->shape.n_users + t->shape.n_items));
 }
@@ -156,7 +167,7 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
                              &e->host.max_slots, &e->host.sampler));
     CW_PASS(cwi_host_remember(&e->host, true));
     CW_PASS(pass_on(e, cwi_cuda_load(&e->calls, e->why)));
-    if (task->backbone == &cwi_backbone_lightgcn)
+    if (has_graph(task))
         CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
                                  &e->graph));
     cwi_cuda_task about = describe(e);

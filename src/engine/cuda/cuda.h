@@ -39,6 +39,7 @@ typedef enum cwi_cuda_penalty {
 /* The graph of train, as in cwi_graph; no nodes: scores are of the table itself. */
 typedef struct cwi_cuda_graph {
     int32_t n_nodes, layers;
+    bool has_weights; /* NGCF: every layer has matrices of its own */
     const int64_t *start;
     const int32_t *neighbour;
     const float *weight;

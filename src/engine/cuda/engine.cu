@@ -11,10 +11,8 @@
 #include "loss/softmax.c"
 #include "loss/ubpr.c"
 
-#include "engine/cuda/towers.cuh" /* with formulas of those */
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "engine/cuda/ngcf_steps.cuh" /* with formulas of those */
+#include "engine/cuda/tower_steps.cuh"
 
 enum { MANY_ENDS = 1 << 27 };
 
@@ -110,7 +108,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->n_users = task->n_users;
     w->n_rows = task->n_users + task->n_items;
-    w->d = task->d;
+    w->d = task->graph.has_weights ? task->d * (task->graph.layers + 1) : task->d;
     w->heads = task->heads;
     w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine &&
                    task->grid.rows == 0 && task->tower.layers == 0;
@@ -124,6 +122,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->decay = task->tensor[0].decay;
     w->scale = task->scale;
     w->final_decay = task->final_decay;
+    w->layers = task->graph.has_weights ? task->graph.layers : 0;
     w->penalty = task->penalty;
     w->strength = task->strength;
     w->grid.rows = task->grid.rows;
@@ -197,52 +196,6 @@ static void add_step(cwi_cuda *e)
     w->setting = e->setting;
 }
 
-/* Rows cut into parts of as many edges; a list of them, or none where there is no memory. */
-static edge_part *cut_edges(const cwi_cuda_graph *graph, net *out, uint32_t **longer)
-{
-    int64_t most = graph->n_nodes + graph->start[graph->n_nodes] / EDGES;
-    edge_part *part = (edge_part *)calloc((size_t)most, sizeof *part);
-    *longer = (uint32_t *)calloc((size_t)graph->n_nodes, sizeof **longer);
-    for (int32_t r = 0; r < graph->n_nodes && part && *longer; r++) {
-        int64_t begin = graph->start[r], end = graph->start[r + 1];
-        uint32_t first = (uint32_t)out->n_parts;
-        uint32_t count = (uint32_t)(end > begin ? (end - begin + EDGES - 1) / EDGES : 1);
-        for (uint32_t k = 0; k < count; k++, begin += EDGES) {
-            int64_t until = begin + EDGES < end ? begin + EDGES : end;
-            part[out->n_parts++] = (edge_part){begin, until, r, first, count};
-        }
-        if (count > 1) (*longer)[out->n_long++] = first;
-    }
-    return part;
-}
-
-static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
-{
-    gpu *g = &e->g;
-    net *n = &e->graph;
-    int64_t edges = graph->start[graph->n_nodes], numbers = (int64_t)e->w.n_rows * e->w.d;
-    uint32_t *longer = NULL;
-    memset(n, 0, sizeof *n);
-    edge_part *part = cut_edges(graph, n, &longer);
-    if (!part || !longer) {
-        g->status = CW_NO_MEMORY;
-        snprintf(g->why, sizeof g->why, "there is no memory left");
-    } else {
-        n->part = copy_array(g, part, n->n_parts);
-        n->longer = copy_array(g, longer, n->n_long);
-        n->neighbour = copy_array(g, graph->neighbour, edges);
-        n->weight = copy_array(g, graph->weight, edges);
-        add(g, &n->partial, n->n_parts * e->w.d);
-        add(g, &e->final, numbers);
-        add(g, &e->layer[0], numbers);
-        add(g, &e->layer[1], numbers);
-        add(g, &e->w.gradient, numbers);
-        e->w.vectors = e->final;
-    }
-    free(part);
-    free(longer);
-}
-
 static void add_grid(cwi_cuda *e)
 {
     gpu *g = &e->g;
@@ -264,7 +217,7 @@ static void add_grid(cwi_cuda *e)
 
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
 {
-    int64_t numbers = (int64_t)e->w.n_rows * e->w.d;
+    int64_t numbers = (int64_t)e->w.n_rows * task->d;
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
@@ -272,6 +225,7 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
     add_others(e, task);
     if (task->grid.rows > 0) add_grid(e);
     if (task->tower.layers > 0) add_towers(e, task);
+    if (task->graph.has_weights) add_ngcf(e, task);
     if (task->is_cosine) add(&e->g, &e->w.factor, (int64_t)e->w.n_rows * e->w.heads);
     e->seen = task->drawing->training->by_user;
     e->sampler = e->copy(&e->g, task->drawing);
@@ -457,46 +411,6 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     gpu_turn(g, 0);
 }
 
-template <bool WHOLE> static void multiply(cwi_cuda *e, const product &p)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    net n = e->graph;
-    dim3 all(e->blocks);
-    LAUNCH((multiply_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
-    if (n.n_long > 0) LAUNCH((join_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
-}
-
-/* From the table to vectors: the mean of it and what its layers make of it. */
-template <bool WHOLE> static void propagate(cwi_cuda *e)
-{
-    int32_t layers = e->task.graph.layers;
-    const float *from = e->w.theta;
-    gpu_copy(&e->g, e->final, from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof *from);
-    for (int32_t k = 0; k < layers; k++) {
-        bool is_last = k + 1 == layers;
-        float *to = is_last ? e->final : e->layer[k % 2];
-        product p = {from, is_last ? e->final : NULL, to, is_last ? NULL : e->final,
-                     is_last ? 1.0f / (float)(layers + 1) : 1};
-        multiply<WHOLE>(e, p);
-        from = to;
-    }
-}
-
-/* From slopes of vectors to those of the table, which are returned. */
-template <bool WHOLE> static const float *go_back(cwi_cuda *e)
-{
-    int32_t layers = e->task.graph.layers;
-    const float *from = e->w.gradient;
-    for (int32_t k = 0; k < layers; k++) {
-        product p = {from, e->w.gradient, e->layer[k % 2], NULL,
-                     k + 1 == layers ? 1.0f / (float)(layers + 1) : 1};
-        multiply<WHOLE>(e, p);
-        from = p.to;
-    }
-    return from;
-}
-
 /* ---- grids ---------------------------------------------------------------------------------- */
 
 static int64_t items_at(const work &w)
@@ -615,15 +529,22 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
 {
     gpu *g = &e->g;
     work w = e->w;
+    bool has_weights = e->task.graph.has_weights;
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
-        propagate<WHOLE>(e);
+        if (has_weights)
+            pass_ngcf(e);
+        else
+            propagate<WHOLE>(e);
         take_scores<WHOLE>(e, s);
         LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
         LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
-        const float *gradient = go_back<WHOLE>(e);
-        LAUNCH((step_all<RULE, WHOLE>), all, threads, g, w, s, gradient);
+        const float *gradient = has_weights ? go_back_ngcf(e) : go_back<WHOLE>(e);
+        piece_at table = {w.theta, {w.memory[0], w.memory[1]}};
+        int64_t numbers = (int64_t)w.n_rows * e->task.d;
+        LAUNCH((step_tensor<RULE>), all, threads, g, w, s, table, gradient, numbers, w.decay);
+        step_others<RULE>(e, s);
     }
 }
 

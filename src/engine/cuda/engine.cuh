@@ -4,6 +4,7 @@
 
 #include "engine/cuda/graph.cuh"
 #include "engine/cuda/lists.cuh"
+#include "engine/cuda/ngcf.cuh"
 #include "engine/cuda/tower.cuh"
 
 enum { MOST_HEADS = 2 };
@@ -28,6 +29,7 @@ struct cwi_cuda {
     int64_t n_others;                /* numbers of all of them */
     piece_at others;
     float *others_gradient;
+    ngcf_work ngcf;
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */
     float *partial;               /* [slices][the largest tensor] */
@@ -64,6 +66,40 @@ static void multiply_all(cwi_cuda *e, const matrices &x)
     unsigned tiles = blocks_for(x.m, TILE) * blocks_for(x.n, TILE);
     unsigned parts = x.parts < 65535 ? (unsigned)x.parts : 65535;
     LAUNCH(multiply_matrices, dim3(tiles, parts), dim3(BLOCK), &e->g, x);
+}
+
+/* Room for sums over rows that make the gradient of a tensor. */
+static void add_sums(cwi_cuda *e, const cwi_cuda_task *task, slices over)
+{
+    int64_t largest = 0;
+    for (int t = 1; t < task->n_tensors; t++) {
+        int64_t n = task->tensor[t].rows * task->tensor[t].columns;
+        if (n > largest) largest = n;
+    }
+    add(&e->g, &e->partial, over.count * largest);
+}
+
+static void join(cwi_cuda *e, slices over, int64_t n, float *to)
+{
+    const float *partial = e->partial;
+    LAUNCH(join_slices, dim3(e->blocks), dim3(BLOCK), &e->g, partial, n, over.count, to);
+}
+
+static void sum_rows(cwi_cuda *e, slices over, columns x, float *to)
+{
+    float *partial = e->partial;
+    LAUNCH(sum_columns, dim3(blocks_for(x.n, BLOCK), (unsigned)over.count), dim3(BLOCK), &e->g, x,
+           over.each, partial);
+    join(e, over, x.n, to);
+}
+
+/* to = a^T b over all rows: a of m columns, b of n. */
+static void sum_product(cwi_cuda *e, slices over, const float *a, int32_t m, int32_t lda,
+                        const float *b, int32_t n, int32_t ldb, float *to)
+{
+    multiply_all(e, {a, b, e->partial, m, n, (int32_t)over.each, lda, ldb, n, true, false,
+                     over.count, over.each * lda, over.each * ldb, (int64_t)m * n});
+    join(e, over, (int64_t)m * n, to);
 }
 
 /* Room for tensors beside the table, each from a whole quad on. */

@@ -3,26 +3,16 @@
  *
  * All slots of a step pass a layer in one matrix product, head by head:
  *   z_0 = ReLU([x ; y] W_0 + b_0),  z_l = ReLU(z_{l-1} W_l + b_l),  s = h . [x * y ; z_last]
- * Sums over slots are cut into slices, which are added up in order.
  */
 #ifndef CWI_ENGINE_CUDA_TOWER_CUH
 #define CWI_ENGINE_CUDA_TOWER_CUH
 
-#include "engine/cuda/grid.cuh"
-
-enum {
-    MOST_SLICES = 64,
-#if defined(__CUDACC__)
-    LEAST_SLICE = 512
-#else
-    LEAST_SLICE = 16
-#endif
-};
+#include "engine/cuda/sums.cuh"
 
 /* The network of one head of all slots of a step; those behind the last slot are zeros. */
 typedef struct tower_work {
     int32_t head, width, top_size; /* numbers of a vector, and of the last layer */
-    int64_t padded, slice, slices;
+    slices over;                       /* slots */
     float *ends;                       /* [padded][2 width] the vectors of a slot side by side */
     float *floor[CWI_CUDA_MOST_LAYERS]; /* [padded][size] */
     float *by;                         /* [padded] slopes of the scores */
@@ -73,7 +63,7 @@ __global__ void leave_tower(work w, tower_work t, const float *top)
 /* Slopes of the scores of slots that are trained on, zeros for all others. */
 __global__ void take_slopes(work w, tower_work t, int s)
 {
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < t.padded;
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < t.over.padded;
          k += (int64_t)gridDim.x * blockDim.x) {
         float by = 0;
         if (k < w.slots && w.user[s * w.slots + k] >= 0) {
@@ -88,7 +78,7 @@ __global__ void take_slopes(work w, tower_work t, int s)
 /* The slopes of the last layer. */
 __global__ void enter_back(tower_work t, const float *top, float *to)
 {
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < t.padded * t.top_size;
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < t.over.padded * t.top_size;
          k += (int64_t)gridDim.x * blockDim.x)
         to[k] = top[k] > 0 ? t.by[k / t.top_size] * t.last[t.width + k % t.top_size] : 0;
 }
@@ -99,39 +89,6 @@ __global__ void shut(float *slope, const float *z, int64_t n)
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n;
          k += (int64_t)gridDim.x * blockDim.x)
         slope[k] = z[k] > 0 ? slope[k] : 0;
-}
-
-/* Sums over a slice of slots of a[c], or of by a[c] b[c] where those are given; a column a thread,
- * blockIdx.y the slice. */
-typedef struct columns {
-    const float *a, *b, *by; /* b and by may be NULL */
-    int32_t n, stride;
-    float *partial; /* [slices][n] */
-} columns;
-
-__global__ void sum_columns(tower_work t, columns x)
-{
-    int64_t slice = blockIdx.y;
-    int32_t c = (int32_t)(blockIdx.x * blockDim.x + threadIdx.x);
-    float sum = 0;
-    if (c >= x.n) return;
-    for (int64_t r = slice * t.slice; r < (slice + 1) * t.slice; r++) {
-        float value = x.a[r * x.stride + c];
-        if (x.b) value *= x.b[r * x.stride + c];
-        sum = x.by ? fmaf(x.by[r], value, sum) : sum + value;
-    }
-    x.partial[slice * x.n + c] = sum;
-}
-
-/* to[k] = the sum of all slices, in order. */
-__global__ void join_slices(const float *partial, int64_t n, int64_t slices, float *to)
-{
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n;
-         k += (int64_t)gridDim.x * blockDim.x) {
-        float sum = partial[k];
-        for (int64_t p = 1; p < slices; p++) sum += partial[p * n + k];
-        to[k] = sum;
-    }
 }
 
 /* Slopes of the vectors of slots: by the first layer, and by the product of the two. */

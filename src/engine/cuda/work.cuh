@@ -75,6 +75,7 @@ typedef struct work {
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
     bool is_paired, by_group, selects, per_group, steps_all;
     int rule;
+    int32_t layers; /* of NGCF; 0: none */
     float decay, scale, final_decay;
     int penalty;
     double strength, batch_reg;

@@ -1,6 +1,6 @@
-/* towers.cuh - steps of networks on top of vectors: the order of kernels of tower.cuh. */
-#ifndef CWI_ENGINE_CUDA_TOWERS_CUH
-#define CWI_ENGINE_CUDA_TOWERS_CUH
+/* tower_steps.cuh - steps of networks on top of vectors: the order of kernels of tower.cuh. */
+#ifndef CWI_ENGINE_CUDA_TOWER_STEPS_CUH
+#define CWI_ENGINE_CUDA_TOWER_STEPS_CUH
 
 #include "engine/cuda/engine.cuh"
 
@@ -21,20 +21,15 @@ static void add_towers(cwi_cuda *e, const cwi_cuda_task *task)
 {
     gpu *g = &e->g;
     const cwi_cuda_tower *shape = &task->tower;
-    int64_t slices = blocks_for(e->w.slots, LEAST_SLICE), widest = 0, largest = 0;
-    if (slices > MOST_SLICES) slices = MOST_SLICES;
-    int64_t slice = blocks_for(e->w.slots, slices), padded = slice * slices;
+    slices over = slices_of(e->w.slots);
+    int64_t padded = over.padded, widest = 0;
     int32_t width = e->w.d / e->w.heads;
     for (int l = 0; l < shape->layers; l++)
         if (shape->size[l] > widest) widest = shape->size[l];
-    for (int t = 1; t < task->n_tensors; t++) {
-        int64_t n = task->tensor[t].rows * task->tensor[t].columns;
-        if (n > largest) largest = n;
-    }
     for (int h = 0; h < e->w.heads; h++) {
         tower_work *t = &e->tower[h];
         t->head = h, t->width = width, t->top_size = shape->size[shape->layers - 1];
-        t->padded = padded, t->slice = slice, t->slices = slices;
+        t->over = over;
         t->last = other(e, e->others.theta, h, 2 * shape->layers);
         add(g, &t->ends, 2 * padded * width);
         add(g, &t->by, padded);
@@ -42,7 +37,7 @@ static void add_towers(cwi_cuda *e, const cwi_cuda_task *task)
     }
     if (widest < 2 * width) widest = 2 * width;
     for (int k = 0; k < 2; k++) add(g, &e->tower_slope[k], padded * widest);
-    add(g, &e->partial, slices * largest);
+    add_sums(e, task, over);
     add(g, &e->w.ends_slope, 2 * e->w.slots * e->w.d);
 }
 
@@ -88,32 +83,16 @@ static void score_towers(cwi_cuda *e, int s)
 
 /* ---- back ----------------------------------------------------------------------------------- */
 
-/* A sum over slots that lies in slices. */
-static void join(cwi_cuda *e, int64_t slices, int64_t n, float *to)
-{
-    const float *partial = e->partial;
-    LAUNCH(join_slices, dim3(e->blocks), dim3(BLOCK), &e->g, partial, n, slices, to);
-}
-
-static void add_columns(cwi_cuda *e, const tower_work &t, columns x, float *to)
-{
-    x.partial = e->partial;
-    LAUNCH(sum_columns, dim3(blocks_for(x.n, BLOCK), (unsigned)t.slices), dim3(BLOCK), &e->g, t, x);
-    join(e, t.slices, x.n, to);
-}
-
 /* Gradients of a layer from the slopes of what it makes. */
 static void add_layer(cwi_cuda *e, int head, int layer, const float *slope)
 {
     tower_work t = e->tower[head];
     int32_t size = e->task.tower.size[layer], depth;
     const float *below = below_of(e, head, layer, &depth);
-    multiply_all(e, {below, slope, e->partial, depth, size, (int32_t)t.slice, depth, size, size,
-                     true, false, t.slices, t.slice * depth, t.slice * size,
-                     (int64_t)depth * size});
-    join(e, t.slices, (int64_t)depth * size, other(e, e->others_gradient, head, 2 * layer));
-    add_columns(e, t, {slope, NULL, NULL, size, size, NULL},
-                other(e, e->others_gradient, head, 2 * layer + 1));
+    sum_product(e, t.over, below, depth, depth, slope, size, size,
+                other(e, e->others_gradient, head, 2 * layer));
+    sum_rows(e, t.over, {slope, NULL, NULL, size, size},
+             other(e, e->others_gradient, head, 2 * layer + 1));
 }
 
 static void descend(cwi_cuda *e, int s, int head)
@@ -126,16 +105,16 @@ static void descend(cwi_cuda *e, int s, int head)
     const float *top = t.floor[layers - 1];
     float *slope = e->tower_slope[0], *h = other(e, e->others_gradient, head, 2 * layers);
     LAUNCH(take_slopes, all, threads, g, w, t, s);
-    add_columns(e, t, {t.ends, t.ends + t.width, t.by, t.width, 2 * t.width, NULL}, h);
-    add_columns(e, t, {top, NULL, t.by, t.top_size, t.top_size, NULL}, h + t.width);
+    sum_rows(e, t.over, {t.ends, t.ends + t.width, t.by, t.width, 2 * t.width}, h);
+    sum_rows(e, t.over, {top, NULL, t.by, t.top_size, t.top_size}, h + t.width);
     LAUNCH(enter_back, all, threads, g, t, top, slope);
     for (int l = layers - 1; l >= 0; l--) {
         int32_t size = e->task.tower.size[l], depth;
         const float *below = below_of(e, head, l, &depth);
         float *next = e->tower_slope[(layers - l) % 2];
-        int64_t n = t.padded * depth;
+        int64_t n = t.over.padded * depth;
         add_layer(e, head, l, slope);
-        multiply_all(e, {slope, other(e, e->others.theta, head, 2 * l), next, (int32_t)t.padded,
+        multiply_all(e, {slope, other(e, e->others.theta, head, 2 * l), next, (int32_t)t.over.padded,
                          depth, size, size, size, depth, false, true, 1, 0, 0, 0});
         if (l > 0) LAUNCH(shut, all, threads, g, next, below, n);
         slope = next;
