@@ -22,9 +22,9 @@ typedef struct reading {
 /* What the stream says of a call that gave this number. */
 static cw_status fail_stream(const reading *r, int code)
 {
-    char text[128];
     const char *why = r->stream->get_last_error ? r->stream->get_last_error(r->stream) : NULL;
-    if (!why || !why[0]) why = strerror_r(code, text, sizeof text);
+    if (!why || !why[0])
+        return cwi_fail(r->import->ctx, CW_BAD_DATA, "the Arrow stream failed with error %d", code);
     return cwi_fail(r->import->ctx, CW_BAD_DATA, "the Arrow stream failed: %.800s", why);
 }
 
