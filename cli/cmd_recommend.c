@@ -9,6 +9,8 @@ typedef struct wish {
     const char *user, *users, *history, *similar_items, *similar_users;
     bool all;
     bool skips_unknown;
+    const char *to;
+    bool force;
 } wish;
 
 /* Where lists go. */
@@ -124,6 +126,8 @@ typedef struct errand {
     int32_t *who; /* [n_who] whom or what lists are for, or the history */
     size_t n_who;
     printer p;
+    cw_sink *sink; /* NULL: standard output */
+    int64_t n_lists, n_rows;
 } errand;
 
 static cw_status ask(const errand *e, const int32_t *who, size_t n, const cw_lists *lists)
@@ -143,19 +147,37 @@ static const char *how(const errand *e, int32_t number)
                                            : cw_user_way(e->recommender, number));
 }
 
-static void print_lists(errand *e, const int32_t *who, size_t n, const cw_lists *lists)
+/* A list that goes elsewhere than to standard output. */
+static cw_status store(errand *e, const list *l)
+{
+    cw_status status = CW_OK;
+    for (int32_t r = 0; r < l->count && status == CW_OK; r++) {
+        const cw_sink_row row = {l->key, id_of(e->model, !e->p.lists_users, l->items[r]), r + 1,
+                                 l->scores[r], l->how};
+        status = cw_sink_put(e->call->ctx, e->sink, &row);
+    }
+    e->n_lists++;
+    e->n_rows += l->count;
+    return status;
+}
+
+static cw_status print_lists(errand *e, const int32_t *who, size_t n, const cw_lists *lists)
 {
     printer *p = &e->p;
-    cli_clear_line();
-    for (size_t r = 0; r < n && !ferror(stdout); r++) {
+    cw_status status = CW_OK;
+    if (!e->sink) cli_clear_line();
+    for (size_t r = 0; r < n && !ferror(stdout) && status == CW_OK; r++) {
         size_t first = r * (size_t)lists->k;
         list l = {e->w->history ? "" : id_of(p->model, p->keys_are_items, who[r]), how(e, who[r]),
                   lists->items + first, lists->scores + first, lists->counts[r]};
-        if (p->is_json)
+        if (e->sink)
+            status = store(e, &l);
+        else if (p->is_json)
             print_json(p, &l);
         else
             print_rows(p, &l);
     }
+    return status;
 }
 
 /* Ask for as many lists at a time as there is room for. */
@@ -168,9 +190,9 @@ static cw_status ask_for_all(errand *e, size_t capacity, const cw_lists *lists)
         size_t some = n - first < capacity ? n - first : capacity;
         cli_show_part(e->call, (int64_t)first, (int64_t)n);
         status = ask(e, who, some, lists);
-        if (status == CW_OK) print_lists(e, who, some, lists);
+        if (status == CW_OK) status = print_lists(e, who, some, lists);
     }
-    if (status == CW_OK && !e->p.is_json) print_header(&e->p);
+    if (status == CW_OK && !e->p.is_json && !e->sink) print_header(&e->p);
     return status; /* main says that standard output cannot be written to, and why */
 }
 
@@ -262,12 +284,45 @@ static int read_ids(const cli_call *call, const wish *w, cli_lines *lines)
     return -1;
 }
 
+/* ---- elsewhere ------------------------------------------------------------------ */
+
+/* Lists into a file or a table: all of them, or nothing changes. */
+static cw_status send_lists(errand *e)
+{
+    cw_context *ctx = e->call->ctx;
+    char rows[32], lists[32], name[CLI_LINE_BYTES];
+
+    cw_status status = cw_sink_open(ctx, e->w->to, e->p.key, e->p.item, e->w->force, &e->sink);
+    if (status != CW_OK) return status;
+    snprintf(name, sizeof name, "%s", cw_sink_name(e->sink));
+    status = cw_sink_close(ctx, e->sink, make_lists(e));
+    if (status != CW_OK) return status;
+    cli_clear_line();
+    if (e->call->json)
+        cli_print_done(json_pack("{s:o, s:I, s:I}", "to", id_json(name), "lists",
+                                 (json_int_t)e->n_lists, "rows", (json_int_t)e->n_rows));
+    else if (!e->call->quiet)
+        printf("%s rows of %s lists are in %s\n", cli_thousands((json_int_t)e->n_rows, rows),
+               cli_thousands((json_int_t)e->n_lists, lists), name);
+    return CW_OK;
+}
+
+/* Would it replace what is read? */
+static cw_status check_place(cli_call *call, const wish *w)
+{
+    const char *exclude = cw_options_get(call->options[0], "exclude");
+    bool is_file = strcmp(exclude, "seen") != 0 && strcmp(exclude, "none") != 0;
+    const char *const others[] = {w->users, w->history, is_file ? exclude : NULL};
+    return w->to ? cli_compare_files(call, &w->to, 1, others, 3) : CW_OK;
+}
+
 /* ---- the command --------------------------------------------------------------- */
 
 static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines, int *code)
 {
     errand e = {.call = call, .w = w};
-    cw_status status = cw_model_load(call->ctx, call->inputs[0], &e.model);
+    cw_status status = check_place(call, w);
+    if (status == CW_OK) status = cw_model_load(call->ctx, call->inputs[0], &e.model);
     e.p = (printer){.model = e.model,
                     .key = w->similar_items ? "item" : "user",
                     .item = w->similar_items || w->similar_users ? "similar" : "item",
@@ -280,7 +335,7 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines, in
         if (status == CW_OK && w->similar_items) /* a model's own dial is for scores, not cosines */
             e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
-        if (status == CW_OK) status = make_lists(&e);
+        if (status == CW_OK) status = w->to ? send_lists(&e) : make_lists(&e);
     }
     cw_recommender_close(e.recommender);
     cw_rules_free(e.rules);
@@ -303,6 +358,10 @@ static int run(const cli_command *command, int argc, char **argv)
          "the items most alike to this one; may be given several times"},
         {"similar-users", "ID", &w.similar_users, NULL,
          "the users most alike to this one; may be given several times"},
+        {"to", "PLACE", &w.to, NULL,
+         "write the lists into a table, sqlite:FILE?table=NAME or postgresql://..?table=NAME, or a "
+         "file .jsonl or .csv, all of them or none"},
+        {"force", NULL, NULL, &w.force, "replace the rows of a table, or a file, that is there"},
         {"skip-unknown", NULL, NULL, &w.skips_unknown,
          "leave out ids that the model does not know, with a warning, in place of failing"},
         {0}};
@@ -314,6 +373,8 @@ static int run(const cli_command *command, int argc, char **argv)
                  (w.similar_items != NULL) + (w.similar_users != NULL);
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
+    if (code < 0 && w.force && !w.to)
+        code = cli_misuse(command, "--force has no meaning without --to");
     if (code < 0 && wishes != 1)
         code = cli_misuse(command, "give one of --user, --users, --all, --history, "
                                    "--similar-items, --similar-users");
@@ -338,6 +399,7 @@ const cli_command cmd_recommend = {
         "\n"
         "  crosswise recommend ml.safetensors --user 17 --user 42 --k 20\n"
         "  crosswise recommend ml.safetensors --all --json > lists.jsonl\n"
+        "  crosswise recommend ml.safetensors --all --to 'sqlite:shop.db?table=lists' --force\n"
         "  crosswise recommend ml.safetensors --history liked.txt\n"
         "  crosswise recommend ml.safetensors --similar-items 318\n"
         "  crosswise recommend ml.safetensors --similar-users 17",

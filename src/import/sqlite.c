@@ -31,7 +31,11 @@
     X(sqlite3_column_int64)                                                                        \
     X(sqlite3_column_double)                                                                       \
     X(sqlite3_column_text)                                                                         \
-    X(sqlite3_column_bytes)
+    X(sqlite3_column_bytes)                                                                        \
+    X(sqlite3_bind_text)                                                                           \
+    X(sqlite3_bind_int64)                                                                          \
+    X(sqlite3_bind_double)                                                                         \
+    X(sqlite3_reset)
 
 enum {
     BUSY_MS = 5000,        /* to wait for another program that writes */
@@ -145,6 +149,34 @@ cw_status cwi_sqlite_run(cwi_sqlite *d, const char *sql)
     do result = d->sqlite3_step(d->statement);
     while (result == SQLITE_ROW);
     return result == SQLITE_DONE ? CW_OK : cwi_sqlite_fail(d);
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+static bool bind_text(cwi_sqlite *d, int place, const char *text)
+{
+    return d->sqlite3_bind_text(d->statement, place, text, -1, SQLITE_STATIC) == SQLITE_OK;
+}
+
+cw_status cwi_sqlite_insert(cwi_sqlite *d, const cwi_sqlite_values *values)
+{
+    if (!bind_text(d, 1, values->text[0]) || !bind_text(d, 2, values->text[1]) ||
+        d->sqlite3_bind_int64(d->statement, 3, values->whole) != SQLITE_OK ||
+        d->sqlite3_bind_double(d->statement, 4, values->real) != SQLITE_OK ||
+        !bind_text(d, 5, values->text[2]) || d->sqlite3_step(d->statement) != SQLITE_DONE)
+        return cwi_sqlite_fail(d);
+    return d->sqlite3_reset(d->statement) == SQLITE_OK ? CW_OK : cwi_sqlite_fail(d);
+}
+
+cw_status cwi_sqlite_has(cwi_sqlite *d, const char *table, bool *out)
+{
+    CW_PASS(cwi_sqlite_prepare(
+        d,
+        "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower(?1)"));
+    if (!bind_text(d, 1, table)) return cwi_sqlite_fail(d);
+    int result = d->sqlite3_step(d->statement);
+    *out = result == SQLITE_ROW;
+    return result == SQLITE_ROW || result == SQLITE_DONE ? CW_OK : cwi_sqlite_fail(d);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -269,6 +301,46 @@ done:
 }
 
 #else
+
+cw_status cwi_sqlite_open(cw_context *ctx, const char *path, const char *name, bool makes,
+                          cwi_sqlite **out)
+{
+    (void)path, (void)makes;
+    *out = NULL;
+    return cwi_fail(ctx, CW_UNSUPPORTED,
+                    "%s: this crosswise was built without SQLite (on Debian: libsqlite3-dev)",
+                    name);
+}
+
+/* Without an open file nothing below is called. */
+void cwi_sqlite_close(cwi_sqlite *database)
+{
+    (void)database;
+}
+
+cw_status cwi_sqlite_run(cwi_sqlite *database, const char *sql)
+{
+    (void)database, (void)sql;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_prepare(cwi_sqlite *database, const char *sql)
+{
+    (void)database, (void)sql;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_insert(cwi_sqlite *database, const cwi_sqlite_values *values)
+{
+    (void)database, (void)values;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_has(cwi_sqlite *database, const char *table, bool *out)
+{
+    (void)database, (void)table, (void)out;
+    return CW_UNSUPPORTED;
+}
 
 cw_status cwi_sqlite_read(cwi_reading *reading)
 {
