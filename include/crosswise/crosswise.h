@@ -299,6 +299,12 @@ typedef struct cw_model cw_model;
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
 
+/* cw_import of what may be new to a model: databases that its rows came from are asked for those
+ * that have come since, where the option "since" or "after-rowid" had told how to know them. */
+CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *model,
+                                             const char *const *paths, size_t n_paths,
+                                             const cw_options *options, cw_interactions **out);
+
 /*
  * Train a model on with new interactions, new users and new items, from the parameters it has; it
  * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are

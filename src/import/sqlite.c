@@ -2,7 +2,7 @@
  */
 #include "import/sqlite.h"
 
-#include "import/database.h"
+#include "import/since.h"
 
 #ifdef CWI_HAS_SQLITE
 
@@ -213,15 +213,25 @@ static cw_status prepare_table(cwi_sqlite *d, const cwi_reading *reading, const 
 
 static cw_status prepare_query(cwi_sqlite *d, const cwi_reading *reading)
 {
-    char *sql = cwi_sql_query(reading);
+    char *sql = cwi_sql_query(reading, false);
     if (!sql) return CW_NO_MEMORY;
-    cw_status status = cwi_sqlite_prepare(d, sql);
+    cw_status status = cwi_sqlite_prepare(d, sql); /* alone it must be one whole statement */
     cwi_free(sql);
     CW_PASS(status);
     if (d->sqlite3_stmt_readonly(d->statement) && d->sqlite3_column_count(d->statement) > 0)
         return CW_OK;
     return cwi_fail(d->ctx, CW_BAD_ARG, "%s: the query must be one that reads rows, a SELECT",
                     d->name);
+}
+
+/* The same query with only what is new. */
+static cw_status prepare_new(cwi_sqlite *d, const cwi_reading *reading)
+{
+    char *sql = cwi_sql_query(reading, true);
+    if (!sql) return CW_NO_MEMORY;
+    cw_status status = cwi_sqlite_prepare(d, sql);
+    cwi_free(sql);
+    return status;
 }
 
 static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROLES])
@@ -233,7 +243,7 @@ static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROL
     CW_TRY(take_columns(d, &names));
     CW_TRY(cwi_reading_choose(reading, names.name, names.count));
     cwi_sql_places(reading, place);
-    if (reading->uri->table) CW_TRY(prepare_table(d, reading, names.name));
+    CW_TRY(reading->uri->table ? prepare_table(d, reading, names.name) : prepare_new(d, reading));
 done:
     cwi_pile_clear(&names.pile);
     return status;
@@ -283,6 +293,31 @@ static cw_status read_row(cwi_sqlite *d, cwi_reading *reading, const int place[C
     return cwi_import_row(reading->import, reading->source, &row);
 }
 
+/* The last value of the column that tells what is new. */
+static cw_status remember_last(cwi_sqlite *d, cwi_reading *reading)
+{
+    char digits[CWI_NUMBER_BYTES], *last = NULL;
+    cwi_text value = {"", 0};
+
+    if (!reading->since.column && !reading->since.is_rowid) return CW_OK;
+    char *sql = cwi_since_last(reading);
+    if (!sql) return CW_NO_MEMORY;
+    cw_status status = cwi_sqlite_prepare(d, sql);
+    cwi_free(sql);
+    CW_PASS(status);
+    if (d->sqlite3_step(d->statement) != SQLITE_ROW) return cwi_sqlite_fail(d);
+    const char *wrong = take_value(d, 0, digits, &value);
+    if (wrong)
+        return wrong[0]
+                   ? cwi_fail(d->ctx, CW_BAD_DATA, "%s: the column of --since %s", d->name, wrong)
+                   : cwi_no_memory(d->ctx);
+    if (value.length > 0) last = cwi_format(d->ctx, "%.*s", (int)value.length, value.at);
+    if (value.length > 0 && !last) return CW_NO_MEMORY;
+    status = cwi_since_remember(reading, last);
+    cwi_free(last);
+    return status;
+}
+
 cw_status cwi_sqlite_read(cwi_reading *reading)
 {
     cwi_sqlite *d;
@@ -291,6 +326,8 @@ cw_status cwi_sqlite_read(cwi_reading *reading)
 
     CW_PASS(cwi_sqlite_open(reading->import->ctx, reading->uri->address, reading->uri->name, false,
                             &d));
+    CW_TRY(cwi_sqlite_run(d, "BEGIN")); /* all that follows sees one moment */
+    CW_TRY(remember_last(d, reading));
     CW_TRY(choose(d, reading, place));
     while ((result = d->sqlite3_step(d->statement)) == SQLITE_ROW)
         CW_TRY(read_row(d, reading, place));
