@@ -134,7 +134,7 @@ static cw_status compare(cw_context *ctx, const place *places, size_t n_outputs,
 }
 
 /* A database is the file that it lies in, or no file at all. */
-static cw_status open_input(cw_context *ctx, const char *input, place *places, size_t *n)
+static cw_status open_any(cw_context *ctx, const char *input, place *places, size_t *n)
 {
     cw_status status = CW_OK;
     cwi_uri uri;
@@ -158,8 +158,9 @@ cw_status cw_output_compare(cw_context *ctx, const char *const *outputs, size_t 
     cwi_begin(ctx);
     place *places = cwi_alloc_zero(ctx, n_outputs + n_inputs, sizeof *places);
     if (!places) return CW_NO_MEMORY;
-    for (size_t k = 0; k < n_outputs; k++) CW_TRY(place_open(ctx, outputs[k], &places[n++]));
-    for (size_t k = 0; k < n_inputs; k++) CW_TRY(open_input(ctx, inputs[k], places, &n));
+    for (size_t k = 0; k < n_outputs; k++) CW_TRY(open_any(ctx, outputs[k], places, &n));
+    n_outputs = n;
+    for (size_t k = 0; k < n_inputs; k++) CW_TRY(open_any(ctx, inputs[k], places, &n));
     CW_TRY(compare(ctx, places, n_outputs, n));
 done:
     for (size_t k = 0; k < n; k++) cwi_free(places[k].own);

@@ -361,6 +361,12 @@ typedef struct cw_model cw_model;
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
 
+/* cw_import of what may be new to a model: databases that its rows came from are asked for those
+ * that have come since, where the option "since" or "after-rowid" had told how to know them. */
+CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *model,
+                                             const char *const *paths, size_t n_paths,
+                                             const cw_options *options, cw_interactions **out);
+
 /*
  * Train a model on with new interactions, new users and new items, from the parameters it has; it
  * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are
@@ -631,6 +637,32 @@ CW_API CW_MUST_CHECK cw_status cw_model_fold_users(cw_context *ctx,
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
                                                 const int32_t *items, size_t n,
                                                 const cw_rules *rules, const cw_lists *lists);
+
+/*
+ * A place outside for lists, row by row: a table of a database, "sqlite:shop.db?table=lists" or
+ * "postgresql://host/shop?table=lists", or a file, "lists.jsonl" or "lists.csv".  Its columns are
+ * key, item, rank, score and how.  All of it happens in one transaction: until close, everybody
+ * else sees what was there before.
+ *   key, item  names of the first two columns; the address may have others (user=, item=)
+ *   replace    the rows of a table, or a file, that is there already; the table itself stays
+ */
+typedef struct cw_sink cw_sink;
+CW_API CW_MUST_CHECK cw_status cw_sink_open(cw_context *ctx, const char *to, const char *key,
+                                            const char *item, bool replace, cw_sink **out);
+
+typedef struct cw_sink_row {
+    const char *key, *item; /* raw ids */
+    int32_t rank;           /* from 1 */
+    float score;
+    const char *how; /* cw_way_name */
+} cw_sink_row;
+
+CW_API CW_MUST_CHECK cw_status cw_sink_put(cw_context *ctx, cw_sink *sink, const cw_sink_row *row);
+/* What it is called in messages: never with a password. */
+CW_API const char *cw_sink_name(const cw_sink *sink);
+/* When status is CW_OK all rows are there from now on; otherwise nothing has changed.  Returns what
+ * came of it, and frees in any case; NULL is fine after a failure. */
+CW_API CW_MUST_CHECK cw_status cw_sink_close(cw_context *ctx, cw_sink *sink, cw_status status);
 
 /* The users most alike to each of n users, the same way. */
 CW_API CW_MUST_CHECK cw_status cw_similar_users(cw_context *ctx, const cw_recommender *recommender,

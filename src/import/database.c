@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "import/since.h"
 
 static size_t no_rows(const cwi_view *view, size_t row, cwi_text *field, size_t n)
 {
@@ -71,20 +72,47 @@ static char *list_columns(const cwi_reading *reading, const cwi_text *name)
 char *cwi_sql_select(const cwi_reading *reading, const cwi_text *name, const char *behind_table)
 {
     cw_context *ctx = reading->import->ctx;
-    const char *table = reading->uri->table;
     char *columns = name ? list_columns(reading, name) : cwi_strdup(ctx, "*");
-    char *quoted = columns ? cwi_sql_name(ctx, table, strlen(table), true) : NULL;
-    char *select =
-        quoted ? cwi_format(ctx, "SELECT %s FROM %s%s", columns, quoted, behind_table) : NULL;
+    char *table = columns ? cwi_sql_from(reading) : NULL;
+    char *where = table ? cwi_since_where(reading, true) : NULL;
+    char *select = where ? cwi_format(ctx, "SELECT %s FROM %s%s", columns, table,
+                                      where[0] ? where : behind_table)
+                         : NULL;
     cwi_free(columns);
-    cwi_free(quoted);
+    cwi_free(table);
+    cwi_free(where);
     return select;
 }
 
-char *cwi_sql_query(const cwi_reading *reading)
+char *cwi_sql_from(const cwi_reading *reading)
+{
+    cw_context *ctx = reading->import->ctx;
+    const char *table = reading->uri->table;
+    if (table) {
+        char *name = cwi_sql_name(ctx, table, strlen(table), true);
+        char *named = name ? cwi_format(ctx, "%s AS q", name) : NULL;
+        cwi_free(name);
+        return named;
+    }
+    char *query = cwi_sql_query(reading, false);
+    char *from = query ? cwi_format(ctx, "(%s\n) AS q", query) : NULL;
+    cwi_free(query);
+    return from;
+}
+
+char *cwi_sql_query(const cwi_reading *reading, bool is_new)
 {
     const char *query = reading->uri->query;
     size_t length = strlen(query);
+
+    if (is_new && reading->since.value) {
+        char *from = cwi_sql_from(reading), *sql = NULL;
+        char *where = from ? cwi_since_where(reading, true) : NULL;
+        if (where) sql = cwi_format(reading->import->ctx, "SELECT * FROM %s%s", from, where);
+        cwi_free(from);
+        cwi_free(where);
+        return sql;
+    }
     while (length > 0 && strchr("; \t\r\n", query[length - 1])) length--;
     return cwi_format(reading->import->ctx, "%.*s", (int)length, query);
 }
@@ -111,6 +139,11 @@ static cw_status read_all(cwi_reading *reading, cwi_entry *entry)
     entry->rows += import->rows->count - rows;
     import->lines += lines;
     if (lines > 0) return CW_OK;
+    const cwi_since *since = &reading->since;
+    if (since->value)
+        return cwi_fail(import->ctx, CW_BAD_DATA, "%s: there are no rows %s %s %s",
+                        cwi_source_name(reading->source), since->is_rowid ? "after" : "since",
+                        since->is_rowid ? "rowid" : since->column, since->value);
     return cwi_fail(import->ctx, CW_BAD_DATA, "%s: there are no rows",
                     cwi_source_name(reading->source));
 }
@@ -125,8 +158,10 @@ cw_status cwi_import_database(cwi_import *import, const char *path)
     CW_TRY(cwi_uri_parse(import->ctx, path, &uri));
     CW_TRY(cwi_import_entry(import, uri.name, &entry));
     CW_TRY(cwi_source_open_rows(import->ctx, uri.name, &reading.source));
+    CW_TRY(cwi_since_find(&reading));
     CW_TRY(read_all(&reading, entry));
 done:
+    cwi_since_clear(&reading.since);
     cwi_source_close(reading.source);
     cwi_uri_clear(&uri);
     return status;

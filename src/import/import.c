@@ -12,7 +12,7 @@
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 {
     *import = (cwi_import){.ctx = ctx, .rows = rows};
-    import->settings = (cwi_settings){.format = "auto", .columns = ""};
+    import->settings = (cwi_settings){.format = "auto", .columns = "", .since = ""};
 }
 
 void cwi_import_clear(cwi_import *import)
@@ -25,6 +25,7 @@ void cwi_import_clear(cwi_import *import)
     cwi_free(import->movie);
     cwi_free(import->scratch);
     cwi_ratings_clear(&import->ratings);
+    json_decref(import->latest);
 }
 
 /* The last name of a path, without slashes behind it. */
@@ -108,6 +109,9 @@ static cw_status import_path(cwi_import *import, const char *path, bool may_be_s
     cwi_entry *entry;
 
     if (cwi_uri_find(path)) return cwi_import_database(import, path);
+    if (import->settings.since[0] || import->settings.has_after_rowid)
+        return cwi_fail(import->ctx, CW_BAD_ARG, "%s has no meaning for %s, which is no database",
+                        import->settings.since[0] ? "--since" : "--after-rowid", path);
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return cwi_import_folder(import, path, may_be_split);
     CW_PASS(cwi_import_entry(import, strcmp(path, "-") ? path : "standard input", &entry));
@@ -203,7 +207,8 @@ static cw_status check_arguments(cw_context *ctx, const char *const *paths, cons
 
 /* parts is NULL when the files say themselves, or are no split. */
 static cw_status import_all(cw_context *ctx, const char *const *paths, const cw_part *parts,
-                            size_t n_paths, const cw_options *options, cw_interactions **out)
+                            size_t n_paths, const cw_options *options, const json_t *known,
+                            cw_interactions **out)
 {
     cwi_import import;
 
@@ -211,6 +216,7 @@ static cw_status import_all(cw_context *ctx, const char *const *paths, const cw_
     *out = NULL;
     CW_PASS(check_arguments(ctx, paths, parts, n_paths));
     cw_status status = cwi_import_open(ctx, options, &import);
+    import.known = known; /* outlives it */
     import.is_split = parts != NULL;
     for (size_t p = 0; p < n_paths && status == CW_OK; p++) {
         if (parts) import.part = (uint8_t)parts[p];
@@ -222,7 +228,13 @@ static cw_status import_all(cw_context *ctx, const char *const *paths, const cw_
 cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
                     const cw_options *options, cw_interactions **out)
 {
-    return import_all(ctx, paths, NULL, n_paths, options, out);
+    return import_all(ctx, paths, NULL, n_paths, options, NULL, out);
+}
+
+cw_status cwi_import_after(cw_context *ctx, const char *const *paths, size_t n_paths,
+                           const cw_options *options, const json_t *known, cw_interactions **out)
+{
+    return import_all(ctx, paths, NULL, n_paths, options, known, out);
 }
 
 cw_status cw_import_parts(cw_context *ctx, const char *const *paths, const cw_part *parts,
@@ -231,5 +243,5 @@ cw_status cw_import_parts(cw_context *ctx, const char *const *paths, const cw_pa
     cwi_begin(ctx);
     *out = NULL;
     if (!parts) return cwi_fail(ctx, CW_BAD_ARG, "the parts of the files are missing");
-    return import_all(ctx, paths, parts, n_paths, options, out);
+    return import_all(ctx, paths, parts, n_paths, options, NULL, out);
 }

@@ -2,6 +2,8 @@
 #ifndef CWI_IMPORT_IMPORT_H
 #define CWI_IMPORT_IMPORT_H
 
+#include <jansson.h>
+
 #include "import/interactions.h"
 #include "import/ratings.h"
 #include "import/source.h"
@@ -49,6 +51,9 @@ typedef struct cwi_settings {
     int64_t skip_bad;
     int64_t max_rows; /* 0: any number */
     bool keep_duplicates;
+    const char *since; /* of a database */
+    bool has_after_rowid;
+    int64_t after_rowid;
 } cwi_settings;
 
 /* Numbers in the files of a split folder and the raw ids they stand for (id2idx_*.csv). */
@@ -113,7 +118,9 @@ typedef struct cwi_import {
     size_t key_length[CWI_N_ROLES];
     char *scratch; /* of a reader of lines */
     size_t scratch_bytes;
-    char **ignored; /* columns that have no role, as --columns would name them */
+    const json_t *known; /* of databases, from the last time; borrowed, may be NULL */
+    json_t *latest;      /* the same for the next time; NULL while there is none */
+    char **ignored;      /* columns that have no role, as --columns would name them */
     size_t n_ignored, ignored_capacity;
     cwi_entry *entry;
     size_t n_entries, entry_capacity;
@@ -232,6 +239,10 @@ cw_status cwi_origin_print(const cwi_import *import, char **out);
 
 /* remarks.c: say what a person should know about what was read. */
 void cwi_import_log(const cwi_import *import);
+
+/* cw_import of databases that were read before; known is the "latest" of that time. */
+cw_status cwi_import_after(cw_context *ctx, const char *const *paths, size_t n_paths,
+                           const cw_options *options, const json_t *known, cw_interactions **out);
 
 /* import.c: an import begins with init and ends with finish; clear always. */
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import);

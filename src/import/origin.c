@@ -64,6 +64,7 @@ cw_status cwi_origin_print(const cwi_import *import, char **out)
         "without_rating", (json_int_t)import->unrated, "repeats", (json_int_t)import->repeats,
         "overlaps", (json_int_t)import->overlaps, "columns_ignored", list_ignored(import),
         "ratings", print_ratings(import), "options", list_options(import));
+    if (import->latest) cwi_json_set(&object, "latest", json_incref(import->latest));
     *out = cwi_json_print(import->ctx, object, JSON_COMPACT);
     json_decref(object);
     return *out ? CW_OK : CW_NO_MEMORY;

@@ -4,8 +4,8 @@
 
 #include "core/mem.h"
 #include "core/text.h"
-#include "import/database.h"
 #include "import/postgresql.h"
+#include "import/since.h"
 
 /* Numbers of types (pg_type.dat), which never change. */
 enum {
@@ -32,6 +32,7 @@ static const char begin_sql[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
                                 "SET LOCAL max_parallel_workers_per_gather = 0;"
                                 "SET LOCAL datestyle = 'ISO, YMD';"
                                 "SET LOCAL timezone = 'UTC';"
+                                "SET LOCAL standard_conforming_strings = on;"
                                 "SET LOCAL extra_float_digits = 1";
 
 static bool may_have_role(int role, unsigned type)
@@ -87,7 +88,7 @@ static cw_status make_statement(cwi_pg *pg, cwi_reading *reading, char **out)
     bool is_table = reading->uri->table != NULL;
     cwi_pg_columns columns = {0};
     cwi_text *name = NULL;
-    char *sql = is_table ? cwi_sql_select(reading, NULL, "") : cwi_sql_query(reading);
+    char *sql = is_table ? cwi_sql_select(reading, NULL, "") : cwi_sql_query(reading, false);
     cw_status status;
 
     CW_TRY(sql ? CW_OK : CW_NO_MEMORY);
@@ -100,11 +101,9 @@ static cw_status make_statement(cwi_pg *pg, cwi_reading *reading, char **out)
     name = cwi_alloc(ctx, columns.count, sizeof *name);
     CW_TRY(name ? CW_OK : CW_NO_MEMORY);
     CW_TRY(choose(pg, reading, &columns, name));
-    if (is_table) {
-        cwi_free(sql);
-        sql = cwi_sql_select(reading, name, "");
-        CW_TRY(sql ? CW_OK : CW_NO_MEMORY);
-    }
+    cwi_free(sql);
+    sql = is_table ? cwi_sql_select(reading, name, "") : cwi_sql_query(reading, true);
+    CW_TRY(sql ? CW_OK : CW_NO_MEMORY);
     *out = cwi_format(ctx, "COPY (%s\n) TO STDOUT", sql);
     status = *out ? CW_OK : CW_NO_MEMORY;
 done:
@@ -173,6 +172,20 @@ static cw_status read_row(cwi_reading *reading, char *text, size_t length,
     return cwi_import_row(reading->import, reading->source, &row);
 }
 
+/* The last value of the column that tells what is new. */
+static cw_status remember_last(cwi_pg *pg, cwi_reading *reading)
+{
+    char *last = NULL;
+    if (!reading->since.column) return CW_OK;
+    char *sql = cwi_since_last(reading);
+    if (!sql) return CW_NO_MEMORY;
+    cw_status status = cwi_pg_ask(pg, sql, &last);
+    if (status == CW_OK) status = cwi_since_remember(reading, last);
+    cwi_free(last);
+    cwi_free(sql);
+    return status;
+}
+
 cw_status cwi_postgresql_read(cwi_reading *reading)
 {
     cwi_pg *pg;
@@ -184,6 +197,7 @@ cw_status cwi_postgresql_read(cwi_reading *reading)
     CW_PASS(cwi_pg_open(reading->import->ctx, reading->uri->address, reading->uri->name, &pg));
     CW_TRY(cwi_pg_run(pg, begin_sql));
     CW_TRY(make_statement(pg, reading, &sql));
+    CW_TRY(remember_last(pg, reading));
     cwi_sql_places(reading, place);
     CW_TRY(cwi_pg_copy_out(pg, sql));
     for (;;) {

@@ -24,11 +24,17 @@ const cw_option_info cwi_import_options[] = {
         "max-rows", "0", 0, 0x1p53,
         "give up when there are more rows than this, for input that is not trusted; 0 is no limit"),
     FLAG("keep-duplicates", "keep repeated interactions of the same user and item"),
+    TEXT(
+        "since", "",
+        "of a database only rows whose column has at least this value: COLUMN=VALUE, or COLUMN for "
+        "all; the last value is remembered, and update asks for what has come since"),
+    WHOLE("after-rowid", "", 0, 0x1p53,
+          "of a table of SQLite only rows behind this rowid; remembered the same way"),
     {0}};
 
 cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_settings *out)
 {
-    *out = (cwi_settings){.format = "auto", .columns = ""};
+    *out = (cwi_settings){.format = "auto", .columns = "", .since = ""};
     if (!options) return CW_OK;
     CW_PASS(cwi_options_check(ctx, options, "import"));
     out->format = cwi_options_text(options, "format");
@@ -41,5 +47,8 @@ cw_status cwi_settings_read(cw_context *ctx, const cw_options *options, cwi_sett
     out->skip_bad = cwi_options_integer(options, "skip-bad");
     out->max_rows = cwi_options_integer(options, "max-rows");
     out->keep_duplicates = cwi_options_flag(options, "keep-duplicates");
+    out->since = cwi_options_text(options, "since");
+    out->has_after_rowid = cwi_options_is_set(options, "after-rowid");
+    if (out->has_after_rowid) out->after_rowid = cwi_options_integer(options, "after-rowid");
     return CW_OK;
 }

@@ -2,7 +2,7 @@
  */
 #include "import/sqlite.h"
 
-#include "import/database.h"
+#include "import/since.h"
 
 #ifdef CWI_HAS_SQLITE
 
@@ -31,7 +31,11 @@
     X(sqlite3_column_int64)                                                                        \
     X(sqlite3_column_double)                                                                       \
     X(sqlite3_column_text)                                                                         \
-    X(sqlite3_column_bytes)
+    X(sqlite3_column_bytes)                                                                        \
+    X(sqlite3_bind_text)                                                                           \
+    X(sqlite3_bind_int64)                                                                          \
+    X(sqlite3_bind_double)                                                                         \
+    X(sqlite3_reset)
 
 enum {
     BUSY_MS = 5000,        /* to wait for another program that writes */
@@ -147,6 +151,34 @@ cw_status cwi_sqlite_run(cwi_sqlite *d, const char *sql)
     return result == SQLITE_DONE ? CW_OK : cwi_sqlite_fail(d);
 }
 
+/* ---- writing ----------------------------------------------------------------------------- */
+
+static bool bind_text(cwi_sqlite *d, int place, const char *text)
+{
+    return d->sqlite3_bind_text(d->statement, place, text, -1, SQLITE_STATIC) == SQLITE_OK;
+}
+
+cw_status cwi_sqlite_insert(cwi_sqlite *d, const cwi_sqlite_values *values)
+{
+    if (!bind_text(d, 1, values->text[0]) || !bind_text(d, 2, values->text[1]) ||
+        d->sqlite3_bind_int64(d->statement, 3, values->whole) != SQLITE_OK ||
+        d->sqlite3_bind_double(d->statement, 4, values->real) != SQLITE_OK ||
+        !bind_text(d, 5, values->text[2]) || d->sqlite3_step(d->statement) != SQLITE_DONE)
+        return cwi_sqlite_fail(d);
+    return d->sqlite3_reset(d->statement) == SQLITE_OK ? CW_OK : cwi_sqlite_fail(d);
+}
+
+cw_status cwi_sqlite_has(cwi_sqlite *d, const char *table, bool *out)
+{
+    CW_PASS(cwi_sqlite_prepare(
+        d,
+        "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower(?1)"));
+    if (!bind_text(d, 1, table)) return cwi_sqlite_fail(d);
+    int result = d->sqlite3_step(d->statement);
+    *out = result == SQLITE_ROW;
+    return result == SQLITE_ROW || result == SQLITE_DONE ? CW_OK : cwi_sqlite_fail(d);
+}
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 /* The names of the current statement's columns, as copies. */
@@ -181,15 +213,25 @@ static cw_status prepare_table(cwi_sqlite *d, const cwi_reading *reading, const 
 
 static cw_status prepare_query(cwi_sqlite *d, const cwi_reading *reading)
 {
-    char *sql = cwi_sql_query(reading);
+    char *sql = cwi_sql_query(reading, false);
     if (!sql) return CW_NO_MEMORY;
-    cw_status status = cwi_sqlite_prepare(d, sql);
+    cw_status status = cwi_sqlite_prepare(d, sql); /* alone it must be one whole statement */
     cwi_free(sql);
     CW_PASS(status);
     if (d->sqlite3_stmt_readonly(d->statement) && d->sqlite3_column_count(d->statement) > 0)
         return CW_OK;
     return cwi_fail(d->ctx, CW_BAD_ARG, "%s: the query must be one that reads rows, a SELECT",
                     d->name);
+}
+
+/* The same query with only what is new. */
+static cw_status prepare_new(cwi_sqlite *d, const cwi_reading *reading)
+{
+    char *sql = cwi_sql_query(reading, true);
+    if (!sql) return CW_NO_MEMORY;
+    cw_status status = cwi_sqlite_prepare(d, sql);
+    cwi_free(sql);
+    return status;
 }
 
 static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROLES])
@@ -201,7 +243,7 @@ static cw_status choose(cwi_sqlite *d, cwi_reading *reading, int place[CWI_N_ROL
     CW_TRY(take_columns(d, &names));
     CW_TRY(cwi_reading_choose(reading, names.name, names.count));
     cwi_sql_places(reading, place);
-    if (reading->uri->table) CW_TRY(prepare_table(d, reading, names.name));
+    CW_TRY(reading->uri->table ? prepare_table(d, reading, names.name) : prepare_new(d, reading));
 done:
     cwi_pile_clear(&names.pile);
     return status;
@@ -251,6 +293,31 @@ static cw_status read_row(cwi_sqlite *d, cwi_reading *reading, const int place[C
     return cwi_import_row(reading->import, reading->source, &row);
 }
 
+/* The last value of the column that tells what is new. */
+static cw_status remember_last(cwi_sqlite *d, cwi_reading *reading)
+{
+    char digits[CWI_NUMBER_BYTES], *last = NULL;
+    cwi_text value = {"", 0};
+
+    if (!reading->since.column && !reading->since.is_rowid) return CW_OK;
+    char *sql = cwi_since_last(reading);
+    if (!sql) return CW_NO_MEMORY;
+    cw_status status = cwi_sqlite_prepare(d, sql);
+    cwi_free(sql);
+    CW_PASS(status);
+    if (d->sqlite3_step(d->statement) != SQLITE_ROW) return cwi_sqlite_fail(d);
+    const char *wrong = take_value(d, 0, digits, &value);
+    if (wrong)
+        return wrong[0]
+                   ? cwi_fail(d->ctx, CW_BAD_DATA, "%s: the column of --since %s", d->name, wrong)
+                   : cwi_no_memory(d->ctx);
+    if (value.length > 0) last = cwi_format(d->ctx, "%.*s", (int)value.length, value.at);
+    if (value.length > 0 && !last) return CW_NO_MEMORY;
+    status = cwi_since_remember(reading, last);
+    cwi_free(last);
+    return status;
+}
+
 cw_status cwi_sqlite_read(cwi_reading *reading)
 {
     cwi_sqlite *d;
@@ -259,6 +326,8 @@ cw_status cwi_sqlite_read(cwi_reading *reading)
 
     CW_PASS(cwi_sqlite_open(reading->import->ctx, reading->uri->address, reading->uri->name, false,
                             &d));
+    CW_TRY(cwi_sqlite_run(d, "BEGIN")); /* all that follows sees one moment */
+    CW_TRY(remember_last(d, reading));
     CW_TRY(choose(d, reading, place));
     while ((result = d->sqlite3_step(d->statement)) == SQLITE_ROW)
         CW_TRY(read_row(d, reading, place));
@@ -269,6 +338,46 @@ done:
 }
 
 #else
+
+cw_status cwi_sqlite_open(cw_context *ctx, const char *path, const char *name, bool makes,
+                          cwi_sqlite **out)
+{
+    (void)path, (void)makes;
+    *out = NULL;
+    return cwi_fail(ctx, CW_UNSUPPORTED,
+                    "%s: this crosswise was built without SQLite (on Debian: libsqlite3-dev)",
+                    name);
+}
+
+/* Without an open file nothing below is called. */
+void cwi_sqlite_close(cwi_sqlite *database)
+{
+    (void)database;
+}
+
+cw_status cwi_sqlite_run(cwi_sqlite *database, const char *sql)
+{
+    (void)database, (void)sql;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_prepare(cwi_sqlite *database, const char *sql)
+{
+    (void)database, (void)sql;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_insert(cwi_sqlite *database, const cwi_sqlite_values *values)
+{
+    (void)database, (void)values;
+    return CW_UNSUPPORTED;
+}
+
+cw_status cwi_sqlite_has(cwi_sqlite *database, const char *table, bool *out)
+{
+    (void)database, (void)table, (void)out;
+    return CW_UNSUPPORTED;
+}
 
 cw_status cwi_sqlite_read(cwi_reading *reading)
 {

@@ -18,7 +18,20 @@ cw_status cwi_sqlite_fail(cwi_sqlite *database);
 /* Make one statement the current one. */
 cw_status cwi_sqlite_prepare(cwi_sqlite *database, const char *sql);
 
-/* Run statements that have no rows. */
+/* What one row of lists consists of. */
+typedef struct cwi_sqlite_values {
+    const char *text[3];
+    int64_t whole;
+    double real;
+} cwi_sqlite_values;
+
+/* Run the current statement once with ?1 ?2 ?5 as text, ?3 as the whole and ?4 as the real one. */
+cw_status cwi_sqlite_insert(cwi_sqlite *database, const cwi_sqlite_values *values);
+
+/* Is there a table or view of that name? */
+cw_status cwi_sqlite_has(cwi_sqlite *database, const char *table, bool *out);
+
+/* Run one statement that has no rows of interest. */
 cw_status cwi_sqlite_run(cwi_sqlite *database, const char *sql);
 
 #endif

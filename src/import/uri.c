@@ -186,8 +186,7 @@ static cw_status check(cw_context *ctx, const cwi_uri *uri)
         return cwi_fail(
             ctx, CW_BAD_ARG, "%s: %s; an address is written %s?table=NAME or ...?query=SELECT ...",
             uri->name,
-            uri->table ? "table and query are both given"
-                       : "what to read is missing, a table or a query",
+            uri->table ? "table and query are both given" : "a table or a query is missing",
             uri->kind == CWI_URI_SQLITE ? "sqlite:FILE" : "postgresql://[user@]host/database");
     return CW_OK;
 }

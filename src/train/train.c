@@ -35,6 +35,16 @@ done:
     return status;
 }
 
+/* Where the databases were at when they were read; NULL where there was none. */
+static json_t *find_latest(cw_context *ctx, const cw_dataset *dataset)
+{
+    json_t *origin = NULL;
+    if (!dataset->origin || cwi_json_reparse(ctx, dataset->origin, &origin) != CW_OK) return NULL;
+    json_t *latest = json_incref(json_object_get(json_object_get(origin, "source"), "latest"));
+    json_decref(origin);
+    return latest;
+}
+
 static json_t *describe_data(const cwi_trainer *t)
 {
     const cw_dataset *d = t->dataset;
@@ -42,6 +52,8 @@ static json_t *describe_data(const cwi_trainer *t)
         json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users", d->n_users,
                   "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
                   (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+    json_t *latest = find_latest(t->ctx, d);
+    if (latest) cwi_json_set(&out, "latest", latest);
     if (t->propensity_hash[0]) cwi_json_set(&out, "propensities", json_string(t->propensity_hash));
     if (t->exposure.hash[0])
         cwi_json_set(&out, "metric_propensities", json_string(t->exposure.hash));

@@ -231,8 +231,69 @@ static cw_status grow(cw_context *ctx, const cw_model *model, const cw_interacti
     return hide_rows(ctx, model, &rows->below, data);
 }
 
+/* ---- databases ------------------------------------------------------------------- */
+
+static const char *text_at(const json_t *entry, const char *key)
+{
+    return cwi_json_get_text(entry, key);
+}
+
+/* What is known of a database that was not asked this time stays known. */
+static void add_known_latest(const json_t *known, json_t **latest)
+{
+    size_t k, n, count = json_array_size(*latest);
+    json_t *entry, *other;
+
+    json_array_foreach(known, k, entry)
+    {
+        bool is_asked = false;
+        for (n = 0; n < count; n++) {
+            other = json_array_get(*latest, n);
+            is_asked =
+                is_asked || (strcmp(text_at(entry, "database"), text_at(other, "database")) == 0 &&
+                             strcmp(text_at(entry, "table"), text_at(other, "table")) == 0);
+        }
+        if (!is_asked) cwi_json_add(latest, json_incref(entry));
+    }
+}
+
+/* Where databases are at now, in the place where a dataset has it. */
+static cw_status note_latest(cw_context *ctx, const json_t *about, const cw_interactions *rows,
+                             cw_dataset *data)
+{
+    const json_t *known = json_object_get(json_object_get(about, "data"), "latest");
+    json_t *source = NULL;
+
+    CW_PASS(rows->source ? cwi_json_reparse(ctx, rows->source, &source) : CW_OK);
+    json_t *read = json_object_get(source, "latest");
+    json_t *latest = read ? json_incref(read) : json_array();
+    json_decref(source);
+    add_known_latest(known, &latest);
+    if (json_array_size(latest) == 0) {
+        json_decref(latest);
+        return CW_OK;
+    }
+    return cwi_json_text(ctx, json_pack("{s:{s:o}}", "source", "latest", latest), &data->origin);
+}
+
+cw_status cw_import_new(cw_context *ctx, const cw_model *model, const char *const *paths,
+                        size_t n_paths, const cw_options *options, cw_interactions **out)
+{
+    json_t *about = NULL;
+
+    cwi_begin(ctx);
+    *out = NULL;
+    CW_PASS(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
+    cw_status status =
+        cwi_import_after(ctx, paths, n_paths, options,
+                         json_object_get(json_object_get(about, "data"), "latest"), out);
+    json_decref(about);
+    return status;
+}
+
 static void growth_clear(growth *g)
 {
+    cwi_free(g->data.origin);
     cwi_free(g->user);
     cwi_free(g->item);
     cwi_pairs_clear(&g->data.part[CW_PART_TRAIN]);
@@ -462,6 +523,7 @@ cw_status cw_update(cw_context *ctx, const cw_model *model, const cw_interaction
     CW_TRY(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     CW_TRY(refuse_sum(ctx, about));
     CW_TRY(grow(ctx, model, interactions, &g));
+    CW_TRY(note_latest(ctx, about, interactions, &g.data));
     CW_TRY(train_on(ctx, model, &g, options, about, out, run));
 done:
     growth_clear(&g);

@@ -43,6 +43,18 @@ done
 cat odd/id2idx_*.csv
 tr -d ' \n' <odd/dataset.json | grep -o '"files":\[[^]]*\]'
 crosswise train "$url&table=log" --epochs 1 --quiet --out m.safetensors
+# only what is new, by a number, a time, a text
+sql shop <<<"CREATE TABLE news AS SELECT \"user\", item, \"timestamp\" AS n, to_timestamp(\"timestamp\") AS at FROM log; GRANT SELECT ON news TO shop"
+for since in n=1500 'at=1970-01-01 00:30:00+00' user=u3 at; do
+    crosswise prepare "$url&table=news&user=user&item=item" --since "$since" --core 1 --force --quiet --out part
+    wc -l <part/train.csv
+    tr -d ' \n' <part/dataset.json | grep -o '"latest":\[[^]]*\]'
+done
+crosswise train part --epochs 1 --preset paper --dim 4 --quiet --out part.safetensors 2>/dev/null
+sql shop <<<"INSERT INTO news SELECT 'new', item, n, at + interval '1 day' FROM news WHERE n > 2000"
+crosswise update part.safetensors "$url&table=news&user=user&item=item" --out more.safetensors 2>&1 | grep -E 'remembered|rows read|new rows'
+crosswise prepare "$url&query=SELECT \"user\", item, n FROM news" --since n=2000 --core 1 --force --quiet --out part
+tr -d ' \n' <part/dataset.json | grep -o '"latest":\[[^]]*\]'
 # what is wrong is said
 no() { refused "$@" 2>&1 | sed "s|$server|SERVER|; s/position [0-9]*/position N/"; }
 for rest in '' '&table=nothing' '&table=log&query=SELECT 1' '&query=' '&query=SELECT' '&query=SELECT 1; SELECT 2' \
@@ -53,6 +65,10 @@ for rest in '' '&table=nothing' '&table=log&query=SELECT 1' '&query=' '&query=SE
     '&table=types&user=u&item=t&time=b' '&query=SELECT 1 AS user, 1/(3-g) AS item FROM generate_series(1, 9) g'; do
     no "$url$rest"
 done
+no "$url&table=log" --since 'timestamp=yesterday'
+no "$url&table=log" --since "timestamp='; DROP TABLE log; --"
+no "$url&table=log" --since timestamp=99999999
+no "$url&table=log" --after-rowid 3
 no "postgresql://boss@/nowhere?host=$at_server&table=log"
 no "postgresql://shop@/shop?host=$at_server&hst=x&table=log"
 no "postgresql://guest@/shop?host=$at_server&table=log"        # no password

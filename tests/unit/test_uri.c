@@ -84,8 +84,8 @@ static void parameters_are_taken_apart(void **state)
 static void wrong_ones_are_refused(void **state)
 {
     bed *b = *state;
-    refuse(b, "sqlite:x", "what to read is missing");
-    refuse(b, "sqlite:x?", "what to read is missing");
+    refuse(b, "sqlite:x", "a table or a query is missing");
+    refuse(b, "sqlite:x?", "a table or a query is missing");
     refuse(b, "sqlite:x?table=a&query=b", "table and query are both given");
     refuse(b, "sqlite:x?table=a&table=b", "says twice what the table is");
     refuse(b, "sqlite:x?tab=a", "has 'tab' in it");
