@@ -1,44 +1,24 @@
 /*
- * http.c - connections, by libmicrohttpd, which is opened when a server starts.
+ * http.c - requests and replies, by libmicrohttpd, which is opened when a server starts.
  *
  * A pool of threads of the library waits for sockets (epoll), so that a slow client costs a place
  * in a table and no thread.  Two more threads do what takes longer than an answer: one writes
  * feedback, as many rows as are waiting with one sync; the main thread reads models and closes
  * connections that take too long.
  */
-#include "server.h"
-
 #ifdef CW_HAS_MICROHTTPD
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <microhttpd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "mhd.h"
+#include "door.h"
 
 enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
 
-/* A connection, in a list of all. */
-typedef struct guest guest;
-struct guest {
-    struct MHD_Connection *connection;
-    guest *older, *younger;
-    int socket;
-    double since;    /* when it began to wait, or to send */
-    bool is_working; /* we have the request and it waits for us */
-    bool is_closing, has_asked;
-};
-
 /* A request under way. */
-typedef struct exchange exchange;
 struct exchange {
     struct MHD_Connection *connection;
     door *door;
@@ -52,109 +32,6 @@ struct exchange {
     reply out;
     char method[16];
 };
-
-struct door {
-    server *s;
-    mhd call;
-    struct MHD_Daemon *daemon;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t wake_writer, wake_main;
-    exchange *to_write, *to_reload; /* newest first */
-    guest *oldest, *youngest;       /* by when they came */
-    int64_t n_guests, n_busy;       /* connections; requests under way */
-    bool is_stopping;
-    atomic_bool is_draining;
-    int listening, stop_accepting; /* the socket; an eventfd that wakes who accepts */
-    pthread_t writer, acceptor;
-};
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- connections ------------------------------------------------------------------- */
-
-static void link_guest(door *d, guest *g)
-{
-    pthread_mutex_lock(&d->lock);
-    g->older = d->youngest;
-    *(d->youngest ? &d->youngest->younger : &d->oldest) = g;
-    d->youngest = g;
-    d->n_guests++;
-    pthread_mutex_unlock(&d->lock);
-    atomic_fetch_add(&d->s->meter.connections, 1);
-}
-
-static void unlink_guest(door *d, guest *g)
-{
-    pthread_mutex_lock(&d->lock);
-    *(g->older ? &g->older->younger : &d->oldest) = g->younger;
-    *(g->younger ? &g->younger->older : &d->youngest) = g->older;
-    d->n_guests--;
-    pthread_mutex_unlock(&d->lock);
-    atomic_fetch_sub(&d->s->meter.connections, 1);
-}
-
-/* The library closes the socket after it has told us, so one of the list is open. */
-static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    door *d = arg;
-    guest *g = *context;
-    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (g) unlink_guest(d, g);
-        free(g);
-        *context = NULL;
-        return;
-    }
-    g = *context = calloc(1, sizeof *g);
-    if (!g) return;
-    const union MHD_ConnectionInfo *info =
-        d->call.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    g->connection = connection;
-    g->socket = info ? info->connect_fd : -1;
-    g->since = seconds();
-    link_guest(d, g);
-}
-
-static guest *guest_of(door *d, struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        d->call.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
-static void set_working(door *d, guest *g, bool is_working)
-{
-    if (!g) return;
-    pthread_mutex_lock(&d->lock);
-    g->is_working = is_working;
-    g->since = seconds();
-    pthread_mutex_unlock(&d->lock);
-}
-
-/* A request must be there, and its reply be taken, within the time; when places run short, those
- * go first that have waited for longest. */
-static void close_slow(door *d)
-{
-    double now = seconds(), limit = (double)d->s->settings->timeout_s;
-    int64_t most = d->s->settings->connections, spare = most / 16;
-    pthread_mutex_lock(&d->lock);
-    int64_t surplus = d->n_guests - (most - spare);
-    for (guest *g = d->oldest; g; g = g->younger) {
-        double waited = now - g->since;
-        bool is_late = waited > limit || (surplus > 0 && waited > 0.5);
-        if (g->is_working || g->is_closing || !is_late || g->socket < 0) continue;
-        g->is_closing = true;
-        surplus--;
-        (void)shutdown(g->socket, SHUT_RDWR);
-        atomic_fetch_add(&d->s->meter.closed_slow, 1);
-    }
-    pthread_mutex_unlock(&d->lock);
-}
 
 /* ---- replies ----------------------------------------------------------------------- */
 
@@ -188,7 +65,7 @@ static enum MHD_Result send_reply(exchange *e)
 {
     door *d = e->door;
     reply *out = &e->out;
-    meter_add(&d->s->meter, out->route, out->status, seconds() - e->began);
+    meter_add(&d->s->meter, out->route, out->status, door_seconds() - e->began);
     struct MHD_Response *r = d->call.create_response_from_buffer(
         out->length, out->body, out->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
     if (!r) return MHD_NO;
@@ -380,7 +257,7 @@ static enum MHD_Result answer(exchange *e)
                         .client = info ? info->client_addr : NULL,
                         .is_too_long = e->is_too_long};
     set_working(e->door, e->guest, true);
-    e->began = seconds();
+    e->began = door_seconds();
     server_answer(e->door->s, &in, &e->out);
     if (e->out.errand == NO_ERRAND) return send_reply(e);
     wait_for(e);
@@ -415,59 +292,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 }
 
 /* ---- open and close ------------------------------------------------------------------- */
-
-/* Everybody who waits is let in, as long as there are places; false: there is none. */
-static bool let_in(door *d)
-{
-    struct sockaddr_storage from;
-    for (;;) {
-        pthread_mutex_lock(&d->lock);
-        bool has_place = d->n_guests < d->s->settings->connections;
-        pthread_mutex_unlock(&d->lock);
-        if (!has_place) return false;
-        socklen_t length = sizeof from;
-        int socket =
-            accept4(d->listening, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-        const int on = 1;
-        (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        (void)d->call.add_connection(d->daemon, socket, (struct sockaddr *)&from, length);
-    }
-}
-
-/* Nobody may begin a connection any more: segments with SYN are dropped, others are let through, so
- * that what has begun is completed. */
-static void refuse_new(int listening)
-{
-    enum { FLAGS_AT = 13, SYN = 2 }; /* of a TCP header */
-    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS_AT),
-                                  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SYN, 0, 1),
-                                  BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, 0xffff)};
-    const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};
-    (void)setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
-}
-
-/* We accept and the library does not: its way to stop accepting (0.9.75) ends the process when a
- * thread of the pool is faster.  At the end those are let in whom the system has accepted. */
-static void *accept_guests(void *arg)
-{
-    enum { PAUSE_MS = 20, LAST_MS = 200 };
-    door *d = arg;
-    struct pollfd files[2] = {{.fd = d->stop_accepting, .events = POLLIN},
-                              {.fd = d->listening, .events = POLLIN}};
-    while (files[0].revents == 0) {
-        bool has_place = let_in(d);
-        (void)poll(files, has_place ? 2 : 1, has_place ? -1 : PAUSE_MS);
-    }
-    refuse_new(d->listening);
-    for (int waited = 0; waited < LAST_MS; waited += PAUSE_MS) {
-        (void)let_in(d);
-        (void)poll(NULL, 0, PAUSE_MS);
-    }
-    (void)let_in(d);
-    (void)close(d->listening);
-    return NULL;
-}
 
 static void on_message(void *arg, const char *format, va_list args)
 {
@@ -536,19 +360,6 @@ door *door_open(server *s, int listening)
     return NULL;
 }
 
-/* Requests are under way, or somebody has just come and will ask. */
-static bool is_busy(door *d)
-{
-    const double fresh_s = 1;
-    double now = seconds();
-    pthread_mutex_lock(&d->lock);
-    bool busy = d->n_busy > 0;
-    for (const guest *g = d->youngest; g && !busy && now - g->since < fresh_s; g = g->older)
-        busy = !g->has_asked && !g->is_closing;
-    pthread_mutex_unlock(&d->lock);
-    return busy;
-}
-
 void door_close(door *d)
 {
     const int tick_ms = 20, least_ms = 200;
@@ -580,6 +391,8 @@ const char *door_missing(void)
 }
 
 #else
+
+#include "server.h"
 
 const char *door_missing(void)
 {

@@ -174,7 +174,7 @@ static json_t *paths(void)
     json_t *all = json_object();
     for (const route *r = routes; r->method; r++) {
         char method[8] = "";
-        for (size_t k = 0; r->method[k] && k < sizeof method - 1; k++) {
+        for (size_t k = 0; k < sizeof method - 1 && r->method[k]; k++) {
             method[k] = (char)tolower((unsigned char)r->method[k]);
             method[k + 1] = '\0';
         }
