@@ -41,11 +41,10 @@ static const kind kinds[] = {
 
 /* What a zip archive holds is told by the name of its first file. */
 static const kind zip_sheet = {NULL, 0, 0, "an Excel file", PANDAS("read_excel")};
-static const kind zip_open_sheet = {NULL, 0, 0, "an OpenDocument file",
-                                    "libreoffice --headless --convert-to csv '@'"};
+static const kind zip_open_sheet = {NULL, 0, 0, "an OpenDocument file", PANDAS("read_excel")};
 static const kind zip_arrays = {
     NULL, 0, 0, "an .npz file of NumPy arrays",
-    "python3 -c \"import numpy, sys; a = numpy.load('@'); numpy.savetxt('log.csv', "
+    "python3 -c \"import numpy; a = numpy.load('@'); numpy.savetxt('log.csv', "
     "numpy.column_stack([a[k] for k in ('user', 'item')]), fmt='%s', delimiter=',')\""};
 static const kind zip_any = {NULL, 0, 0, "a zip archive", "unzip -p '@' > log.csv"};
 static const kind pickle = {NULL, 0, 0, "a Python pickle", PANDAS("read_pickle")};
