@@ -82,7 +82,7 @@ install: release ## install under PREFIX (/usr/local), staged in DESTDIR
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 .PHONY: docs
-docs: deps-demo ## write docs/options.md and the manual page anew from the option tables
+docs: deps-demo ## write docs/options.md and the manual page anew from the tables
 	@$(call build,release,docs)
 
 .PHONY: format

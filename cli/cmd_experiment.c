@@ -264,7 +264,8 @@ static int run(const cli_command *command, int argc, char **argv)
 
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && call.n_inputs == 0)
-        code = cli_misuse(command, "it needs a plan: a file, or one of quick, compare, paper, beyond");
+        code =
+            cli_misuse(command, "it needs a plan: a file, or one of quick, compare, paper, beyond");
     if (code < 0 && prints) code = print_plan(&call);
     if (code < 0 && !out && !is_on(call.options[0], "dry-run"))
         code = cli_misuse(command, "--out DIR is missing");

@@ -17,7 +17,16 @@
     X(methods)                                                                                     \
     X(train)                                                                                       \
     X(tune)                                                                                        \
-    X(update) X(evaluate) X(compare) X(experiment) X(report) X(recommend) X(info) X(export) X(demo)
+    X(update)                                                                                      \
+    X(evaluate)                                                                                    \
+    X(compare)                                                                                     \
+    X(experiment)                                                                                  \
+    X(report)                                                                                      \
+    X(recommend)                                                                                   \
+    X(serve)                                                                                       \
+    X(info)                                                                                        \
+    X(export)                                                                                      \
+    X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

@@ -3,11 +3,13 @@
  *   gen-docs options          docs/options.md
  *   gen-docs man TEMPLATE     the manual page: TEMPLATE with each line "@OPTIONS stage@"
  *                             replaced by the options of that stage, and @VERSION@ filled in
+ *   gen-docs http             docs/http.md, from the table of routes of the server
  *   gen-docs metrics          the names of all metrics, which docs/metrics.md must have
  */
 #include <crosswise/crosswise.h>
 #include <ctype.h>
 #include <math.h>
+#include <serve.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +190,11 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "options") == 0) {
         print_markdown();
+    } else if (argc == 2 && strcmp(argv[1], "http") == 0) {
+        char *text = serve_markdown();
+        good = text != NULL;
+        if (text) fputs(text, stdout);
+        free(text);
     } else if (argc == 2 && strcmp(argv[1], "metrics") == 0) {
         for (size_t m = 0; cw_metric_at(m); m++) printf("%s\n", cw_metric_at(m)->name);
     } else if (argc == 3 && strcmp(argv[1], "man") == 0) {
@@ -199,7 +206,9 @@ int main(int argc, char **argv)
         good = print_man(template);
         fclose(template);
     } else {
-        fprintf(stderr, "usage: gen-docs options | gen-docs man TEMPLATE | gen-docs metrics\n");
+        fprintf(
+            stderr,
+            "usage: gen-docs options | gen-docs man TEMPLATE | gen-docs http | gen-docs metrics\n");
         return 2;
     }
     return good && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

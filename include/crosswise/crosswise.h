@@ -108,6 +108,18 @@ CW_API const char *cw_cpu_isa(void);
 CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
 
 /*
+ * Training by many processes, which mpirun or the like has started (docs/many-machines.md).
+ *   cw_processes_join   become one of `count`, the one of number `rank`; cw_train with --device mpi
+ *                       is then called by all of them, from the thread that joined, with the same
+ *                       data and options.  Process 0 alone gets a model.
+ *   cw_processes_leave  after the last call, when all went well; before cw_context_free
+ *   cw_processes_end    something went wrong: end all of them, this one too, with this exit code
+ */
+CW_API CW_MUST_CHECK cw_status cw_processes_join(cw_context *ctx, int *rank, int *count);
+CW_API void cw_processes_leave(cw_context *ctx);
+CW_API void cw_processes_end(cw_context *ctx, int code);
+
+/*
  * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
  * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time
  * from any thread; work that is going on may finish with what it began with.  Results never depend
@@ -179,10 +191,11 @@ typedef struct cw_interactions cw_interactions;
 typedef enum cw_part { CW_PART_TRAIN = 0, CW_PART_VALID = 1, CW_PART_TEST = 2 } cw_part;
 
 /*
- * Read files, folders or standard input ("-") in order, plain or compressed (gzip, zstd).
+ * Read files, folders or standard input ("-") in order, plain or packed (gzip, zstd, bzip2, xz).
  *   options  of stage "import"; NULL for the defaults
  * A folder is a Netflix training set (mv_*.txt or combined_data_*.txt) or a split
- * folder (train, valid and test files), whose parts are remembered.
+ * folder (train, valid and test files), whose parts are remembered.  A path may also be a table or
+ * a query of a database: "sqlite:shop.db?table=clicks" (docs/sources.md).
  */
 CW_API CW_MUST_CHECK cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
                                          const cw_options *options, cw_interactions **out);
@@ -348,6 +361,12 @@ typedef struct cw_model cw_model;
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
 
+/* cw_import of what may be new to a model: databases that its rows came from are asked for those
+ * that have come since, where the option "since" or "after-rowid" had told how to know them. */
+CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *model,
+                                             const char *const *paths, size_t n_paths,
+                                             const cw_options *options, cw_interactions **out);
+
 /*
  * Train a model on with new interactions, new users and new items, from the parameters it has; it
  * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are
@@ -403,6 +422,11 @@ CW_API int32_t cw_model_items(const cw_model *model);
 /* Raw id of a user or item, possibly with bytes that are not printable; NULL when out of range. */
 CW_API const char *cw_model_user_id(const cw_model *model, int32_t user);
 CW_API const char *cw_model_item_id(const cw_model *model, int32_t item);
+/* Train rows of an item; 0 for a guest, or when out of range. */
+CW_API int64_t cw_model_item_rows(const cw_model *model, int32_t item);
+/* The checksum of the file that the model was read from, 32 hexadecimal digits; "" for a model that
+ * was not.  Valid until the model is freed. */
+CW_API const char *cw_model_checksum(const cw_model *model);
 /* The number of a raw id; -1 when the model does not know it. */
 CW_API int32_t cw_model_find_user(const cw_model *model, const char *id);
 CW_API int32_t cw_model_find_item(const cw_model *model, const char *id);
@@ -509,6 +533,10 @@ typedef struct cw_rules {
     size_t n_exclude;
     const int32_t *only; /* [n_only] the only items that anybody gets; NULL: all */
     size_t n_only;
+    const int32_t *boosted; /* [n_boosted] items that are lifted, or lowered */
+    const float *boosts; /* [n_boosted] what is added to their scores; those of one item add up */
+    size_t n_boosted;
+    double diversity;         /* 0 to 1: pass over items that are like one above (docs/models.md) */
     const int64_t *own_start; /* [n lists + 1], of cw_recommend: list k leaves out the items */
     const int32_t *own;       /* own[own_start[k]] to own[own_start[k + 1] - 1], and not what its
                                  user had in training; NULL: the latter */
@@ -557,6 +585,31 @@ CW_API CW_MUST_CHECK cw_status cw_recommend_history(cw_context *ctx,
                                                     const int32_t *history, size_t n,
                                                     const cw_rules *rules, const cw_lists *lists);
 
+/* The list of a user, or guest, who had n more items since training, from all that they had; -1 for
+ * somebody new.  What the user rated low stays hidden.  Otherwise as cw_recommend_history. */
+CW_API CW_MUST_CHECK cw_status cw_recommend_more(cw_context *ctx, const cw_recommender *recommender,
+                                                 int32_t user, const int32_t *more, size_t n,
+                                                 const cw_rules *rules, const cw_lists *lists);
+
+/* One list of the most popular items, for whom nothing is known of; scores are train rows. */
+CW_API CW_MUST_CHECK cw_status cw_popular(cw_context *ctx, const cw_recommender *recommender,
+                                          const cw_rules *rules, const cw_lists *lists);
+
+/* The items that a user, or guest, of the model had in training, ascending and distinct; *items is
+ * valid until the recommender is closed.  Returns how many, 0 for numbers that nobody has. */
+CW_API size_t cw_user_items(const cw_recommender *recommender, int32_t user, const int32_t **items);
+
+/*
+ * Why somebody who liked n distinct items gets an item: what each of them adds to its score in the
+ * list of cw_recommend_history.  The score of a user who was trained is another one, unless the
+ * backbone has no vectors of users (ease, itemknn).
+ *   added  [n]
+ *   score  the sum of these, and of the item's own term where a bucket gave it one; may be NULL
+ * CW_UNSUPPORTED where scores are no such sums.
+ */
+CW_API CW_MUST_CHECK cw_status cw_explain(cw_context *ctx, const cw_recommender *recommender,
+                                          const int32_t *history, size_t n, int32_t item,
+                                          float *added, float *score);
 /* The same for n people: the items that person k liked are items[start[k]] to
  * items[start[k + 1] - 1].  Whoever liked nothing gets the most popular items.  Progress is told.
  */
@@ -584,6 +637,32 @@ CW_API CW_MUST_CHECK cw_status cw_model_fold_users(cw_context *ctx,
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
                                                 const int32_t *items, size_t n,
                                                 const cw_rules *rules, const cw_lists *lists);
+
+/*
+ * A place outside for lists, row by row: a table of a database, "sqlite:shop.db?table=lists" or
+ * "postgresql://host/shop?table=lists", or a file, "lists.jsonl" or "lists.csv".  Its columns are
+ * key, item, rank, score and how.  All of it happens in one transaction: until close, everybody
+ * else sees what was there before.
+ *   key, item  names of the first two columns; the address may have others (user=, item=)
+ *   replace    the rows of a table, or a file, that is there already; the table itself stays
+ */
+typedef struct cw_sink cw_sink;
+CW_API CW_MUST_CHECK cw_status cw_sink_open(cw_context *ctx, const char *to, const char *key,
+                                            const char *item, bool replace, cw_sink **out);
+
+typedef struct cw_sink_row {
+    const char *key, *item; /* raw ids */
+    int32_t rank;           /* from 1 */
+    float score;
+    const char *how; /* cw_way_name */
+} cw_sink_row;
+
+CW_API CW_MUST_CHECK cw_status cw_sink_put(cw_context *ctx, cw_sink *sink, const cw_sink_row *row);
+/* What it is called in messages: never with a password. */
+CW_API const char *cw_sink_name(const cw_sink *sink);
+/* When status is CW_OK all rows are there from now on; otherwise nothing has changed.  Returns what
+ * came of it, and frees in any case; NULL is fine after a failure. */
+CW_API CW_MUST_CHECK cw_status cw_sink_close(cw_context *ctx, cw_sink *sink, cw_status status);
 
 /* The users most alike to each of n users, the same way. */
 CW_API CW_MUST_CHECK cw_status cw_similar_users(cw_context *ctx, const cw_recommender *recommender,

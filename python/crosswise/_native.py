@@ -92,6 +92,10 @@ class Rules(ctypes.Structure):
         ("n_exclude", _SIZE),
         ("only", _P),
         ("n_only", _SIZE),
+        ("boosted", _P),
+        ("boosts", _P),
+        ("n_boosted", _SIZE),
+        ("diversity", ctypes.c_double),
         ("own_start", _P),
         ("own", _P),
     ]

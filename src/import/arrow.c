@@ -75,22 +75,36 @@ static cw_status check_schema(const reading *r)
                     schema->format ? schema->format : "", CWI_MAX_COLUMNS);
 }
 
+static bool has_numbers(const struct ArrowSchema *schema)
+{
+    const char *format = schema->dictionary ? schema->dictionary->format : schema->format;
+    return format && suits(CWI_ROLE_RATING, cwi_arrow_type_of(format).kind);
+}
+
 static cw_status choose_columns(reading *r)
 {
     cw_status status;
     size_t n = (size_t)r->schema.n_children;
-    const char **names = cwi_alloc(r->import->ctx, n, sizeof *names);
+    cwi_pile pile = {0};
+    cwi_text *names = cwi_pile_add(r->import->ctx, &pile, n, sizeof *names);
+    bool *numbers = cwi_pile_add(r->import->ctx, &pile, n, sizeof *numbers);
+    const cwi_view view = {
+        .word = "column", .is_complete = true, .is_typed = true, .has_numbers = numbers};
 
-    if (!names) return CW_NO_MEMORY;
-    for (size_t c = 0; c < n; c++)
-        names[c] = r->schema.children[c]->name ? r->schema.children[c]->name : "";
-    CW_TRY(cwi_columns_choose_named(r->import, r->source, names, n, &r->layout));
+    CW_TRY(pile.status);
+    for (size_t c = 0; c < n; c++) {
+        const char *name = r->schema.children[c]->name;
+        names[c] = name ? (cwi_text){name, strlen(name)} : (cwi_text){"", 0};
+        numbers[c] = has_numbers(r->schema.children[c]);
+    }
+    r->layout = (cwi_layout){.column = {-1, -1, -1, -1}, .n_columns = n};
+    CW_TRY(cwi_columns_find(r->import, r->source, &view, names, n, &r->layout));
     for (int role = 0; role < CWI_N_ROLES; role++)
         if (r->layout.column[role] >= 0) CW_TRY(check_type(r, role));
     status = cwi_import_begin(r->import, r->source, r->layout.column[CWI_ROLE_RATING] >= 0,
                               r->layout.column[CWI_ROLE_TIME] >= 0);
 done:
-    cwi_free(names);
+    cwi_pile_clear(&pile);
     return status;
 }
 
@@ -134,7 +148,8 @@ static cw_status read_row(reading *r, const batch *b, int64_t row)
     if (cells.has_rating)
         CW_PASS(cwi_arrow_number(ctx, &b->column[CWI_ROLE_RATING], row, &cells.rating));
     if (cells.has_time)
-        CW_PASS(cwi_arrow_seconds(ctx, &b->column[CWI_ROLE_TIME], row, &cells.time));
+        CW_PASS(cwi_arrow_seconds(ctx, &b->column[CWI_ROLE_TIME], row, r->import->settings.dates,
+                                  &cells.time));
     return cwi_import_cells(r->import, r->source, &cells);
 }
 

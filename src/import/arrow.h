@@ -92,6 +92,6 @@ cw_status cwi_arrow_number(cw_context *ctx, const cwi_arrow_column *column, int6
                            double *out);
 /* Of a time: seconds since 1970. */
 cw_status cwi_arrow_seconds(cw_context *ctx, const cwi_arrow_column *column, int64_t row,
-                            double *out);
+                            cwi_dates dates, double *out);
 
 #endif

@@ -263,7 +263,7 @@ cw_status cwi_arrow_number(cw_context *ctx, const cwi_arrow_column *column, int6
 }
 
 cw_status cwi_arrow_seconds(cw_context *ctx, const cwi_arrow_column *column, int64_t row,
-                            double *out)
+                            cwi_dates dates, double *out)
 {
     const cwi_arrow_column *of_values = column->dictionary ? column->dictionary : column;
     char digits[32];
@@ -271,7 +271,7 @@ cw_status cwi_arrow_seconds(cw_context *ctx, const cwi_arrow_column *column, int
 
     if (of_values->type.kind == CWI_ARROW_TEXT || of_values->type.kind == CWI_ARROW_VIEW) {
         CW_PASS(cwi_arrow_text(ctx, column, row, digits, &text));
-        if (!cwi_parse_time(text.at, text.length, out)) *out = (double)NAN;
+        if (!cwi_parse_time(text.at, text.length, dates, out)) *out = (double)NAN;
         return CW_OK;
     }
     if (of_values->type.kind != CWI_ARROW_TIME) return cwi_arrow_number(ctx, column, row, out);

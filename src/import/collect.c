@@ -41,7 +41,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
 
 cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
 {
-    char reason[400];
+    char reason[400], place[CWI_SPOT_BYTES];
     va_list args;
 
     va_start(args, format);
@@ -50,8 +50,8 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
     if (import->bad_lines >= import->settings.skip_bad)
         return cwi_source_fail(import->ctx, source, CW_BAD_DATA, "%s", reason);
     if (import->bad_lines++ == 0)
-        snprintf(import->first_bad, sizeof import->first_bad, "%s:%" PRId64 ": %s",
-                 cwi_source_name(source), cwi_source_line_number(source), reason);
+        snprintf(import->first_bad, sizeof import->first_bad, "%s: %s",
+                 cwi_source_place(source, place), reason);
     return CW_OK;
 }
 
@@ -188,15 +188,17 @@ static bool needs_times(const cwi_import *import)
 /* A time that cannot be read.  *is_out: the row is left out as malformed. */
 static cw_status bad_time(cwi_import *import, const cwi_source *source, cwi_text text, bool *is_out)
 {
-    char shown[48];
+    char shown[48], place[CWI_SPOT_BYTES];
 
     if (import->bad_times++ == 0)
-        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s:%" PRId64 ": '%s'",
-                 cwi_source_name(source), cwi_source_line_number(source),
-                 cwi_excerpt(text.at, text.length, shown));
+        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s: '%s'",
+                 cwi_source_place(source, place), cwi_excerpt(text.at, text.length, shown));
     *is_out = needs_times(import);
     if (*is_out)
-        return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+        return bad_value(import, source, "time", text,
+                         cwi_date_is_ambiguous(text.at, text.length)
+                             ? "clear: say --dates day-first or --dates month-first"
+                             : "a number of seconds or an ISO date");
     lose_times(import);
     return CW_OK;
 }
@@ -206,8 +208,47 @@ static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_tex
                            bool *is_out)
 {
     text = cwi_trim(text);
-    if (cwi_parse_time(text.at, text.length, out)) return CW_OK;
+    if (cwi_parse_time(text.at, text.length, import->dates, out)) return CW_OK;
     return bad_time(import, source, text, is_out);
+}
+
+bool cwi_parse_comma(const char *text, size_t length, double *out)
+{
+    char plain[CWI_NUMBER_BYTES];
+    const char *comma = memchr(text, ',', length);
+
+    if (!comma || length > sizeof plain || memchr(text, '.', length)) return false;
+    if (comma == text || comma + 1 == text + length) return false;
+    memcpy(plain, text, length);
+    plain[comma - text] = '.'; /* a second comma makes it no number */
+    return cwi_parse_real(plain, length, out);
+}
+
+/* What programs write where there is no value. */
+static bool is_missing(cwi_text text)
+{
+    char word[8];
+    if (text.length == 0) return true;
+    if (text.length >= sizeof word) return false;
+    memcpy(word, text.at, text.length);
+    word[text.length] = '\0';
+    return cwi_word_index("NULL|null|NA|N/A|NaN|nan|None|\\N", word) >= 0;
+}
+
+/* A row without a rating is one more like, unless only some ratings are wanted. */
+static void count_unrated(cwi_import *import, bool *is_below)
+{
+    import->unrated++;
+    import->left_out += import->settings.has_min_rating;
+    *is_below = import->settings.has_min_rating;
+}
+
+static bool parse_rating(const cwi_import *import, cwi_text text, double *out)
+{
+    if (!cwi_parse_real(text.at, text.length, out) &&
+        !(import->has_comma && cwi_parse_comma(text.at, text.length, out)))
+        return false;
+    return fabs(*out) <= max_rating;
 }
 
 /* Is the rating of a row below --min-rating, which is counted? */
@@ -235,9 +276,10 @@ static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_t
     double rating = 0;
 
     text = cwi_trim(text);
-    if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating))
-        return bad_rating(import, source, text, is_out);
-    return take_rating(import, rating, is_below);
+    if (parse_rating(import, text, &rating)) return take_rating(import, rating, is_below);
+    if (!is_missing(text)) return bad_rating(import, source, text, is_out);
+    count_unrated(import, is_below);
+    return CW_OK;
 }
 
 /* Every row counts against the limit of --max-rows. */
@@ -252,10 +294,9 @@ static cw_status count_row(cwi_import *import, const cwi_source *source)
 /* A number of a table as text, for a message. */
 static cwi_text print_cell(double value, char out[CWI_NUMBER_BYTES])
 {
-    if (isfinite(value))
-        cwi_print_real(value, out);
-    else
-        cwi_copy_text(out, CWI_NUMBER_BYTES, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    const char *word = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    if (!isfinite(value)) return (cwi_text){word, strlen(word)};
+    cwi_print_real(value, out);
     return (cwi_text){out, strlen(out)};
 }
 

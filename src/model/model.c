@@ -89,6 +89,16 @@ int32_t cw_model_items(const cw_model *model)
     return model->n_items;
 }
 
+int64_t cw_model_item_rows(const cw_model *model, int32_t item)
+{
+    return item >= 0 && item < model->n_items ? model->degree[item] : 0;
+}
+
+const char *cw_model_checksum(const cw_model *model)
+{
+    return model->checksum;
+}
+
 bool cw_model_tensor(const cw_model *model, size_t index, cw_tensor *out)
 {
     if (index >= (size_t)model->params.count) return false;

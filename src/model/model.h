@@ -20,6 +20,7 @@ struct cw_model {
     cwi_rest rest;          /* guests: users and items that were left out of training; rows that are
                                hidden beside the seen ones */
     float *term;            /* [n_items] added to the scores of items; NULL: nothing */
+    char checksum[33];      /* of the file that it was read from; "" */
     char *about; /* JSON object as text: options, seed, data (checksum, counts), best_epoch,
                     valid and test metrics; see docs/models.md */
 };

@@ -6,6 +6,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "prepare/rest.h"
 
 /* The rows of one side by side with those of the other: both ends of a product take the root of its
  * weight, so that products add up and lengths stay comparable. */

@@ -117,6 +117,7 @@ static cw_status check_checksum(const reader *r)
     cwi_tensorfile_checksum(r->bytes, r->length, digits);
     if (memcmp(r->bytes + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS) != 0)
         return refuse(r, "the file is damaged: its checksum does not match");
+    memcpy(r->out->checksum, digits, sizeof digits);
     return CW_OK;
 }
 

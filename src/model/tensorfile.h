@@ -39,6 +39,7 @@ typedef struct cwi_tensorfile {
     cwi_note *notes;   /* [n_notes] keys other than format, format_version, crosswise, checksum */
     void *bytes;       /* reading only: the whole file, */
     void *header;      /* and its header */
+    char checksum[33]; /* reading only */
 } cwi_tensorfile;
 
 /* Write a file whole or not at all, replacing a plain one.  On failure the old file is as it was.

@@ -157,7 +157,7 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     dataset->keeps_repeats = from->keeps_repeats;
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
-    const cwi_kept kept = {users.new_id, items.new_id, past->drawn};
+    const cwi_kept kept = {users.new_id, items.new_id, past->drawn, users.count};
     CW_TRY(cwi_rest_fill(ctx, from, &kept, &dataset->rest));
     CW_TRY(cwi_hide_below(ctx, &from->below, dataset));
 done:

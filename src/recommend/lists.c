@@ -6,7 +6,6 @@
 #include "backend/backend.h"
 #include "core/mem.h"
 #include "core/pool.h"
-#include "evaluate/topk.h"
 #include "recommend/recommend.h"
 
 enum { MAX_CHUNK_ROWS = CWI_SCORE_USERS, CHUNK_SCORES = 1 << 22 };
@@ -102,6 +101,33 @@ static cw_status bar_items(cw_context *ctx, const cw_rules *rules, cwi_listing *
     return CW_OK;
 }
 
+static cw_status use_boosts(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
+{
+    size_t n = rules->n_boosted;
+    CW_PASS(cwi_check_numbers(ctx, "boosted", rules->boosted, n, listing->n_scores));
+    if (n > 0) CW_PASS(cwi_check_given(ctx, "boosts", rules->boosts));
+    for (size_t k = 0; k < n; k++)
+        if (!(fabsf(rules->boosts[k]) <= (float)CWI_MAX_DIAL))
+            return cwi_fail(ctx, CW_BAD_ARG, "boosts[%zu] is %g; it must lie between %d and %d", k,
+                            (double)rules->boosts[k], -CWI_MAX_DIAL, CWI_MAX_DIAL);
+    listing->boosted = rules->boosted;
+    listing->boosts = rules->boosts;
+    listing->n_boosted = n;
+    return CW_OK;
+}
+
+static cw_status use_diversity(cw_context *ctx, double diversity, cwi_listing *listing)
+{
+    if (!(diversity >= 0 && diversity <= 1))
+        return cwi_fail(ctx, CW_BAD_ARG, "diversity is %g; it must lie between 0 and 1", diversity);
+    if (diversity > 0 && !listing->rec->ranker.items)
+        return cwi_fail(ctx, CW_UNSUPPORTED,
+                        "backbone %s has no item vectors to compare, so diversity must be 0",
+                        listing->rec->model->backbone);
+    listing->diversity = diversity;
+    return CW_OK;
+}
+
 static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *listing)
 {
     int32_t n_items = listing->n_scores;
@@ -110,6 +136,8 @@ static cw_status use_rules(cw_context *ctx, const cw_rules *rules, cwi_listing *
                          rules->dial, -CWI_MAX_DIAL, CWI_MAX_DIAL));
     CW_PASS(cwi_check_numbers(ctx, "exclude", rules->exclude, rules->n_exclude, n_items));
     CW_PASS(cwi_check_numbers(ctx, "only", rules->only, rules->n_only, n_items));
+    CW_PASS(use_boosts(ctx, rules, listing));
+    CW_PASS(use_diversity(ctx, rules->diversity, listing));
     CW_PASS(bar_items(ctx, rules, listing));
     listing->dial = rules->dial;
     listing->with_skipped = rules->with_seen;
@@ -184,9 +212,10 @@ typedef struct block {
     const cwi_listing *listing;
     int64_t first, rows;
     int32_t chunk_rows; /* scored together by one thread */
-    int32_t k;          /* places that can be filled */
+    int32_t k;          /* the best that are looked for */
     float *score;       /* [rows][n_scores] */
     cwi_ranked *top;    /* [chunks][k] */
+    double *nearest;    /* [chunks][k] where lists are to be diverse */
     int32_t *merged;    /* [chunks][n_scores] when something is barred or hidden */
     cwi_pile pile;
 } block;
@@ -200,10 +229,13 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
     size_t rows = 2 * chunk * (size_t)cw_context_threads(ctx);
     if (rows > n) rows = n;
     *b = (block){.listing = listing, .rows = (int64_t)rows, .chunk_rows = (int32_t)chunk};
-    b->k = listing->out.k < listing->n_scores ? listing->out.k : listing->n_scores;
+    b->k = listing->diversity > 0 ? cwi_diverse_pool(listing->out.k) : listing->out.k;
+    if (b->k > listing->n_scores) b->k = listing->n_scores;
     size_t chunks = (size_t)cwi_pool_chunks(b->rows, b->chunk_rows);
     b->score = cwi_pile_add(ctx, &b->pile, rows, n_scores * sizeof *b->score);
     b->top = cwi_pile_add(ctx, &b->pile, chunks, (size_t)b->k * sizeof *b->top);
+    if (listing->diversity > 0)
+        b->nearest = cwi_pile_add(ctx, &b->pile, chunks, (size_t)b->k * sizeof *b->nearest);
     if (listing->n_barred > 0 || listing->hidden)
         b->merged = cwi_pile_add(ctx, &b->pile, chunks, n_scores * sizeof *b->merged);
     return b->pile.status;
@@ -224,17 +256,29 @@ static span find_skipped(const block *b, int64_t chunk, int64_t row)
     return (span){merged, merge((span[]){own, hidden, {l->barred, l->n_barred}}, 3, merged)};
 }
 
-/* The list of a row from its scores, to which the dial is applied in place. */
+/* The dial and the boosts, in place. */
+static void bend(const cwi_listing *l, float *score)
+{
+    if (l->dial != 0)
+        for (int32_t i = 0; i < l->n_scores; i++)
+            score[i] = (float)((double)score[i] + l->dial * l->rec->log_degree[i]);
+    for (size_t k = 0; k < l->n_boosted; k++) score[l->boosted[k]] += l->boosts[k];
+}
+
+/* The list of a row from its scores, which are bent. */
 static bool pick(const block *b, int64_t chunk, int64_t row, float *score)
 {
     const cwi_listing *l = b->listing;
     cwi_ranked *top = b->top + chunk * b->k;
     span skipped = find_skipped(b, chunk, row);
 
-    if (l->dial != 0)
-        for (int32_t i = 0; i < l->n_scores; i++)
-            score[i] = (float)((double)score[i] + l->dial * l->rec->log_degree[i]);
+    bend(l, score);
     int32_t count = cwi_topk(score, l->n_scores, skipped.item, skipped.count, b->k, top);
+    if (count > 0 && l->diversity > 0) {
+        int32_t wanted = count < l->out.k ? count : l->out.k;
+        cwi_diversify(&l->rec->ranker, l->diversity, count, wanted, top, b->nearest + chunk * b->k);
+        count = wanted;
+    }
     if (count >= 0) write_list(&l->out, row, top, count);
     return count >= 0;
 }
@@ -252,6 +296,7 @@ static cw_status fill_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
 cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n)
 {
     block b;
+    if (cwi_listing_screened(listing, n)) return cwi_progress(ctx, "recommending", 1, 1);
     cw_status status = block_init(ctx, listing, n, &b);
     for (int64_t left = (int64_t)n; left > 0 && status == CW_OK; left -= b.rows) {
         if (b.rows > left) b.rows = left;

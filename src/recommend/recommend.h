@@ -4,6 +4,8 @@
 
 #include "core/mem.h"
 #include "core/options.h"
+#include "evaluate/screen.h"
+#include "evaluate/topk.h"
 #include "model/model.h"
 
 extern const cw_option_info cwi_recommend_options[];
@@ -12,6 +14,7 @@ struct cw_recommender {
     cw_model *model; /* held */
     cwi_ranker ranker;
     double *log_degree; /* [n_items] ln(1 + train rows) */
+    cwi_screen screen;  /* for short lists; without rooms: there is none */
 };
 
 enum { CWI_MAX_DIAL = 1000000 };
@@ -36,8 +39,37 @@ struct cwi_listing {
     double dial;
     int32_t *barred; /* [n_barred] ascending: left out of all lists */
     int32_t n_barred;
+    const int32_t *boosted; /* [n_boosted] borrowed from the rules, as boosts are */
+    const float *boosts;
+    size_t n_boosted;
+    double diversity;
     cwi_pile pile;
 };
+
+/*
+ * Choose and order `wanted` of the `n` best, in place (maximal marginal relevance: Carbonell and
+ * Goldstein, SIGIR 1998): next is always the one with the largest
+ *   (1 - diversity) * score - diversity * cosine to the nearest that was chosen,
+ * scores being scaled to 0 .. 1 over the n; of equals the one that comes first.
+ *   nearest  [n] scratch
+ */
+void cwi_diversify(const cwi_ranker *ranker, double diversity, int32_t n, int32_t wanted,
+                   cwi_ranked *top, double *nearest);
+
+/* How many of the best are looked at for a list of k. */
+int32_t cwi_diverse_pool(int32_t k);
+
+/* Is there nothing that bounds of scores know nothing of: terms of items, the dial, items that
+ * nobody gets? */
+bool cwi_listing_is_plain(const cwi_listing *listing);
+
+/* Round the items of the ranker, so that few lists at a time need not make all scores.  Nothing is
+ * done where that does not pay. */
+cw_status cwi_recommender_screen(cw_context *ctx, cw_recommender *rec);
+
+/* The same lists as cwi_listing_run makes, bit for bit, from bounds of the scores.  False: that is
+ * not for these, or did not help, and nothing is written. */
+bool cwi_listing_screened(const cwi_listing *listing, size_t n);
 
 /* Check the rules, which may be NULL, and the arrays of the caller.  Needs cwi_listing_clear also
  * after a failure. */

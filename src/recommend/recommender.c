@@ -30,6 +30,7 @@ cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender *
         rec->log_degree[i] = cwi_log1p((double)model->degree[i]);
     CW_TRY(cwi_model_rank(ctx, model, &rec->ranker));
     CW_TRY(cwi_foldin_keep(ctx, &rec->ranker));
+    CW_TRY(cwi_recommender_screen(ctx, rec));
     *out = rec;
 done:
     if (status != CW_OK) cw_recommender_close(rec);
@@ -39,6 +40,7 @@ done:
 void cw_recommender_close(cw_recommender *rec)
 {
     if (!rec) return;
+    cwi_screen_clear(&rec->screen);
     cwi_ranker_close(&rec->ranker);
     cwi_free(rec->log_degree);
     cw_model_free(rec->model);
@@ -143,6 +145,72 @@ done:
     return status;
 }
 
+/* One row of many, as row 0; start is room for where it begins and ends. */
+static cwi_csr single_row(const cwi_csr *rows, int32_t row, int64_t start[2])
+{
+    start[0] = 0;
+    start[1] = rows->start[row + 1] - rows->start[row];
+    return (cwi_csr){.n_rows = 1, .start = start, .value = rows->value + rows->start[row]};
+}
+
+/* What the user had and n items more. */
+static cw_status join_items(cw_context *ctx, const cw_recommender *rec, int32_t user,
+                            const int32_t *more, size_t n, cwi_csr *liked)
+{
+    const int32_t *had;
+    size_t n_had = user >= 0 ? cw_user_items(rec, user, &had) : 0;
+    liked->value = cwi_alloc(ctx, n_had + n, sizeof *liked->value);
+    if (!liked->value) return CW_NO_MEMORY;
+    if (n_had > 0) memcpy(liked->value, had, n_had * sizeof *had);
+    memcpy(liked->value + n_had, more, n * sizeof *more);
+    liked->start[1] = (int64_t)(n_had + n);
+    cwi_sort_distinct(liked);
+    return CW_OK;
+}
+
+cw_status cw_recommend_more(cw_context *ctx, const cw_recommender *rec, int32_t user,
+                            const int32_t *more, size_t n, const cw_rules *rules,
+                            const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+    int64_t start[2] = {0, 0}, hidden_start[2];
+    cwi_csr liked = {.n_rows = 1, .start = start}, hidden;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(check_history(ctx, rec, more, n));
+    int32_t n_users = rec->model->n_users + rec->model->rest.users.count;
+    if (user != -1) CW_TRY(cwi_check_numbers(ctx, "user", &user, 1, n_users));
+    CW_TRY(join_items(ctx, rec, user, more, n, &liked));
+    if (user >= 0 && cwi_model_count_hidden(rec->model) > 0) {
+        hidden = single_row(&rec->model->rest.hidden, user, hidden_start);
+        listing.hidden = &hidden;
+    }
+    CW_TRY(list_newcomer(ctx, &listing, &liked, CW_WAY_FOLD_IN));
+done:
+    cwi_free(liked.value);
+    cwi_listing_clear(&listing);
+    return status;
+}
+
+cw_status cw_popular(cw_context *ctx, const cw_recommender *rec, const cw_rules *rules,
+                     const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+    int64_t start[] = {0, 0};
+    int32_t none = 0;
+    const cwi_csr nothing = {.n_rows = 1, .start = start, .value = &none};
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(list_newcomer(ctx, &listing, &nothing, CW_WAY_POPULARITY));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
 /* Whoever liked nothing gets what most people had. */
 static cw_status list_history(cw_context *ctx, cwi_listing *listing, const int64_t *start,
                               const int32_t *items, int32_t *row)
@@ -229,14 +297,6 @@ static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32
     bool is_done;
     CW_PASS(cwi_listing_screen(ctx, listing, n, &is_done));
     return is_done ? CW_OK : cwi_listing_run(ctx, listing, n);
-}
-
-/* One row of many, as row 0; start is room for where it begins and ends. */
-static cwi_csr single_row(const cwi_csr *rows, int32_t row, int64_t start[2])
-{
-    start[0] = 0;
-    start[1] = rows->start[row + 1] - rows->start[row];
-    return (cwi_csr){.n_rows = 1, .start = start, .value = rows->value + rows->start[row]};
 }
 
 static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)

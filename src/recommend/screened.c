@@ -14,10 +14,10 @@
 
 enum { LISTS_A_CHUNK = 256 };
 
-/* Everything that the bounds know nothing of: terms of items, the dial, items that nobody gets. */
-static bool is_plain(const cwi_listing *l)
+bool cwi_listing_is_plain(const cwi_listing *l)
 {
-    return l->dial == 0 && l->n_barred == 0 && (!l->hidden || l->with_skipped);
+    return l->dial == 0 && l->n_boosted == 0 && l->n_barred == 0 && l->diversity == 0 &&
+           !l->newcomer && !l->alike && (!l->hidden || l->with_skipped);
 }
 
 /* Whom each of the rows of the listing is for, once and no more, so that a user has one row. */
@@ -120,7 +120,7 @@ cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *l, size_t n, bo
     bool fits = true;
 
     *is_done = false;
-    if (n > INT32_MAX || !is_plain(l) || !cwi_ranker_is_dot(&l->rec->ranker) ||
+    if (n > INT32_MAX || !cwi_listing_is_plain(l) || !cwi_ranker_is_dot(&l->rec->ranker) ||
         !cwi_screen_pays(&l->rec->ranker, l->out.k, (int32_t)n))
         return CW_OK;
     if (l->with_skipped || l->own) CW_TRY(make_mask(ctx, l, (int64_t)n, &own, &fits));

@@ -40,9 +40,9 @@ static cw_status gram_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
-/* Solve A x = b in place for a symmetric A given by its upper triangle: A = R^T R, then two
- * triangular systems.  False when A is not positive definite. */
-static bool solve(double *a, int32_t n, double *x)
+/* A = R^T R in place for a symmetric A given by its upper triangle.  False when A is not positive
+ * definite. */
+static bool factorise(double *a, int32_t n)
 {
     for (int64_t r = 0; r < n; r++) {
         double *row = a + r * n;
@@ -54,6 +54,12 @@ static bool solve(double *a, int32_t n, double *x)
         double scale = 1.0 / sqrt(row[r]);
         for (int64_t c = r; c < n; c++) row[c] *= scale;
     }
+    return true;
+}
+
+/* Solve R^T R x = b in place: two triangular systems. */
+static void solve(const double *a, int32_t n, double *x)
+{
     for (int64_t r = 0; r < n; r++) {
         x[r] /= a[r * n + r];
         for (int64_t c = r + 1; c < n; c++) x[c] -= a[r * n + c] * x[r];
@@ -62,7 +68,6 @@ static bool solve(double *a, int32_t n, double *x)
         for (int64_t c = r + 1; c < n; c++) x[r] -= a[r * n + c] * x[c];
         x[r] /= a[r * n + r];
     }
-    return true;
 }
 
 /* Turn the Gram matrix into the normal equations of the regression. */
@@ -117,23 +122,61 @@ cw_status cwi_foldin_keep(cw_context *ctx, cwi_ranker *ranker)
     return ranker->gram ? CW_OK : CW_NO_MEMORY;
 }
 
+/* The regression of a history, factorised, and its solution in the row behind the matrix; there is
+ * room for one row more.  g->sum is freed by the caller, also after a failure. */
+static cw_status regress(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         gram *g)
+{
+    size_t d = (size_t)ranker->width;
+    *g = (gram){.items = ranker->items, .n_items = ranker->n_items, .width = ranker->width};
+    g->sum = cwi_alloc_zero(ctx, d + 2, d * sizeof *g->sum);
+    if (!g->sum) return CW_NO_MEMORY;
+    double *right = g->sum + d * d;
+    CW_PASS(find_gram(ctx, ranker, g));
+    add_history(g, &ranker->fold, items, n, right);
+    if (!factorise(g->sum, g->width))
+        return cwi_fail(ctx, CW_BAD_DATA,
+                        "the item vectors of the model do not determine a vector for a new user");
+    solve(g->sum, g->width, right);
+    return CW_OK;
+}
+
 cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
                             int32_t n, float *u)
 {
-    cw_status status;
+    gram g;
     size_t d = (size_t)ranker->width;
-    gram g = {.items = ranker->items, .n_items = ranker->n_items, .width = ranker->width};
+    cw_status status = regress(ctx, ranker, items, n, &g);
+    for (size_t r = 0; r < d && status == CW_OK; r++) u[r] = (float)g.sum[d * d + r];
+    cwi_free(g.sum);
+    return status;
+}
 
-    g.sum = cwi_alloc_zero(ctx, d + 1, d * sizeof *g.sum); /* the last row is the right side */
-    if (!g.sum) return CW_NO_MEMORY;
-    double *right = g.sum + d * d;
-    CW_TRY(find_gram(ctx, ranker, &g));
-    add_history(&g, &ranker->fold, items, n, right);
-    if (!solve(g.sum, g.width, right))
-        CW_TRY(cwi_fail(ctx, CW_BAD_DATA,
-                        "the item vectors of the model do not determine a vector for a new user"));
-    for (size_t r = 0; r < d; r++) u[r] = (float)right[r];
-done:
+static double dot(const double *a, const float *b, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t r = 0; r < n; r++) sum += a[r] * (double)b[r];
+    return sum;
+}
+
+/* With u = A^-1 (v_1 + ... + v_n) and A x = v_i the score u . v_i is the sum of v_k . x. */
+cw_status cwi_foldin_explain(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                             int32_t n, int32_t item, float *added)
+{
+    gram g;
+    int64_t d = ranker->width;
+    cw_status status = regress(ctx, ranker, items, n, &g);
+    if (status == CW_OK) {
+        double *u = g.sum + d * d, *x = u + d, square = 0.0, scale = 1.0;
+        for (int64_t r = 0; r < d; r++) {
+            x[r] = (double)ranker->items[item * d + r];
+            square += u[r] * u[r];
+        }
+        solve(g.sum, g.width, x);
+        if (ranker->is_cosine && square > 0.0) scale = 1.0 / sqrt(square);
+        for (int32_t k = 0; k < n; k++)
+            added[k] = (float)(scale * dot(x, ranker->items + items[k] * d, d));
+    }
     cwi_free(g.sum);
     return status;
 }

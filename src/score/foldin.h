@@ -22,6 +22,12 @@ cw_status cwi_foldin_vector(cw_context *ctx, const cwi_ranker *ranker, const int
  */
 cw_status cwi_foldin_keep(cw_context *ctx, cwi_ranker *ranker);
 
+/* explain of such a ranker: u is linear in the items that were liked, so a score is a sum over
+ * them.
+ */
+cw_status cwi_foldin_explain(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                             int32_t n, int32_t item, float *added);
+
 /* fold_in of a ranker that has `items`: the scores of all items by that vector. */
 cw_status cwi_foldin_dot(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out);

@@ -57,6 +57,23 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
+/* One entry of the row of each item; of repeats the first counts. */
+static cw_status explain(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         int32_t item, float *added)
+{
+    const cwi_itemitem *m = ranker->state;
+    (void)ctx;
+    for (int32_t k = 0; k < n; k++) {
+        double sum = 0.0;
+        if (m->dense)
+            sum = (double)m->dense[(int64_t)items[k] * ranker->n_items + item];
+        else
+            add_sparse(m, items[k], item, 1, &sum);
+        added[k] = (float)sum;
+    }
+    return CW_OK;
+}
+
 void cwi_itemitem_rank(const cwi_shape *shape, cwi_itemitem *matrix, cwi_pile pile, cwi_ranker *out)
 {
     matrix->seen = *shape->train;
@@ -64,6 +81,7 @@ void cwi_itemitem_rank(const cwi_shape *shape, cwi_itemitem *matrix, cwi_pile pi
                         .n_items = shape->n_items,
                         .score = score_users,
                         .fold_in = fold_in,
+                        .explain = explain,
                         .state = matrix,
                         .pile = pile};
 }

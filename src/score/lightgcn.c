@@ -294,6 +294,30 @@ static cw_status fold_in(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
+/* That vector is a sum over the items, so a score is one too. */
+static cw_status explain(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         int32_t item, float *added)
+{
+    const float *messages = ranker->state, *to = ranker->items + (int64_t)item * ranker->width;
+    int32_t d = ranker->width;
+    double scale = sqrt((double)n);
+    double *u = cwi_alloc_zero(ctx, (size_t)d, sizeof *u);
+    if (!u) return CW_NO_MEMORY;
+    for (int32_t k = 0; k < n; k++)
+        for (int32_t j = 0; j < d; j++) u[j] += (double)messages[(int64_t)items[k] * d + j];
+    double length = 0.0;
+    for (int32_t j = 0; j < d; j++) length += u[j] * u[j];
+    if (ranker->is_cosine && length > 0.0) scale = sqrt(length);
+    for (int32_t k = 0; k < n; k++) {
+        double sum = 0.0;
+        for (int32_t j = 0; j < d; j++)
+            sum += (double)messages[(int64_t)items[k] * d + j] * (double)to[j];
+        added[k] = (float)(sum / scale);
+    }
+    cwi_free(u);
+    return CW_OK;
+}
+
 /* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums.
  */
 static float *keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l,
@@ -329,7 +353,10 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     kept = (cwi_pile){0};
     if (status != CW_OK) goto done;
     out->state = messages;
-    if (l.count > 0) out->fold_in = fold_in;
+    if (l.count > 0) {
+        out->fold_in = fold_in;
+        out->explain = explain;
+    }
 done:
     clear_layers(&l);
     cwi_pile_clear(&kept);

@@ -261,6 +261,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     if (status != CW_OK || !f) goto done;
     out->state = f;
     out->fold_in = fold_in;
+    out->explain = NULL;
 done:
     cwi_ngcf_clear(&net);
     return status;

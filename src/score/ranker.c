@@ -27,6 +27,7 @@ void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int
                         .n_items = n_items,
                         .score = score_users,
                         .fold_in = cwi_foldin_dot,
+                        .explain = cwi_foldin_explain,
                         .items = items,
                         .users = users,
                         .width = width};
@@ -72,6 +73,14 @@ static cw_status fold_in_shifted(cw_context *ctx, const cwi_ranker *ranker, cons
     return CW_OK;
 }
 
+/* The term is the item's own, and nobody's of the user's items. */
+static cw_status explain_shifted(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
+                                 int32_t n, int32_t item, float *added)
+{
+    const shifted *s = ranker->state;
+    return s->inner.explain(ctx, &s->inner, items, n, item, added);
+}
+
 static void close_shifted(cwi_ranker *ranker)
 {
     shifted *s = ranker->state;
@@ -93,6 +102,7 @@ cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranke
     out.state = s;
     out.score = score_shifted;
     out.fold_in = ranker->fold_in ? fold_in_shifted : NULL;
+    out.explain = ranker->explain ? explain_shifted : NULL;
     out.close = close_shifted;
     *ranker = out;
     return CW_OK;

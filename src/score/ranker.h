@@ -18,6 +18,8 @@ typedef struct cwi_fold {
  *   score    required: out[k * n_items + i] is the score of item i for user users[k]
  *   fold_in  optional (NULL: not possible): scores of all items for a new user who liked these
  *            n items; may need memory, hence the context
+ *   explain  optional: added[k] is what items[k] of such a user adds to the score of `item`, where
+ *            that score is a sum over the user's items (and a term of the item)
  *   items    optional (NULL): one vector of `width` floats per item, for similar items
  *   list     optional: the lists of n users by a device, as cwi_topk makes them: item [n][k], count
  *            [n], -1 where a score is no number.  CW_UNSUPPORTED, without a message, where it
@@ -30,6 +32,8 @@ struct cwi_ranker {
     void (*score)(const cwi_ranker *ranker, const int32_t *users, int32_t n, float *out);
     cw_status (*fold_in)(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          float *out);
+    cw_status (*explain)(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
+                         int32_t item, float *added);
     cw_status (*list)(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                       const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count);
     const void *lister; /* of `list` */
@@ -40,7 +44,9 @@ struct cwi_ranker {
     cwi_fold fold;
     _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
-    cwi_pile pile; /* what is freed with it */
+    const struct cwi_world *world; /* processes of which each ranks for the users whose rows it has;
+                                      NULL: this one ranks for all */
+    cwi_pile pile;                 /* what is freed with it */
     void (*close)(cwi_ranker *ranker);
 };
 

@@ -259,6 +259,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
     CW_TRY(encode_users(ctx, net, shape->train->start, shape->train->value, shape->n_users, users));
     cwi_ranker_dot(users, items, shape->n_users, shape->n_items, (int32_t)width, out);
     out->fold_in = fold_in;
+    out->explain = NULL;
     out->state = net;
     out->pile = pile;
 done:

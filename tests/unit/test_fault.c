@@ -406,6 +406,9 @@ static cw_status ask(cw_context *ctx, cw_model *model, const cw_rules *rules, in
     if (status == CW_OK) status = cw_similar_items(ctx, rec, who, 4, NULL, &lists[2]);
     if (status == CW_OK) status = cw_similar_users(ctx, rec, who, 4, &lists[3]);
     if (status == CW_OK) status = cw_score_pairs(ctx, rec, who, who, 4, pairs);
+    if (status == CW_OK) status = cw_recommend_more(ctx, rec, 1, history, 2, rules, &lists[1]);
+    if (status == CW_OK) status = cw_popular(ctx, rec, rules, &lists[0]);
+    if (status == CW_OK) status = cw_explain(ctx, rec, history, 2, 3, pairs, NULL);
     if (status == CW_OK) status = ask_for_rows(ctx, rec);
     cw_recommender_close(rec);
     return status;
@@ -424,6 +427,11 @@ static cw_status ask_model(cw_context *ctx, const char *folder)
     if (status == CW_OK) status = cw_options_set(ctx, options, "popularity", "0.5");
     if (status == CW_OK)
         status = cw_options_set(ctx, options, "exclude", paths_of(folder, "exclude.txt", path));
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "only", paths_of(folder, "only.txt", path));
+    if (status == CW_OK)
+        status = cw_options_set(ctx, options, "boost", paths_of(folder, "boost.txt", path));
+    if (status == CW_OK) status = cw_options_set(ctx, options, "diversity", "0.3");
     if (status == CW_OK) status = cw_rules_create(ctx, model, options, &rules);
     if (status == CW_OK) status = ask(ctx, model, rules, item, score);
     for (int k = 0; k < 32; k++)
@@ -489,6 +497,8 @@ static void write_model(const char *folder)
     cw_model_free(model);
     cw_context_free(ctx);
     write_file(folder, "exclude.txt", "i1\n");
+    write_file(folder, "only.txt", "i0\ni2\ni3\n");
+    write_file(folder, "boost.txt", "i2\t0.5\n");
 }
 
 /* Options of a stage with a random bucket. */

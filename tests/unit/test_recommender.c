@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "core/elementary.h"
+#include "core/rng.h"
 #include "model_sample.h"
 #include "recommend/recommend.h"
 #include "train_check.h"
@@ -13,20 +14,20 @@ enum { K = 7, SOME = 60 };
 
 typedef struct variant {
     const char *method, *backbone, *hidden;
-    bool folds, compares_users, compares_items;
+    bool folds, compares_users, compares_items, explains;
 } variant;
 
 static const variant variants[] = {
-    {"cpr", "mf", "8", true, true, true},
-    {"bpr", "lightgcn", "8", true, true, true},
-    {"bpr", "ngcf", "8", true, true, true},
-    {"bpr", "neumf", "8", false, false, true},
-    {"bpr", "neumf", "8,4", false, false, true}, /* its ranker needs room of its own */
-    {"mult-vae", "vae", "8", true, true, true},
-    {"pop", "pop", "8", true, false, false},
-    {"ials", "als", "8", true, true, true},
-    {"ease", "ease", "8", true, false, false},
-    {"itemknn", "itemknn", "8", true, false, false},
+    {"cpr", "mf", "8", true, true, true, true},
+    {"bpr", "lightgcn", "8", true, true, true, true},
+    {"bpr", "ngcf", "8", true, true, true, false},
+    {"bpr", "neumf", "8", false, false, true, false},
+    {"bpr", "neumf", "8,4", false, false, true, false}, /* its ranker needs room of its own */
+    {"mult-vae", "vae", "8", true, true, true, false},
+    {"pop", "pop", "8", true, false, false, false},
+    {"ials", "als", "8", true, true, true, true},
+    {"ease", "ease", "8", true, false, false, true},
+    {"itemknn", "itemknn", "8", true, false, false, true},
 };
 
 enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
@@ -79,6 +80,8 @@ static cw_lists lists_of(answer *a)
 }
 
 static const int32_t excluded[] = {9, 3, 3, 50}, chosen[] = {80, 3, 9, 11, 12, 13, 2, 1, 0, 60};
+static const int32_t boosted[] = {7, 30, 7};
+static const float boosts[] = {1.5f, -2, 0.25f};
 
 static void bar(const cw_model *model, const cw_rules *rules, int32_t user, bool *is_barred)
 {
@@ -109,6 +112,7 @@ static void expect_users(cw_context *ctx, const cw_recommender *rec, const cw_ru
         for (int32_t i = 0; i < model->n_items && rules->dial != 0; i++)
             score[i] =
                 (float)((double)score[i] + rules->dial * cwi_log1p((double)model->degree[i]));
+        for (size_t b = 0; b < rules->n_boosted; b++) score[rules->boosted[b]] += rules->boosts[b];
         expect_list(score, model->n_items, is_barred, a.items + k * K, a.scores + k * K,
                     a.counts[k]);
     }
@@ -200,6 +204,58 @@ static void expect_neighbours(cw_context *ctx, const cw_recommender *rec, const 
     if (status == CW_OK) expect_alike(ranker->users, rec->model->n_users, ranker->width, who, &a);
 }
 
+/* Reasons add up to the score in the list of the same history. */
+static void expect_reasons(cw_context *ctx, const cw_recommender *rec, const variant *v)
+{
+    enum { N = 3, ALL = 512 };
+    const int32_t history[N] = {4, 20, 30};
+    static int32_t items[ALL];
+    static float scores[ALL];
+    cw_lists lists = {.k = rec->model->n_items, .items = items, .scores = scores};
+    float added[N], score = 0;
+    cw_status status = cw_explain(ctx, rec, history, N, 7, added, &score);
+    assert_int_equal(status, v->explains ? CW_OK : CW_UNSUPPORTED);
+    if (!v->explains) return;
+    assert_int_equal(cw_recommend_history(ctx, rec, history, N, NULL, &lists), CW_OK);
+    for (int32_t r = 0; r < lists.k && items[r] >= 0; r++) {
+        double sum = 0, size = 1e-3;
+        assert_int_equal(cw_explain(ctx, rec, history, N, items[r], added, &score), CW_OK);
+        for (int k = 0; k < N; k++) {
+            sum += (double)added[k];
+            size += fabs((double)added[k]);
+        }
+        near(sum, (double)score, 1e-6 * size);
+        near((double)score, (double)scores[r], 1e-4 * size);
+    }
+}
+
+/* The same items as without diversity when there is none to choose from; each once; the best first.
+ */
+static void expect_diversity(cw_context *ctx, const cw_recommender *rec, const variant *v)
+{
+    const int32_t user = 3;
+    const cw_rules some = {.diversity = 0.5}, all = {.diversity = 1, .only = chosen, .n_only = K};
+    answer plain, diverse;
+    cw_lists lists = lists_of(&plain), others = lists_of(&diverse);
+    cw_status status = cw_recommend(ctx, rec, &user, 1, &some, &others);
+    assert_int_equal(status, v->compares_items ? CW_OK : CW_UNSUPPORTED);
+    if (!v->compares_items) return;
+    assert_int_equal(cw_recommend(ctx, rec, &user, 1, NULL, &lists), CW_OK);
+    assert_int_equal(diverse.items[0], plain.items[0]);
+    for (int a = 0; a < K; a++)
+        for (int b = 0; b < a; b++) assert_int_not_equal(diverse.items[a], diverse.items[b]);
+    assert_int_equal(cw_recommend(ctx, rec, &user, 1, &all, &others), CW_OK);
+    int64_t sum = 0, expected = 0;
+    lists_of(&plain);
+    const cw_rules same = {.only = chosen, .n_only = K};
+    assert_int_equal(cw_recommend(ctx, rec, &user, 1, &same, &lists), CW_OK);
+    for (int r = 0; r < K; r++) {
+        sum += diverse.items[r];
+        expected += plain.items[r];
+    }
+    assert_int_equal(sum, expected);
+}
+
 static void answers_are_those_of_the_ranker_for_every_backbone(void **state)
 {
     (void)state;
@@ -209,7 +265,8 @@ static void answers_are_those_of_the_ranker_for_every_backbone(void **state)
         {.dial = -2, .exclude = excluded, .n_exclude = 4},
         {.only = chosen, .n_only = 10},
         {.only = chosen, .n_only = 10, .exclude = excluded, .n_exclude = 4, .with_seen = true},
-        {.only = chosen}};
+        {.only = chosen},
+        {.boosted = boosted, .boosts = boosts, .n_boosted = 3, .dial = 0.1}};
     listener l;
     listener_init(&l);
     cw_dataset *data = simulate(l.ctx);
@@ -223,6 +280,8 @@ static void answers_are_those_of_the_ranker_for_every_backbone(void **state)
         if (variants[v].folds) expect_history(l.ctx, rec);
         expect_pairs(l.ctx, rec);
         expect_neighbours(l.ctx, rec, &variants[v]);
+        expect_reasons(l.ctx, rec, &variants[v]);
+        expect_diversity(l.ctx, rec, &variants[v]);
         cw_recommender_close(rec);
         cw_model_free(model);
     }
@@ -317,6 +376,75 @@ static void many_threads_ask_one_recommender(void **state)
     listener_clear(&l);
 }
 
+/* ---- few lists at a time ----------------------------------------------------------- */
+
+enum { WIDE_USERS = 30, WIDE_ITEMS = 700, WIDE = 24 };
+
+/* Vectors by chance; every other item is there twice, so that there are ties. */
+static cw_model *make_wide(cw_context *ctx)
+{
+    enum { ROWS = 10 * WIDE_USERS };
+    cwi_rng rng;
+    cwi_tensor *table;
+    int32_t user[ROWS], item[ROWS];
+    cw_model *model = NULL;
+    assert_int_equal(cwi_model_create(ctx, &model), CW_OK);
+    model->n_users = WIDE_USERS;
+    model->n_items = WIDE_ITEMS;
+    strcpy(model->method, "bpr");
+    strcpy(model->backbone, "mf");
+    cwi_rng_init(&rng, 1, CWI_RNG_TEST, 0);
+    assert_int_equal(
+        cwi_params_add(ctx, &model->params, "embeddings", WIDE_USERS + WIDE_ITEMS, WIDE, &table),
+        CW_OK);
+    for (int64_t k = 0; k < (WIDE_USERS + WIDE_ITEMS) * WIDE; k++)
+        table->data[k] = (float)cwi_rng_real(&rng) - 0.5f;
+    for (int64_t i = WIDE_USERS; i + 1 < WIDE_USERS + WIDE_ITEMS; i += 2)
+        memcpy(table->data + (i + 1) * WIDE, table->data + i * WIDE, WIDE * sizeof(float));
+    for (int32_t k = 0; k < ROWS; k++) {
+        user[k] = k / 10;
+        item[k] = (k % 10) * 70 + (int32_t)cwi_rng_below(&rng, 70);
+    }
+    model->degree = cwi_alloc(ctx, WIDE_ITEMS, sizeof *model->degree);
+    cwi_degrees(item, ROWS, WIDE_ITEMS, model->degree);
+    assert_int_equal(cwi_csr_create(ctx, user, item, ROWS, WIDE_USERS, &model->seen), CW_OK);
+    cwi_csr_sort(&model->seen);
+    return model;
+}
+
+/* A boost of 0 changes nothing but the way: then all scores are made. */
+static void lists_of_few_users_are_those_of_all_scores(void **state)
+{
+    (void)state;
+    listener l;
+    listener_init(&l);
+    cw_recommender *rec;
+    cw_model *model = make_wide(l.ctx);
+    const int32_t first = 0, users[] = {3, 3, 7, 29, 0, 12, 11, 20, 1};
+    const float nothing = 0;
+    const cw_rules all = {.boosted = &first, .boosts = &nothing, .n_boosted = 1};
+    answer quick, slow;
+    cw_lists lists, others;
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    for (int32_t user = 0; user < WIDE_USERS; user++) {
+        lists = lists_of(&quick);
+        others = lists_of(&slow);
+        assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, NULL, &lists), CW_OK);
+        assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, &all, &others), CW_OK);
+        assert_memory_equal(&quick, &slow, sizeof quick);
+    }
+    for (size_t n = 0; n <= 9; n++) {
+        lists = lists_of(&quick);
+        others = lists_of(&slow);
+        assert_int_equal(cw_recommend(l.ctx, rec, users, n, NULL, &lists), CW_OK);
+        assert_int_equal(cw_recommend(l.ctx, rec, users, n, &all, &others), CW_OK);
+        assert_memory_equal(&quick, &slow, sizeof quick);
+    }
+    cw_recommender_close(rec);
+    cw_model_free(model);
+    listener_clear(&l);
+}
+
 /* ---- arrays of the caller --------------------------------------------------------- */
 
 typedef struct place {
@@ -372,6 +500,60 @@ static void places_beyond_the_last_item_are_empty(void **state)
     assert_true(items[SAMPLE_USERS - 2] >= 0 && items[SAMPLE_USERS - 1] == -1);
 }
 
+/* i1 and i2 point the same way as i0 nearly; i5 has no direction. */
+static void diversity_passes_over_what_is_alike(void **state)
+{
+    place *p = *state;
+    const int32_t user = 2;
+    int32_t items[3];
+    cw_lists lists = {.k = 3, .items = items};
+    const cw_rules none = {.with_seen = true}, much = {.with_seen = true, .diversity = 0.9};
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, &user, 1, &none, &lists), CW_OK);
+    const int32_t best[] = {0, 2, 4};
+    assert_memory_equal(items, best, sizeof best);
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, &user, 1, &much, &lists), CW_OK);
+    const int32_t diverse[] = {0, 5, 4}; /* cosines with i0: i1 0.67, i2 0.93, i3 0.86, i4 0.22 */
+    assert_memory_equal(items, diverse, sizeof diverse);
+}
+
+static void what_is_known_of_items_and_users_can_be_asked(void **state)
+{
+    place *p = *state;
+    const int32_t *had;
+    int32_t items[3], counts;
+    float scores[3];
+    cw_lists lists = {.k = 3, .items = items, .scores = scores, .counts = &counts};
+    const int32_t first = 0;
+    const cw_rules rules = {.exclude = &first, .n_exclude = 1};
+
+    assert_int_equal(cw_user_items(p->rec, 1, &had), 2);
+    assert_true(had[0] == 2 && had[1] == 3);
+    assert_int_equal(cw_user_items(p->rec, 2, &had), 0);
+    assert_int_equal(cw_user_items(p->rec, -1, &had), 0);
+    assert_int_equal(cw_user_items(p->rec, SAMPLE_USERS, &had), 0);
+    assert_null(had);
+    assert_int_equal(cw_model_item_rows(p->model, 0), 2);
+    assert_int_equal(cw_model_item_rows(p->model, SAMPLE_ITEMS), 0);
+    assert_string_equal(cw_model_checksum(p->model), "");
+    assert_int_equal(cw_popular(p->l.ctx, p->rec, &rules, &lists), CW_OK);
+    assert_true(items[0] == 2 && items[1] == 3 && items[2] == 1 && counts == 3);
+    assert_true(scores[0] == 2 && scores[2] == 1);
+}
+
+static void more_items_make_another_list(void **state)
+{
+    place *p = *state;
+    const int32_t more[] = {2, 0}, all[] = {0, 2}, new_items[] = {2, 3};
+    int32_t items[SAMPLE_ITEMS], expected[SAMPLE_ITEMS];
+    cw_lists lists = {.k = SAMPLE_ITEMS, .items = items}, others = {SAMPLE_ITEMS, expected, 0, 0};
+    assert_int_equal(cw_recommend_more(p->l.ctx, p->rec, 0, more, 2, NULL, &lists), CW_OK);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, all, 2, NULL, &others), CW_OK);
+    assert_memory_equal(items, expected, sizeof items);
+    assert_int_equal(cw_recommend_more(p->l.ctx, p->rec, -1, new_items, 2, NULL, &lists), CW_OK);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, new_items, 2, NULL, &others), CW_OK);
+    assert_memory_equal(items, expected, sizeof items);
+}
+
 #define REFUSED(p, call, sentence)                                                                 \
     do {                                                                                           \
         assert_int_equal(call, CW_BAD_ARG);                                                        \
@@ -404,6 +586,19 @@ static void what_is_missing_is_named(void **state)
     REFUSED(p, cw_score_pairs(ctx, p->rec, &one, NULL, 1, &score), "items is NULL");
     REFUSED(p, cw_score_pairs(ctx, p->rec, &one, &one, 1, NULL), "scores is NULL");
     assert_int_equal(cw_score_pairs(ctx, p->rec, NULL, NULL, 0, NULL), CW_OK);
+    const cw_rules no_items = {.n_boosted = 1}, no_boosts = {.boosted = &one, .n_boosted = 1};
+    REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, &no_items, &lists), "boosted is NULL");
+    REFUSED(p, cw_recommend(ctx, p->rec, &one, 1, &no_boosts, &lists), "boosts is NULL");
+    REFUSED(p, cw_recommend_more(ctx, p->rec, 0, NULL, 0, NULL, &lists),
+            "a history needs at least one item");
+    REFUSED(p, cw_recommend_more(ctx, p->rec, SAMPLE_USERS, &one, 1, NULL, &lists),
+            "user[0] is 4; it must lie between 0 and 3");
+    REFUSED(p, cw_popular(ctx, NULL, NULL, &lists), "the recommender is NULL");
+    REFUSED(p, cw_explain(ctx, NULL, &one, 1, 0, &score, NULL), "the recommender is NULL");
+    REFUSED(p, cw_explain(ctx, p->rec, NULL, 1, 0, &score, NULL), "history is NULL");
+    REFUSED(p, cw_explain(ctx, p->rec, &one, 0, 0, &score, NULL),
+            "a history needs at least one item");
+    REFUSED(p, cw_explain(ctx, p->rec, &one, 1, 0, NULL, NULL), "added is NULL");
     cw_recommender_close(NULL);
 }
 
@@ -436,6 +631,15 @@ static void numbers_out_of_range_are_named(void **state)
             "only[0] is -1; it must lie between 0 and 5");
     REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &dial, &lists),
             "the dial is nan; it must lie between -1000000 and 1000000");
+    const float huge = INFINITY;
+    const cw_rules boost = {.boosted = far, .boosts = &huge, .n_boosted = 1},
+                   diverse = {.diversity = 1.5};
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &boost, &lists),
+            "boosts[0] is inf; it must lie between -1000000 and 1000000");
+    REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &diverse, &lists),
+            "diversity is 1.5; it must lie between 0 and 1");
+    REFUSED(p, cw_explain(ctx, p->rec, far, 1, 6, scores, NULL),
+            "item[0] is 6; it must lie between 0 and 5");
     REFUSED(p, cw_recommend(ctx, p->rec, far, 1, &steep, &lists),
             "the dial is 2e+06; it must lie between -1000000 and 1000000");
 }
@@ -645,7 +849,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_ranker_for_every_backbone),
         cmocka_unit_test(many_threads_ask_one_recommender),
+        cmocka_unit_test(lists_of_few_users_are_those_of_all_scores),
         TEST(places_beyond_the_last_item_are_empty),
+        TEST(diversity_passes_over_what_is_alike),
+        TEST(what_is_known_of_items_and_users_can_be_asked),
+        TEST(more_items_make_another_list),
         TEST(what_is_missing_is_named),
         TEST(numbers_out_of_range_are_named),
         TEST(scores_that_are_no_numbers_are_refused),

@@ -1,0 +1,422 @@
+/*
+ * http.c - requests and replies, by libmicrohttpd, which is opened when a server starts.
+ *
+ * A pool of threads of the library waits for sockets (epoll), so that a slow client costs a place
+ * in a table and no thread.  Two more threads do what takes longer than an answer: one writes
+ * feedback, as many rows as are waiting with one sync; the main thread reads models and closes
+ * connections that take too long.
+ */
+#ifdef CW_HAS_MICROHTTPD
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "door.h"
+
+enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
+
+/* A request under way. */
+struct exchange {
+    struct MHD_Connection *connection;
+    door *door;
+    guest *guest;
+    exchange *next; /* among those that wait for an errand */
+    char *target;
+    char *body;
+    size_t length, room;
+    double began;
+    bool has_begun, is_too_long, is_done; /* is_done: the reply is there */
+    reply out;
+    char method[16];
+};
+
+/* ---- replies ----------------------------------------------------------------------- */
+
+static const char page_policy[] =
+    "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+static void add_headers(const door *d, struct MHD_Response *r, const reply *out)
+{
+    char text[512];
+    const mhd *m = &d->call;
+    (void)m->add_response_header(r, "Content-Type", out->type);
+    (void)m->add_response_header(r, "X-Content-Type-Options", "nosniff");
+    (void)m->add_response_header(r, "Cache-Control", "no-store");
+    if (out->nonce[0]) {
+        snprintf(text, sizeof text, page_policy, out->nonce, out->nonce);
+        (void)m->add_response_header(r, "Content-Security-Policy", text);
+        (void)m->add_response_header(r, "Referrer-Policy", "no-referrer");
+    }
+    if (out->status == 405) (void)m->add_response_header(r, "Allow", out->allow);
+    if (out->status == 401)
+        (void)m->add_response_header(r, "WWW-Authenticate", "Bearer realm=\"crosswise\"");
+    if (out->retry_s > 0) {
+        snprintf(text, sizeof text, "%d", out->retry_s);
+        (void)m->add_response_header(r, "Retry-After", text);
+    }
+    if (d->is_draining) (void)m->add_response_header(r, "Connection", "close");
+}
+
+static enum MHD_Result send_reply(exchange *e)
+{
+    door *d = e->door;
+    reply *out = &e->out;
+    meter_add(&d->s->meter, out->route, out->status, door_seconds() - e->began);
+    struct MHD_Response *r = d->call.create_response_from_buffer(
+        out->length, out->body, out->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
+    if (!r) return MHD_NO;
+    out->body = NULL;
+    add_headers(d, r, out);
+    enum MHD_Result result = d->call.queue_response(e->connection, (unsigned)out->status, r);
+    d->call.destroy_response(r);
+    set_working(d, e->guest, false);
+    return result;
+}
+
+/* ---- errands -------------------------------------------------------------------------- */
+
+static void wait_for(exchange *e)
+{
+    door *d = e->door;
+    d->call.suspend_connection(e->connection);
+    pthread_mutex_lock(&d->lock);
+    bool is_write = e->out.errand == WRITE_ROWS;
+    exchange **list = is_write ? &d->to_write : &d->to_reload;
+    e->next = *list;
+    *list = e;
+    pthread_cond_signal(is_write ? &d->wake_writer : &d->wake_main);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void go_on(exchange *e)
+{
+    e->is_done = true;
+    e->door->call.resume_connection(e->connection);
+}
+
+/* Oldest first. */
+static exchange *reverse(exchange *list)
+{
+    exchange *out = NULL;
+    for (exchange *next; list; list = next) {
+        next = list->next;
+        list->next = out;
+        out = list;
+    }
+    return out;
+}
+
+static exchange *write_some(door *d, exchange *list)
+{
+    exchange *some[MAX_AT_ONCE];
+    reply *out[MAX_AT_ONCE] = {NULL};
+    size_t n = 0;
+    for (; list && n < MAX_AT_ONCE; list = list->next, n++) {
+        some[n] = list;
+        out[n] = &list->out;
+    }
+    server_write(d->s, out, n);
+    for (size_t k = 0; k < n; k++) go_on(some[k]);
+    return list;
+}
+
+static void *write_feedback(void *arg)
+{
+    door *d = arg;
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        while (!d->to_write && !d->is_stopping) pthread_cond_wait(&d->wake_writer, &d->lock);
+        exchange *list = reverse(d->to_write);
+        d->to_write = NULL;
+        if (!list) break;
+        pthread_mutex_unlock(&d->lock);
+        while (list) list = write_some(d, list);
+        pthread_mutex_lock(&d->lock);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+static void reload_for(door *d, cw_context *ctx, exchange *list)
+{
+    for (exchange *next; list; list = next) {
+        next = list->next;
+        server_reload(d->s, ctx, &list->out);
+        go_on(list);
+    }
+}
+
+void door_tend(door *d, cw_context *ctx, int wait_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)wait_ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&d->lock);
+    if (!d->to_reload) (void)pthread_cond_timedwait(&d->wake_main, &d->lock, &until);
+    exchange *list = reverse(d->to_reload);
+    d->to_reload = NULL;
+    pthread_mutex_unlock(&d->lock);
+    reload_for(d, ctx, list);
+    close_slow(d);
+}
+
+/* ---- requests ------------------------------------------------------------------------- */
+
+/* The line of the request is there: what comes belongs to it until on_completed. */
+static void *on_target(void *arg, const char *target, struct MHD_Connection *connection)
+{
+    door *d = arg;
+    exchange *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->connection = connection;
+    e->door = d;
+    e->guest = guest_of(d, connection);
+    e->target = strdup(target);
+    pthread_mutex_lock(&d->lock);
+    if (e->guest) e->guest->has_asked = true;
+    d->n_busy++;
+    pthread_mutex_unlock(&d->lock);
+    return e;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    door *d = arg;
+    exchange *e = *context;
+    (void)connection;
+    (void)code;
+    if (!e) return;
+    set_working(d, e->guest, false);
+    pthread_mutex_lock(&d->lock);
+    d->n_busy--;
+    pthread_mutex_unlock(&d->lock);
+    reply_clear(&e->out);
+    free(e->target);
+    free(e->body);
+    free(e);
+    *context = NULL;
+}
+
+/* Nothing is decoded by the library: url.c does it. */
+static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *text)
+{
+    (void)arg;
+    (void)connection;
+    return strlen(text);
+}
+
+static const char *header(const exchange *e, const char *name)
+{
+    return e->door->call.lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
+}
+
+/* What is announced to be too long is refused before it comes. */
+static bool is_announced_too_long(const exchange *e)
+{
+    const char *length = header(e, "Content-Length");
+    return length && strtoull(length, NULL, 10) > (uint64_t)e->door->s->settings->body_bytes;
+}
+
+static void take_body(exchange *e, const char *bytes, size_t n)
+{
+    if (e->length + n > (size_t)e->door->s->settings->body_bytes) e->is_too_long = true;
+    if (e->is_too_long) return;
+    if (e->length + n + 1 > e->room) {
+        size_t room = 2 * (e->length + n) + FIRST_BODY;
+        char *more = realloc(e->body, room);
+        if (!more) {
+            e->is_too_long = true;
+            return;
+        }
+        e->body = more;
+        e->room = room;
+    }
+    memcpy(e->body + e->length, bytes, n);
+    e->length += n;
+    e->body[e->length] = '\0';
+}
+
+static enum MHD_Result answer(exchange *e)
+{
+    static const char nothing[] = "";
+    const union MHD_ConnectionInfo *info =
+        e->door->call.get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const request in = {.method = e->method,
+                        .target = e->target,
+                        .type = header(e, "Content-Type"),
+                        .authorization = header(e, "Authorization"),
+                        .body = e->body ? e->body : nothing,
+                        .body_length = e->length,
+                        .client = info ? info->client_addr : NULL,
+                        .is_too_long = e->is_too_long};
+    set_working(e->door, e->guest, true);
+    e->began = door_seconds();
+    server_answer(e->door->s, &in, &e->out);
+    if (e->out.errand == NO_ERRAND) return send_reply(e);
+    wait_for(e);
+    return MHD_YES;
+}
+
+/* Called when the headers are there, for parts of the body, when all is there, and once more when
+ * an errand is done. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_length, void **context)
+{
+    exchange *e = *context;
+    (void)arg;
+    (void)connection;
+    (void)path;
+    (void)version;
+    if (!e || !e->target) return MHD_NO; /* no memory */
+    if (e->is_done) return send_reply(e);
+    if (!e->has_begun) {
+        e->has_begun = true;
+        snprintf(e->method, sizeof e->method, "%s", method);
+        e->is_too_long = is_announced_too_long(e);
+        return e->is_too_long ? answer(e) : MHD_YES;
+    }
+    if (*upload_length > 0) {
+        take_body(e, upload, *upload_length);
+        *upload_length = 0;
+        return MHD_YES;
+    }
+    return answer(e);
+}
+
+/* ---- open and close ------------------------------------------------------------------- */
+
+static void on_message(void *arg, const char *format, va_list args)
+{
+    (void)arg;
+    (void)format;
+    (void)args; /* what clients do wrong is no message of ours */
+}
+
+static bool start(door *d)
+{
+    const serve_settings *set = d->s->settings;
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    unsigned threads = set->threads > 1 ? (unsigned)set->threads : 0;
+    unsigned per_client = (unsigned)set->client_connections;
+    d->daemon = d->call.start_daemon(
+        flags, 0, NULL, NULL, on_request, d, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+        2 * (unsigned)set->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_client,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
+        threads, MHD_OPTION_END);
+    return d->daemon != NULL;
+}
+
+static void stop_writer(door *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->is_stopping = true;
+    pthread_cond_signal(&d->wake_writer);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->writer, NULL);
+}
+
+static void free_door(door *d)
+{
+    mhd_close(&d->call);
+    if (d->stop_accepting >= 0) (void)close(d->stop_accepting);
+    pthread_cond_destroy(&d->wake_writer);
+    pthread_cond_destroy(&d->wake_main);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+door *door_open(server *s, int listening)
+{
+    door *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->s = s;
+    d->listening = listening;
+    d->stop_accepting = eventfd(0, EFD_CLOEXEC);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->wake_writer, NULL);
+    pthread_cond_init(&d->wake_main, NULL);
+    const char *missing = mhd_open(&d->call);
+    bool has_writer = !missing && d->stop_accepting >= 0 &&
+                      pthread_create(&d->writer, NULL, write_feedback, d) == 0;
+    bool has_daemon = has_writer && start(d);
+    if (has_daemon && pthread_create(&d->acceptor, NULL, accept_guests, d) == 0) return d;
+    fprintf(stderr, "crosswise: cannot serve: %s\n", missing ? missing : strerror(errno));
+    if (has_daemon) d->call.stop_daemon(d->daemon);
+    if (has_writer) stop_writer(d);
+    free_door(d);
+    return NULL;
+}
+
+void door_close(door *d)
+{
+    const int tick_ms = 20, least_ms = 200;
+    cw_context *ctx = NULL; /* nobody reads models any more */
+    d->is_draining = true;
+    atomic_store(&d->s->is_ready, false);
+    const uint64_t one = 1;
+    (void)!write(d->stop_accepting, &one, sizeof one);
+    pthread_join(d->acceptor, NULL);
+    if (cw_context_create(&ctx) != CW_OK) ctx = NULL;
+    int64_t left = d->s->settings->grace_s * 1000;
+    for (int waited = 0; left > 0 && (waited < least_ms || is_busy(d)); waited += tick_ms) {
+        if (ctx) door_tend(d, ctx, tick_ms);
+        left -= tick_ms;
+    }
+    stop_writer(d);
+    if (ctx) door_tend(d, ctx, 1); /* nothing may stay suspended */
+    d->call.stop_daemon(d->daemon);
+    cw_context_free(ctx);
+    free_door(d);
+}
+
+const char *door_missing(void)
+{
+    mhd calls;
+    const char *missing = mhd_open(&calls);
+    mhd_close(&calls);
+    return missing;
+}
+
+#else
+
+#include "server.h"
+
+const char *door_missing(void)
+{
+    return "this build has no server, because libmicrohttpd was not there when it was built "
+           "(Debian: libmicrohttpd-dev)";
+}
+
+door *door_open(server *s, int listening)
+{
+    (void)s;
+    (void)listening;
+    return NULL;
+}
+
+void door_close(door *d)
+{
+    (void)d;
+}
+
+void door_tend(door *d, cw_context *ctx, int wait_ms)
+{
+    (void)d;
+    (void)ctx;
+    (void)wait_ms;
+}
+
+#endif

@@ -1,0 +1,480 @@
+/* lists.c - what is asked of a model: lists, orders, reasons. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+
+enum { ONLY, EXCLUDE, LIKED, BOOSTED }; /* what the numbers of a worker are for */
+
+/* A question to a model. */
+typedef struct ask {
+    call *c;
+    volume *v;
+    cw_rules rules;
+    int32_t n;
+    long long ignored; /* ids that the model does not know */
+} ask;
+
+/* ---- room ------------------------------------------------------------------------ */
+
+static bool make_room(void *block, size_t *room, size_t n, size_t size)
+{
+    void **at = block;
+    if (n <= *room) return true;
+    void *more = realloc(*at, (n + n / 2) * size);
+    if (!more) return false;
+    *at = more;
+    *room = n + n / 2;
+    return true;
+}
+
+static bool fail(ask *a, cw_status status)
+{
+    const char *reason = cw_context_error(a->c->w->ctx);
+    int code = status == CW_BAD_ARG       ? 400
+               : status == CW_UNSUPPORTED ? 422
+               : status == CW_NO_MEMORY   ? 503
+                                          : 500;
+    say_problem(a->c->out, code, NULL, "%s", reason[0] ? reason : cw_status_text(status));
+    return false;
+}
+
+/* ---- the question ------------------------------------------------------------------- */
+
+/* Ids as numbers of the model; those that it does not know are counted, not kept. */
+static bool find_items(ask *a, const value *ids, int which, const int32_t **out, size_t *n)
+{
+    worker *w = a->c->w;
+    if (!make_room(&w->numbers[which], &w->room_numbers[which], ids->n + 1, sizeof(int32_t)))
+        return fail(a, CW_NO_MEMORY);
+    *n = 0;
+    for (size_t k = 0; k < ids->n; k++) {
+        int32_t item = cw_model_find_item(a->v->model, ids->texts[k]);
+        if (item >= 0)
+            w->numbers[which][(*n)++] = item;
+        else
+            a->ignored++;
+    }
+    *out = w->numbers[which];
+    return true;
+}
+
+static bool find_boosts(ask *a, const value *boost)
+{
+    worker *w = a->c->w;
+    if (!make_room(&w->numbers[BOOSTED], &w->room_numbers[BOOSTED], boost->n + 1,
+                   sizeof(int32_t)) ||
+        !make_room(&w->boosts, &w->room_boosts, boost->n + 1, sizeof(float)))
+        return fail(a, CW_NO_MEMORY);
+    for (size_t k = 0; k < boost->n; k++) {
+        int32_t item = cw_model_find_item(a->v->model, boost->texts[k]);
+        a->ignored += item < 0;
+        if (item < 0) continue;
+        w->numbers[BOOSTED][a->rules.n_boosted] = item;
+        w->boosts[a->rules.n_boosted++] = (float)boost->numbers[k];
+    }
+    a->rules.boosted = w->numbers[BOOSTED];
+    a->rules.boosts = w->boosts;
+    return true;
+}
+
+/* ids must lie behind the exclusions of the request. */
+static bool exclude_more(ask *a, const int32_t *ids, size_t n)
+{
+    worker *w = a->c->w;
+    size_t had = a->rules.n_exclude;
+    if (!make_room(&w->numbers[EXCLUDE], &w->room_numbers[EXCLUDE], had + n + 1, sizeof(int32_t)))
+        return fail(a, CW_NO_MEMORY);
+    memcpy(w->numbers[EXCLUDE] + had, ids, n * sizeof *ids);
+    a->rules.exclude = w->numbers[EXCLUDE];
+    a->rules.n_exclude = had + n;
+    return true;
+}
+
+static bool read_rules(ask *a)
+{
+    const call *c = a->c;
+    const value *only = value_of(c, "only"), *dial = value_of(c, "dial"),
+                *filter = value_of(c, "filter");
+    a->rules.with_seen = filter->text && strcmp(filter->text, "none") == 0;
+    a->rules.dial = dial->is_given ? dial->number : a->v->dial;
+    a->rules.diversity = value_of(c, "diversity")->number;
+    if (only->is_given && !find_items(a, only, ONLY, &a->rules.only, &a->rules.n_only))
+        return false;
+    return find_items(a, value_of(c, "exclude"), EXCLUDE, &a->rules.exclude, &a->rules.n_exclude) &&
+           find_boosts(a, value_of(c, "boost"));
+}
+
+/* Take the model, and make room for lists of n. */
+static bool open_ask(ask *a, call *c)
+{
+    const value *model = value_of(c, "model"), *n = value_of(c, "n");
+    worker *w = c->w;
+    int which = model->text && strcmp(model->text, "beside") == 0;
+    *a = (ask){.c = c, .v = shelf_take(&c->s->shelf[which])};
+    if (!a->v) {
+        say_problem(c->out, 404, "model", "there is no model beside the main one");
+        return false;
+    }
+    a->n = n->number > 0 ? (int32_t)n->number : 10;
+    if (a->n > a->v->n_items) a->n = a->v->n_items;
+    size_t room = (size_t)a->n;
+    if (make_room(&w->items, &w->room_items, room, sizeof *w->items) &&
+        make_room(&w->scores, &w->room_scores, room, sizeof *w->scores))
+        return read_rules(a);
+    return fail(a, CW_NO_MEMORY);
+}
+
+static void close_ask(ask *a)
+{
+    volume_give_back(a->v);
+}
+
+/* ---- lists as JSON --------------------------------------------------------------- */
+
+static json_t *item_json(const volume *v, int32_t item, const char *key, double number)
+{
+    return json_pack("{s:o, s:f, s:I}", "item", id_json(cw_model_item_id(v->model, item)), key,
+                     number, "rows", (json_int_t)cw_model_item_rows(v->model, item));
+}
+
+static json_t *items_json(const ask *a, int32_t count)
+{
+    const worker *w = a->c->w;
+    json_t *items = json_array();
+    for (int32_t r = 0; r < count; r++)
+        if (json_array_append_new(
+                items, item_json(a->v, w->items[r], "score", (double)w->scores[r])) != 0) {
+            json_decref(items);
+            return NULL;
+        }
+    return items;
+}
+
+/* A list that was made: whom it is for ("": nobody), and how. */
+static json_t *list_json(const ask *a, const char *key, const char *id, const char *how,
+                         int32_t count)
+{
+    json_t *root = json_pack("{s:s, s:b, s:o}", "how", how, "fallback",
+                             strcmp(how, "popularity") == 0, "items", items_json(a, count));
+    if (root && key && json_object_set_new(root, key, id_json(id)) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
+    return root;
+}
+
+static void say_list(ask *a, json_t *list)
+{
+    if (list) {
+        json_object_set_new(list, "model", json_string(a->v->hash));
+        json_object_set_new(list, "ignored", json_integer(a->ignored));
+    }
+    say_json(a->c->out, 200, list);
+}
+
+/* ---- a list of a user ---------------------------------------------------------------- */
+
+enum { MAX_MORE = 1000 };
+
+static cw_lists lists_of(const ask *a, int32_t *count)
+{
+    return (cw_lists){a->n, a->c->w->items, a->c->w->scores, count};
+}
+
+static int32_t find_user(const volume *v, const char *id)
+{
+    int32_t found = cw_model_find_user(v->model, id);
+    return found >= 0 ? found : cw_model_find_guest_user(v->model, id);
+}
+
+/* What somebody did since training, by feedback. */
+static size_t find_more(const ask *a, const char *id, int32_t user, int32_t more[MAX_MORE])
+{
+    ledger *l = a->c->s->ledger;
+    return l ? ledger_had(l, id, a->v, user, more, MAX_MORE) : 0;
+}
+
+static cw_status list_popular(ask *a, int32_t *count)
+{
+    cw_lists lists = lists_of(a, count);
+    cw_rules rules = a->rules;
+    rules.dial = 0;
+    return cw_popular(a->c->w->ctx, a->v->recommender, &rules, &lists);
+}
+
+/* Where the backbone has no way to take more items in, they are left out of the list at least. */
+static cw_status list_without(ask *a, int32_t user, const int32_t *more, size_t n, int32_t *count)
+{
+    cw_lists lists = lists_of(a, count);
+    size_t before = a->rules.n_exclude;
+    if (!a->rules.with_seen && !exclude_more(a, more, n)) return CW_NO_MEMORY;
+    cw_status status =
+        user >= 0 ? cw_recommend(a->c->w->ctx, a->v->recommender, &user, 1, &a->rules, &lists)
+                  : list_popular(a, count);
+    a->rules.n_exclude = before;
+    return status;
+}
+
+/* Somebody may be known to the model, to the log of feedback, to both or to nobody. */
+static cw_status list_user(ask *a, const char *id, const char **how, int32_t *count)
+{
+    cw_context *ctx = a->c->w->ctx;
+    cw_lists lists = lists_of(a, count);
+    int32_t user = find_user(a->v, id), more[MAX_MORE];
+    size_t n = find_more(a, id, user, more);
+    cw_list_way way = user >= 0 ? cw_user_way(a->v->recommender, user) : CW_WAY_POPULARITY;
+    cw_status status;
+    if (n > 0) {
+        status = cw_recommend_more(ctx, a->v->recommender, user, more, n, &a->rules, &lists);
+        if (status == CW_UNSUPPORTED)
+            status = list_without(a, user, more, n, count);
+        else
+            way = CW_WAY_FOLD_IN;
+    } else {
+        status = user >= 0 ? cw_recommend(ctx, a->v->recommender, &user, 1, &a->rules, &lists)
+                           : list_popular(a, count);
+    }
+    *how = cw_way_name(way);
+    if (status == CW_OK) volume_count(a->v, a->c->w->items, *count);
+    return status;
+}
+
+/* History that the model knows nothing of is nobody's. */
+static cw_status list_history(ask *a, const value *history, const char **how, int32_t *count)
+{
+    const int32_t *liked;
+    size_t n;
+    cw_lists lists = lists_of(a, count);
+    if (!find_items(a, history, LIKED, &liked, &n)) return CW_NO_MEMORY;
+    *how = cw_way_name(n > 0 ? CW_WAY_FOLD_IN : CW_WAY_POPULARITY);
+    cw_status status =
+        n > 0 ? cw_recommend_history(a->c->w->ctx, a->v->recommender, liked, n, &a->rules, &lists)
+              : list_popular(a, count);
+    if (status == CW_OK) volume_count(a->v, a->c->w->items, *count);
+    return status;
+}
+
+void answer_recommend(call *c)
+{
+    ask a;
+    int32_t count = 0;
+    const char *how = "", *user = value_of(c, "user")->text;
+    if (open_ask(&a, c)) {
+        cw_status status = list_user(&a, user, &how, &count);
+        if (status == CW_OK)
+            say_list(&a, list_json(&a, "user", user, how, count));
+        else
+            (void)fail(&a, status);
+    }
+    close_ask(&a);
+}
+
+static bool add_list(ask *a, json_t *lists, const char *user)
+{
+    int32_t count = 0;
+    const char *how = "";
+    cw_status status = user ? list_user(a, user, &how, &count)
+                            : list_history(a, value_of(a->c, "history"), &how, &count);
+    if (status != CW_OK) return fail(a, status);
+    if (json_array_append_new(lists, list_json(a, user ? "user" : NULL, user, how, count)) == 0)
+        return true;
+    return fail(a, CW_NO_MEMORY);
+}
+
+void answer_batch(call *c)
+{
+    enum { MOST_PLACES = 200000 };
+    ask a;
+    const value *users = value_of(c, "users");
+    json_t *lists = json_array();
+    bool is_good = open_ask(&a, c);
+    if (is_good && (double)users->n * a.n > MOST_PLACES) {
+        say_problem(c->out, 400, "n", "users times n may be %d and no more", (int)MOST_PLACES);
+        is_good = false;
+    }
+    if (is_good && !users->is_given) is_good = add_list(&a, lists, NULL);
+    for (size_t k = 0; k < users->n && is_good; k++) is_good = add_list(&a, lists, users->texts[k]);
+    if (is_good) say_list(&a, json_pack("{s:O}", "lists", lists));
+    json_decref(lists);
+    close_ask(&a);
+}
+
+/* Of a list only these items, all of them. */
+void answer_rank(call *c)
+{
+    ask a;
+    int32_t count = 0;
+    const char *how = "";
+    const value *user = value_of(c, "user"), *items = value_of(c, "items");
+    bool is_good = open_ask(&a, c) && find_items(&a, items, ONLY, &a.rules.only, &a.rules.n_only);
+    if (is_good) {
+        a.n = a.rules.n_only > 0 ? (int32_t)a.rules.n_only : 1;
+        a.rules.with_seen = true;
+        is_good = (make_room(&c->w->items, &c->w->room_items, (size_t)a.n, sizeof(int32_t)) &&
+                   make_room(&c->w->scores, &c->w->room_scores, (size_t)a.n, sizeof(float))) ||
+                  fail(&a, CW_NO_MEMORY);
+    }
+    if (is_good) {
+        cw_status status = user->is_given ? list_user(&a, user->text, &how, &count)
+                                          : list_history(&a, value_of(c, "history"), &how, &count);
+        if (status == CW_OK)
+            say_list(&a, list_json(&a, user->is_given ? "user" : NULL, user->text, how, count));
+        else
+            (void)fail(&a, status);
+    }
+    close_ask(&a);
+}
+
+/* ---- lists of nobody -------------------------------------------------------------------- */
+
+void answer_similar(call *c)
+{
+    ask a;
+    int32_t count = 0;
+    const char *id = value_of(c, "item")->text;
+    bool is_good = open_ask(&a, c);
+    int32_t item = is_good ? cw_model_find_item(a.v->model, id) : -1;
+    if (is_good && item < 0) item = cw_model_find_guest_item(a.v->model, id);
+    if (is_good && item < 0) {
+        say_problem(c->out, 404, "item", "the model does not know this item");
+        is_good = false;
+    }
+    if (is_good) {
+        cw_lists lists = lists_of(&a, &count);
+        if (!value_of(c, "dial")->is_given) a.rules.dial = 0; /* a model's own is for scores */
+        cw_status status =
+            cw_similar_items(c->w->ctx, a.v->recommender, &item, 1, &a.rules, &lists);
+        if (status == CW_OK)
+            say_list(&a, list_json(&a, "item", id, cw_way_name(cw_item_way(a.v->recommender, item)),
+                                   count));
+        else
+            (void)fail(&a, status);
+    }
+    close_ask(&a);
+}
+
+void answer_popular(call *c)
+{
+    ask a;
+    int32_t count = 0;
+    if (open_ask(&a, c)) {
+        cw_status status = list_popular(&a, &count);
+        if (status == CW_OK)
+            say_list(&a, list_json(&a, NULL, NULL, cw_way_name(CW_WAY_POPULARITY), count));
+        else
+            (void)fail(&a, status);
+    }
+    close_ask(&a);
+}
+
+/* ---- reasons ---------------------------------------------------------------------------- */
+
+typedef struct reason {
+    int32_t item;
+    float added;
+} reason;
+
+static int compare_reasons(const void *a, const void *b)
+{
+    const reason *first = a, *second = b;
+    if (first->added != second->added) return first->added < second->added ? 1 : -1;
+    return first->item < second->item ? -1 : first->item > second->item;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    int32_t first = *(const int32_t *)a, second = *(const int32_t *)b;
+    return first < second ? -1 : first > second;
+}
+
+/* The distinct items that somebody liked: of the request, or of the model and of feedback. */
+static bool find_liked(ask *a, const int32_t **liked, size_t *n, bool *is_trained)
+{
+    worker *w = a->c->w;
+    const value *id = value_of(a->c, "user");
+    const int32_t *had = NULL;
+    int32_t more[MAX_MORE];
+    *is_trained = false;
+    if (id->is_given) {
+        int32_t user = find_user(a->v, id->text);
+        size_t n_had = user >= 0 ? cw_user_items(a->v->recommender, user, &had) : 0;
+        size_t n_more = find_more(a, id->text, user, more);
+        if (!make_room(&w->numbers[LIKED], &w->room_numbers[LIKED], n_had + n_more + 1,
+                       sizeof(int32_t)))
+            return fail(a, CW_NO_MEMORY);
+        if (n_had > 0) memcpy(w->numbers[LIKED], had, n_had * sizeof *had);
+        memcpy(w->numbers[LIKED] + n_had, more, n_more * sizeof *more);
+        *liked = w->numbers[LIKED];
+        *n = n_had + n_more;
+        *is_trained =
+            n_more == 0 && user >= 0 && cw_user_way(a->v->recommender, user) == CW_WAY_TRAINED;
+    } else if (!find_items(a, value_of(a->c, "history"), LIKED, liked, n)) {
+        return false;
+    }
+    qsort(w->numbers[LIKED], *n, sizeof(int32_t), compare_items);
+    size_t kept = 0;
+    for (size_t k = 0; k < *n; k++)
+        if (kept == 0 || w->numbers[LIKED][kept - 1] != w->numbers[LIKED][k])
+            w->numbers[LIKED][kept++] = w->numbers[LIKED][k];
+    *n = kept;
+    if (kept > 0) return true;
+    say_problem(a->c->out, 404, id->is_given ? "user" : "history",
+                "nothing that the model knows was liked, so nothing can be a reason");
+    return false;
+}
+
+static json_t *reasons_json(const ask *a, const int32_t *liked, size_t n, size_t wanted)
+{
+    const float *added = a->c->w->added;
+    json_t *all = json_array();
+    reason *order = calloc(n, sizeof *order);
+    for (size_t k = 0; k < n && order; k++) order[k] = (reason){liked[k], added[k]};
+    if (order) qsort(order, n, sizeof *order, compare_reasons);
+    bool is_good = order != NULL;
+    for (size_t k = 0; k < n && k < wanted && is_good; k++)
+        is_good = json_array_append_new(
+                      all, item_json(a->v, order[k].item, "added", (double)order[k].added)) == 0;
+    free(order);
+    if (is_good) return all;
+    json_decref(all);
+    return NULL;
+}
+
+static void explain(ask *a, const char *id, int32_t item)
+{
+    worker *w = a->c->w;
+    const int32_t *liked = NULL;
+    size_t n = 0;
+    float score = 0;
+    bool is_trained;
+    size_t wanted = (size_t)value_of(a->c, "n")->number;
+    if (!find_liked(a, &liked, &n, &is_trained)) return;
+    if (!make_room(&w->added, &w->room_added, n, sizeof *w->added)) {
+        (void)fail(a, CW_NO_MEMORY);
+        return;
+    }
+    cw_status status = cw_explain(w->ctx, a->v->recommender, liked, n, item, w->added, &score);
+    if (status != CW_OK) {
+        (void)fail(a, status);
+        return;
+    }
+    bool is_sum = strcmp(a->v->backbone, "ease") == 0 || strcmp(a->v->backbone, "itemknn") == 0;
+    say_list(a, json_pack("{s:o, s:f, s:b, s:o}", "item", id_json(id), "score", (double)score,
+                          "is_exact", !is_trained || is_sum, "reasons",
+                          reasons_json(a, liked, n, wanted)));
+}
+
+void answer_explain(call *c)
+{
+    ask a;
+    const char *id = value_of(c, "item")->text;
+    if (open_ask(&a, c)) {
+        int32_t item = cw_model_find_item(a.v->model, id);
+        if (item < 0)
+            say_problem(c->out, 404, "item", "the model does not know this item");
+        else
+            explain(&a, id, item);
+    }
+    close_ask(&a);
+}

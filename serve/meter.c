@@ -1,0 +1,192 @@
+/* meter.c - what happened: counters, and the text that Prometheus reads. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+
+static const double bounds[N_BUCKETS - 1] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
+                                             0.025,  0.05,    0.1,    0.25,  1,      5};
+
+void meter_add(meter *m, int which, int status, double seconds)
+{
+    int r = which < 0 ? MAX_ROUTES - 1 : which, bucket = 0;
+    while (bucket < N_BUCKETS - 1 && seconds > bounds[bucket]) bucket++;
+    atomic_fetch_add_explicit(&m->requests[r][status / 100 % N_CLASSES], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->bucket[r][bucket], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->micros[r], llround(1e6 * seconds), memory_order_relaxed);
+}
+
+/* ---- as text ---------------------------------------------------------------------- */
+
+typedef struct text {
+    FILE *file;
+} text;
+
+static void head(text *t, const char *name, const char *kind, const char *help)
+{
+    fprintf(t->file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+static const char *route_name(int r)
+{
+    return r == MAX_ROUTES - 1 ? "none" : routes[r].name;
+}
+
+static bool is_route(int r, int n)
+{
+    return r < n || r == MAX_ROUTES - 1;
+}
+
+static void print_requests(text *t, const meter *m, int n)
+{
+    head(t, "crosswise_requests_total", "counter", "Requests by route and hundreds of the status.");
+    for (int r = 0; r < MAX_ROUTES; r++)
+        for (int s = 2; is_route(r, n) && s < N_CLASSES; s++)
+            fprintf(t->file, "crosswise_requests_total{route=\"%s\",status=\"%dxx\"} %lld\n",
+                    route_name(r), s, atomic_load(&m->requests[r][s]));
+}
+
+static void print_latency(text *t, const meter *m, int n)
+{
+    static const char name[] = "crosswise_request_seconds";
+    head(t, name, "histogram", "From the whole request to the reply, without the network.");
+    for (int r = 0; r < MAX_ROUTES; r++) {
+        long long sum = 0;
+        if (!is_route(r, n)) continue;
+        for (int b = 0; b < N_BUCKETS; b++) {
+            sum += atomic_load(&m->bucket[r][b]);
+            fprintf(t->file, "%s_bucket{route=\"%s\",le=\"", name, route_name(r));
+            fprintf(t->file, b < N_BUCKETS - 1 ? "%g" : "+Inf", b < N_BUCKETS - 1 ? bounds[b] : 0);
+            fprintf(t->file, "\"} %lld\n", sum);
+        }
+        fprintf(t->file, "%s_sum{route=\"%s\"} %.6f\n%s_count{route=\"%s\"} %lld\n", name,
+                route_name(r), 1e-6 * (double)atomic_load(&m->micros[r]), name, route_name(r), sum);
+    }
+}
+
+/* What a number of each model is called, and how it is had. */
+typedef struct gauge {
+    const char *name, *kind, *help;
+    double (*value)(const shelf *s, volume *v);
+} gauge;
+
+static double age_of(const shelf *s, volume *v)
+{
+    (void)s;
+    return difftime(time(NULL), v->loaded_at);
+}
+
+static double mean_of(const shelf *s, volume *v)
+{
+    (void)s;
+    long long lists = atomic_load(&v->lists);
+    return lists > 0 ? 1e-3 * (double)atomic_load(&v->mean_rows) / (double)lists : 0;
+}
+
+static double coverage_of(const shelf *s, volume *v)
+{
+    (void)s;
+    return v->n_items > 0 ? (double)atomic_load(&v->n_served) / v->n_items : 0;
+}
+
+static double lists_of(const shelf *s, volume *v)
+{
+    (void)s;
+    return (double)atomic_load(&v->lists);
+}
+
+static double log_mean_of(const shelf *s, volume *v)
+{
+    (void)s;
+    return v->log_mean;
+}
+
+static double swaps_of(const shelf *s, volume *v)
+{
+    (void)v;
+    return (double)atomic_load(&s->swaps);
+}
+
+static double refusals_of(const shelf *s, volume *v)
+{
+    (void)v;
+    return (double)atomic_load(&s->refusals);
+}
+
+static const gauge gauges[] = {
+    {"crosswise_model_age_seconds", "gauge", "Since the model was read.", age_of},
+    {"crosswise_served_arp", "gauge",
+     "Mean train rows of the items of a list, on average over the lists of this model.", mean_of},
+    {"crosswise_served_coverage", "gauge", "Share of the catalogue that was in a list.",
+     coverage_of},
+    {"crosswise_served_lists", "gauge", "Lists of this model.", lists_of},
+    {"crosswise_log_arp", "gauge", "Mean train rows of the item of a row of the log.", log_mean_of},
+    {"crosswise_model_swaps_total", "counter", "New models that took the place of another.",
+     swaps_of},
+    {"crosswise_model_refusals_total", "counter", "Model files that could not be read.",
+     refusals_of}};
+
+static void print_models(text *t, server *s)
+{
+    static const char *const names[N_SHELVES] = {"main", "beside"};
+    volume *v[N_SHELVES];
+    for (int k = 0; k < N_SHELVES; k++) v[k] = shelf_take(&s->shelf[k]);
+    head(t, "crosswise_model_info", "gauge", "1, with the hash of the model.");
+    for (int k = 0; k < N_SHELVES; k++)
+        if (v[k])
+            fprintf(t->file,
+                    "crosswise_model_info{model=\"%s\",hash=\"%s\",method=\"%s\",backbone=\"%s\"} "
+                    "1\n",
+                    names[k], v[k]->hash, v[k]->method, v[k]->backbone);
+    for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {
+        head(t, gauges[g].name, gauges[g].kind, gauges[g].help);
+        for (int k = 0; k < N_SHELVES; k++)
+            if (v[k])
+                fprintf(t->file, "%s{model=\"%s\"} %.10g\n", gauges[g].name, names[k],
+                        gauges[g].value(&s->shelf[k], v[k]));
+    }
+    for (int k = 0; k < N_SHELVES; k++) volume_give_back(v[k]);
+}
+
+static void print_single(text *t, const char *name, const char *kind, const char *help,
+                         const atomic_llong *number)
+{
+    head(t, name, kind, help);
+    fprintf(t->file, "%s %lld\n", name, atomic_load(number));
+}
+
+void answer_metrics(call *c)
+{
+    char *body = NULL;
+    size_t length = 0;
+    meter *m = &c->s->meter;
+    int n = 0;
+    while (routes[n].method) n++;
+    text t = {open_memstream(&body, &length)};
+    if (!t.file) {
+        say_problem(c->out, 503, NULL, "out of memory");
+        return;
+    }
+    print_requests(&t, m, n);
+    print_latency(&t, m, n);
+    print_models(&t, c->s);
+    print_single(&t, "crosswise_connections", "gauge", "Open connections.", &m->connections);
+    print_single(&t, "crosswise_slow_connections_closed_total", "counter",
+                 "Connections closed because a request or its reply took too long.",
+                 &m->closed_slow);
+    print_single(&t, "crosswise_refused_clients_total", "counter",
+                 "Requests refused because their client asked too often.", &m->refused_clients);
+    print_single(&t, "crosswise_feedback_rows_total", "counter", "Interactions kept.",
+                 &m->feedback_rows);
+    if (fclose(t.file) != 0) {
+        free(body);
+        say_problem(c->out, 503, NULL, "out of memory");
+        return;
+    }
+    c->out->status = 200;
+    c->out->type = c->route->reply;
+    c->out->body = body;
+    c->out->length = length;
+}
