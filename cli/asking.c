@@ -161,7 +161,7 @@ cw_status make_lists(errand *e)
                       .items = calloc(capacity * (size_t)k, sizeof *lists.items),
                       .scores = calloc(capacity * (size_t)k, sizeof *lists.scores),
                       .counts = calloc(capacity, sizeof *lists.counts)};
-    bool has_room = lists.items && lists.scores && listing.counts;
+    bool has_room = lists.items && lists.scores && lists.counts;
     if (e->most_reasons > 0) {
         e->reasons = calloc((size_t)k * e->most_reasons, sizeof *e->reasons);
         e->n_reason = calloc((size_t)k, sizeof *e->n_reason);
@@ -170,6 +170,6 @@ cw_status make_lists(errand *e)
     if (has_room) status = ask_for_all(e, capacity, &lists);
     free(lists.items);
     free(lists.scores);
-    free(listing.counts);
+    free(lists.counts);
     return status;
 }
