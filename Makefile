@@ -55,6 +55,14 @@ fuzz: deps-check ## run each fuzzer for FUZZ_SECONDS (60)
 	@$(call build,fuzz)
 	@tools/fuzz build/fuzz/fuzz $(FUZZ_SECONDS)
 
+.PHONY: wheel
+wheel: deps-python ## the Python package: build/wheels/crosswise-*.whl, and its sources
+	@tools/wheel --sdist
+
+.PHONY: check-python
+check-python: deps-python ## the Python package as a wheel: types, style, doctests, tests
+	@tools/check-python
+
 .PHONY: check-gpu
 check-gpu: deps-check ## the tests of the CUDA engine on this machine's GPU, also under compute-sanitizer
 	@$(call build,gcc)

@@ -1,28 +1,38 @@
-/* bench_grid.c - a step of 2,048 pairs that are all crossed, beside the speed of matrix products in
- * the same run: three products of 2,048 x 2,048 x 128 are its least work. */
+/* bench_grid.c - a step of 2,048 pairs that are all crossed, or met by as many items, beside the
+ * speed of matrix products in the same run: three products of 2,048 x 2,048 x 128 are its least
+ * work. */
+#include <string.h>
+
 #include "bench.h"
 
 enum { PAIRS = 2048, DIM = 128, ROUNDS = 5 };
 
-static const char *const subjects[][4] = {
-    /* label, method, form, share of the crosses */
-    {"rows", "cross-softmax", "rows", "1"},     {"both", "cross-softmax", "both", "1"},
-    {"logistic", "cross-all", "logistic", "1"}, {"hardest", "cross-all", "logistic", "0.25"},
-    {"lse", "cross-all", "lse", "1"},
+static const struct subject {
+    const char *label, *method, *option[4]; /* up to two options and their values */
+} subjects[] = {
+    {"rows", "cross-softmax", {"form", "rows"}},
+    {"columns", "cross-softmax", {"form", "columns"}},
+    {"both", "cross-softmax", {"form", "both"}},
+    {"logistic", "cross-all", {"form", "logistic", "hardest", "1"}},
+    {"hardest", "cross-all", {"form", "logistic", "hardest", "0.25"}},
+    {"lse", "cross-all", {"form", "lse"}},
+    {"sl", "sl", {"candidates", "2048"}},
+    {"bsl", "bsl", {"candidates", "2048"}},
+    {"psl", "psl", {"candidates", "2048"}},
 };
 
 /* The best time of a step over some rounds. */
-static cw_status time_step(bench *b, const cw_dataset *data, const char *const *subject,
+static cw_status time_step(bench *b, const cw_dataset *data, const struct subject *subject,
                            double *best)
 {
     cw_status status = CW_OK;
     cw_options *options = NULL;
     cwi_trainer *t = NULL;
-    CW_TRY(
-        bench_options(b, "train",
-                      (const char *[]){"preset", "paper", "method", subject[1], "form", subject[2],
-                                       "hardest", subject[3], "optimizer", "adam", NULL},
-                      &options));
+    CW_TRY(bench_options(b, "train",
+                         (const char *[]){"preset", "paper", "optimizer", "adam", "method",
+                                          subject->method, subject->option[0], subject->option[1],
+                                          subject->option[2], subject->option[3], NULL},
+                         &options));
     *best = 1e300;
     CW_TRY(cwi_trainer_create(b->ctx, data, options, &t));
     for (int round = 0; round < ROUNDS; round++) {
@@ -44,12 +54,14 @@ static cw_status run(bench *b)
     cw_dataset *data = NULL;
     CW_TRY(bench_dataset(b, bench_shape(b, 0), &data));
     for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k++) {
+        const struct subject *subject = &subjects[k];
         double best;
         char name[64];
+        if (b->method && strcmp(b->method, subject->method) != 0) continue;
         CW_TRY(bench_machine(b));
-        CW_TRY(time_step(b, data, subjects[k], &best));
+        CW_TRY(time_step(b, data, subject, &best));
         CW_TRY(bench_machine(b));
-        snprintf(name, sizeof name, "grid/step %s", subjects[k][0]);
+        snprintf(name, sizeof name, "grid/step %s", subject->label);
         bench_row(b, &(bench_figure){.name = name,
                                      .amount = operations / 1e9,
                                      .unit = "GFLOP",

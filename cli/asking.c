@@ -110,10 +110,29 @@ static cw_status reason_list(const errand *e, size_t which, const list *l)
     return status;
 }
 
+/* A list that goes elsewhere than to standard output. */
+static cw_status store_list(errand *e, const list *l)
+{
+    cw_status status = CW_OK;
+    for (int32_t r = 0; r < l->count && status == CW_OK; r++) {
+        int32_t found = l->items[r];
+        const cw_sink_row row = {.key = l->key,
+                                 .item = e->p.lists_users ? cw_model_user_id(e->model, found)
+                                                          : cw_model_item_id(e->model, found),
+                                 .rank = r + 1,
+                                 .score = l->scores[r],
+                                 .how = l->how};
+        status = cw_sink_put(e->call->ctx, e->sink, &row);
+    }
+    e->n_lists++;
+    e->n_rows += l->count;
+    return status;
+}
+
 static cw_status print_lists(errand *e, size_t first, size_t n, const cw_lists *lists)
 {
     cw_status status = CW_OK;
-    cli_clear_line();
+    if (!e->sink) cli_clear_line();
     for (size_t r = 0; r < n && !ferror(stdout) && status == CW_OK; r++) {
         size_t place = r * (size_t)lists->k;
         list l = {.key = key_of(e, first + r),
@@ -125,7 +144,10 @@ static cw_status print_lists(errand *e, size_t first, size_t n, const cw_lists *
                   .n_reason = e->n_reason,
                   .max_reasons = (int32_t)e->most_reasons};
         if (e->reasons) status = reason_list(e, first + r, &l);
-        if (status == CW_OK) print_list(&e->p, &l);
+        if (status == CW_OK && e->sink)
+            status = store_list(e, &l);
+        else if (status == CW_OK)
+            print_list(&e->p, &l);
     }
     return status;
 }
@@ -143,7 +165,7 @@ static cw_status ask_for_all(errand *e, size_t capacity, const cw_lists *lists)
         status = alone ? ask_single(e, first, lists) : ask(e, e->who + first, n, lists);
         if (status == CW_OK) status = print_lists(e, first, n, lists);
     }
-    if (status == CW_OK) print_header(&e->p);
+    if (status == CW_OK && !e->sink) print_header(&e->p);
     return status; /* main says that standard output cannot be written to, and why */
 }
 

@@ -1,10 +1,14 @@
 /* call.c - from the words of a command line to a context, options and inputs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -230,10 +234,48 @@ static int set_isa(cli_call *call)
     return cli_misuse(call->command, "%s", cw_context_error(call->ctx));
 }
 
+/* ---- many processes --------------------------------------------------------- */
+
+/* Only the first of them is heard; another may have to say why it failed. */
+static void fall_silent(cli_call *call)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    call->quiet = true;
+    call->errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (nowhere < 0) return;
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
+}
+
+/* Become one of those that mpirun has started, before anything is printed. */
+static cw_status join(cli_call *call, int argc, char **argv)
+{
+    bool trains = strcmp(call->command->name, "train") == 0;
+    if (!trains || strcmp(find_value(argc, argv, "--device"), "mpi") != 0) return CW_OK;
+    cw_status status = cw_processes_join(call->ctx, &call->rank, &call->processes);
+    if (status == CW_OK && call->rank > 0) fall_silent(call);
+    return status;
+}
+
+/* All of them end when one fails.  Most often all fail alike: the first one says it, and the others
+ * wait a moment for it. */
+static void end_all(cli_call *call, int code, const char *reason)
+{
+    if (call->rank > 0) {
+        const struct timespec moment = {.tv_sec = 2};
+        if (nanosleep(&moment, NULL) != 0) return; /* the job is being ended */
+        if (call->errors >= 0) dup2(call->errors, STDERR_FILENO);
+        fprintf(stderr, "crosswise: rank %d: %s\n", call->rank, reason);
+    }
+    fflush(stdout);
+    cw_processes_end(call->ctx, code);
+}
+
 int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
               const cli_flag *flags)
 {
-    *call = (cli_call){.command = command};
+    *call = (cli_call){.command = command, .processes = 1, .errors = -1};
     if (asks_for_help(argc, argv)) return help(command, argc, argv, flags);
     call->inputs = calloc((size_t)argc + 1, sizeof *call->inputs);
     call->given = calloc((size_t)argc + 1, sizeof *call->given);
@@ -242,6 +284,11 @@ int cli_begin(cli_call *call, const cli_command *command, int argc, char **argv,
         status = cw_options_create(call->ctx, command->stages[s], &call->options[s]);
     if (status != CW_OK || !call->inputs || !call->given) {
         fprintf(stderr, "crosswise: out of memory\n");
+        return CLI_FAILED;
+    }
+    status = join(call, argc, argv);
+    if (status != CW_OK) {
+        fprintf(stderr, "crosswise: %s\n", cw_context_error(call->ctx));
         return CLI_FAILED;
     }
     int code = read_words(call, flags, argc, argv);
@@ -266,9 +313,16 @@ cw_status cli_compare_files(cli_call *call, const char *const *outputs, size_t n
     return status;
 }
 
+static bool is_database(const char *path)
+{
+    return strncmp(path, "sqlite:", 7) == 0 || strncmp(path, "postgresql://", 13) == 0 ||
+           strncmp(path, "postgres://", 11) == 0;
+}
+
 bool cli_is_folder(const char *path)
 {
     struct stat info;
+    if (is_database(path)) return false; /* the query may be longer than any path */
     if (stat(path, &info) == 0) return S_ISDIR(info.st_mode);
     return errno != ENOENT && errno != ENOTDIR;
 }
@@ -301,7 +355,8 @@ static int exit_code(cw_status status)
     switch (status) {
     case CW_OK: return CLI_DONE;
     case CW_BAD_ARG: return CLI_USAGE;
-    case CW_CANCELLED: return CLI_SIGNAL + cli_signal();
+    case CW_CANCELLED: /* another process may have been asked */
+        return CLI_SIGNAL + (cli_signal() ? cli_signal() : SIGTERM);
     case CW_NO_MEMORY:
     case CW_BAD_DATA:
     case CW_IO:
@@ -312,15 +367,20 @@ static int exit_code(cw_status status)
 
 int cli_end(cli_call *call, int code, cw_status status)
 {
+    char line[CLI_LINE_BYTES] = "wrong usage";
     cli_clear_line();
     if (code < 0 && cli_lacks_memory()) { /* what was printed or kept may lack something */
         code = cli_lack_memory();
     } else if (status != CW_OK) {
-        char line[CLI_LINE_BYTES];
         const char *reason = call->ctx ? cw_context_error(call->ctx) : "";
-        fprintf(stderr, "crosswise: %s\n",
-                cli_one_line(reason[0] ? reason : cw_status_text(status), line));
+        cli_one_line(reason[0] ? reason : cw_status_text(status), line);
+        if (call->processes > 1)
+            fprintf(stderr, "crosswise: rank %d: %s\n", call->rank, line);
+        else
+            fprintf(stderr, "crosswise: %s\n", line);
     }
+    if (code > 0 || status != CW_OK) end_all(call, code > 0 ? code : exit_code(status), line);
+    cw_processes_leave(call->ctx);
     for (size_t s = 0; s < CLI_MAX_STAGES; s++) cw_options_free(call->options[s]);
     cw_context_free(call->ctx);
     free(call->inputs);

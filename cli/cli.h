@@ -43,6 +43,8 @@ typedef struct cli_call {
     char note[96];         /* what the live line shows beside its bar */
     int64_t before, whole; /* of a call that is a part of many: what is done, of what; see
                               cli_show_part */
+    int rank, processes;   /* of --device mpi; one without */
+    int errors;            /* where standard error was, of a process that says nothing; or -1 */
     const char *threads;   /* as typed, NULL when not given */
     const char *isa;       /* the same */
     /* Every flag of the command itself that came with a value, in order, [n_given]. */

@@ -73,12 +73,16 @@ const cli_command cmd_prepare = {
     .summary = "raw interactions to a dataset: import, filter, split",
     .usage = "INPUT... --out DIR [options]",
     .details =
-        "Reads files of interactions (delimited text, adjacency lists, RecBole .inter, MovieLens,\n"
-        "Netflix, iFashion; plain, gzip or zstd; - is standard input), keeps the wanted ones and\n"
-        "splits them into train, valid and test so that popular items do not dominate the test.\n"
+        "Reads files of interactions (delimited text, JSON lines, adjacency lists, RecBole "
+        ".inter,\n"
+        "MovieLens, Netflix, iFashion; plain, gzip, zstd, bzip2 or xz; - is standard input), "
+        "keeps\n"
+        "the wanted ones and splits them into train, valid and test so that popular items do not\n"
+        "dominate the test.\n"
         "\n"
         "  crosswise prepare ratings.dat --min-rating 5 --out ml\n"
         "  crosswise prepare clicks.csv.gz --columns user=visitor,item=page --out clicks\n"
+        "  crosswise prepare 'sqlite:shop.db?table=clicks&user=visitor&item=page' --out clicks\n"
         "  crosswise prepare gowalla/ --split given --out gowalla-set",
     .stages = {"import", "prepare"},
     .run = run,

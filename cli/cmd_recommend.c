@@ -192,6 +192,46 @@ static int read_ids(const cli_call *call, const wish *w, cli_lines *lines)
     return -1;
 }
 
+/* ---- elsewhere ------------------------------------------------------------------ */
+
+/* Lists into a file or a table: all of them, or nothing changes. */
+static cw_status send_lists(errand *e)
+{
+    cw_context *ctx = e->call->ctx;
+    char rows[32], lists[32], name[CLI_LINE_BYTES];
+
+    cw_status status = cw_sink_open(ctx, e->w->to, e->p.key, e->p.item, e->w->force, &e->sink);
+    if (status != CW_OK) return status;
+    snprintf(name, sizeof name, "%s", cw_sink_name(e->sink));
+    status = cw_sink_close(ctx, e->sink, make_lists(e));
+    if (status != CW_OK) return status;
+    cli_clear_line();
+    if (e->call->json)
+        cli_print_done(json_pack("{s:o, s:I, s:I}", "to", cli_id_json(name), "lists",
+                                 (json_int_t)e->n_lists, "rows", (json_int_t)e->n_rows));
+    else if (!e->call->quiet)
+        printf("%s rows of %s lists are in %s\n", cli_thousands((json_int_t)e->n_rows, rows),
+               cli_thousands((json_int_t)e->n_lists, lists), name);
+    return CW_OK;
+}
+
+/* Would it replace what is read? */
+static cw_status check_place(cli_call *call, const wish *w)
+{
+    const cw_options *options = call->options[0];
+    const char *exclude = cw_options_get(options, "exclude");
+    bool is_file = strcmp(exclude, "seen") != 0 && strcmp(exclude, "none") != 0;
+    const char *const others[] = {w->users,
+                                  w->history,
+                                  w->histories,
+                                  w->exclude_pairs,
+                                  is_file ? exclude : NULL,
+                                  cw_options_get(options, "only"),
+                                  cw_options_get(options, "boost")};
+    return w->to ? cli_compare_files(call, &w->to, 1, others, sizeof others / sizeof others[0])
+                 : CW_OK;
+}
+
 /* ---- the command --------------------------------------------------------------- */
 
 static void clear_errand(errand *e)
@@ -213,7 +253,8 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
                        const cli_lines *pairs, int *code)
 {
     errand e = {.call = call, .w = w};
-    cw_status status = cw_model_load(call->ctx, call->inputs[0], &e.model);
+    cw_status status = check_place(call, w);
+    if (status == CW_OK) status = cw_model_load(call->ctx, call->inputs[0], &e.model);
     if (w->explain) e.most_reasons = (size_t)strtol(w->explain, NULL, 10);
     e.p = (printer){.model = e.model,
                     .key = w->similar_items ? "item" : "user",
@@ -229,7 +270,7 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
         if (status == CW_OK && w->similar_items) /* a model's own dial is for scores, not cosines */
             e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
-        if (status == CW_OK) status = make_lists(&e);
+        if (status == CW_OK) status = w->to ? send_lists(&e) : make_lists(&e);
     }
     clear_errand(&e);
     return status;
@@ -251,6 +292,9 @@ static int check_wish(const cli_command *command, const wish *w)
         return cli_misuse(command, "--exclude-pairs is for users of the model, not for histories");
     if (w->falls_back && w->skips_unknown)
         return cli_misuse(command, "give one of --fallback and --skip-unknown");
+    if (w->force && !w->to) return cli_misuse(command, "--force has no meaning without --to");
+    if (w->to && w->explain)
+        return cli_misuse(command, "--to has no column for reasons: leave --explain or --to out");
     char *end = NULL;
     long reasons = w->explain ? strtol(w->explain, &end, 10) : 1;
     if (end && (*end || end == w->explain || reasons < 1 || reasons > 100))
@@ -275,6 +319,10 @@ static int run(const cli_command *command, int argc, char **argv)
          "the items most alike to this one; may be given several times"},
         {"similar-users", "ID", &w.similar_users, NULL,
          "the users most alike to this one; may be given several times"},
+        {"to", "PLACE", &w.to, NULL,
+         "write the lists into a table, sqlite:FILE?table=NAME or postgresql://..?table=NAME, or a "
+         "file .jsonl or .csv, all of them or none"},
+        {"force", NULL, NULL, &w.force, "replace the rows of a table, or a file, that is there"},
         {"skip-unknown", NULL, NULL, &w.skips_unknown,
          "leave out ids that the model does not know, with a warning, in place of failing"},
         {"fallback", NULL, NULL, &w.falls_back,
@@ -316,6 +364,7 @@ const cli_command cmd_recommend = {
         "\n"
         "  crosswise recommend ml.safetensors --user 17 --user 42 --k 20\n"
         "  crosswise recommend ml.safetensors --all --json > lists.jsonl\n"
+        "  crosswise recommend ml.safetensors --all --to 'sqlite:shop.db?table=lists' --force\n"
         "  crosswise recommend ml.safetensors --history liked.txt --explain 3\n"
         "  crosswise recommend ml.safetensors --users ids.txt --only in-stock.txt --fallback\n"
         "  crosswise recommend ml.safetensors --similar-items 318\n"

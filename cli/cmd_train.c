@@ -188,6 +188,7 @@ static cw_status train(job *j)
 
     cw_status status = cli_load(call, call->options[1], call->options[2], j->train_file, &dataset);
     if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
+    if (status == CW_OK && call->rank > 0) goto done; /* the first process has it */
     if (status == CW_OK && j->out)
         status = cw_model_save_run(call->ctx, model, j->out, run, j->record, j->force);
     if (status == CW_OK && j->checkpoint && !is_on(call->options[0], "checkpoint-end"))
@@ -199,6 +200,7 @@ static cw_status train(job *j)
         print_result(j, run);
     if (status == CW_CANCELLED && j->checkpoint)
         fprintf(stderr, "crosswise: the state is in %s; --resume goes on from it\n", j->checkpoint);
+done:
     cw_text_free(run);
     cw_model_free(model);
     cw_dataset_free(dataset);
@@ -276,6 +278,8 @@ static int run(const cli_command *command, int argc, char **argv)
         code = cli_misuse(command, "give --refit or --no-refit, not both");
     if (code < 0 && tunes && (!out || train_file))
         code = cli_misuse(command, "--tune needs --out and does not go with --train-file");
+    if (code < 0 && tunes && strcmp(cw_options_get(call.options[0], "device"), "mpi") == 0)
+        code = cli_misuse(command, "--tune does not go with --device mpi");
     if (code < 0 && tunes) {
         const tune_order order = {.call = &call,
                                   .options = call.options[0],
@@ -298,7 +302,7 @@ static int run(const cli_command *command, int argc, char **argv)
         cw_context_set_event(call.ctx, on_event, &j);
         status = choose_refit(&j);
         if (status == CW_OK) status = name_files(&j);
-        if (status == CW_OK) status = check_files(&j);
+        if (status == CW_OK && call.rank == 0) status = check_files(&j);
         if (status == CW_OK) status = train(&j);
         free(j.record);
         free(j.checkpoint);

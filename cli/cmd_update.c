@@ -55,8 +55,8 @@ static cw_status update(job *j)
 
     cw_status status = cw_model_load(call->ctx, call->inputs[0], &old);
     if (status == CW_OK)
-        status = cw_import(call->ctx, (const char *const *)call->inputs + 1, call->n_inputs - 1,
-                           call->options[1], &rows);
+        status = cw_import_new(call->ctx, old, (const char *const *)call->inputs + 1,
+                               call->n_inputs - 1, call->options[1], &rows);
     if (status == CW_OK) status = cw_update(call->ctx, old, rows, call->options[0], &model, &run);
     if (status == CW_OK)
         status = cw_model_save_run(call->ctx, model, j->out, run, j->record, j->force);
@@ -139,7 +139,9 @@ const cli_command cmd_update = {
         "users and items get vectors of their own.  The old model stays as it is.\n"
         "\n"
         "  crosswise update shop.safetensors today.csv --out shop-2.safetensors\n"
-        "  crosswise update shop.safetensors today.csv --out shop-2.safetensors --resume",
+        "  crosswise update shop.safetensors today.csv --out shop-2.safetensors --resume\n"
+        "  crosswise update shop.safetensors 'sqlite:shop.db?table=clicks' --out "
+        "shop-2.safetensors",
     .stages = {"update", "import"},
     .run = run,
 };

@@ -67,8 +67,7 @@ static void print_rows(printer *p, const list *l)
     }
 }
 
-/* An id as JSON.  One that is not UTF-8 has its bytes above 127 written as \xNN. */
-static json_t *id_json(const char *id)
+json_t *cli_id_json(const char *id)
 {
     json_t *string = json_string(id);
     if (string) return string;
@@ -92,9 +91,9 @@ static json_t *reasons_json(const printer *p, const list *l, int32_t place)
     json_t *all = json_array();
     for (int32_t k = 0; l->reasons && k < l->n_reason[place]; k++) {
         const reason *why = &l->reasons[place * l->max_reasons + k];
-        json_array_append_new(all,
-                              json_pack("{s:o, s:f}", "item", id_json(id_of(p, false, why->item)),
-                                        "added", atof(print_score(why->added, added))));
+        json_array_append_new(all, json_pack("{s:o, s:f}", "item",
+                                             cli_id_json(id_of(p, false, why->item)), "added",
+                                             atof(print_score(why->added, added))));
     }
     return all;
 }
@@ -106,12 +105,12 @@ static void print_json(const printer *p, const list *l)
     json_t *items = json_array();
     for (int32_t r = 0; r < l->count; r++) {
         json_t *place =
-            json_pack("{s:o, s:f}", member, id_json(id_of(p, p->lists_users, l->items[r])), "score",
-                      atof(print_score(l->scores[r], score)));
+            json_pack("{s:o, s:f}", member, cli_id_json(id_of(p, p->lists_users, l->items[r])),
+                      "score", atof(print_score(l->scores[r], score)));
         if (p->has_reasons) json_object_set_new(place, "because", reasons_json(p, l, r));
         json_array_append_new(items, place);
     }
-    json_t *root = json_pack("{s:o, s:s, s:o}", p->key, id_json(l->key), "how", l->how,
+    json_t *root = json_pack("{s:o, s:s, s:o}", p->key, cli_id_json(l->key), "how", l->how,
                              p->lists_users ? "users" : "items", items);
     (void)json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putchar('\n');

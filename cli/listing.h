@@ -34,6 +34,9 @@ typedef struct list {
 void print_header(printer *p);
 void print_list(printer *p, const list *l);
 
+/* An id as JSON.  One that is not UTF-8 has its bytes above 127 written as \xNN. */
+json_t *cli_id_json(const char *id);
+
 /* ---- asking.c: the lists of a wish ---- */
 
 /* What to recommend for; exactly one is asked for. */
@@ -42,6 +45,8 @@ typedef struct wish {
     const char *exclude_pairs, *explain;
     bool all;
     bool skips_unknown, falls_back;
+    const char *to; /* a file or table; NULL: standard output */
+    bool force;
 } wish;
 
 /* Somebody new: their items are liked[first .. first + n). */
@@ -74,6 +79,8 @@ typedef struct errand {
     reason *reasons;       /* [k][most_reasons] */
     int32_t *n_reason;     /* [k] */
     printer p;
+    cw_sink *sink; /* NULL: standard output */
+    int64_t n_lists, n_rows;
 } errand;
 
 /* Is it asked for people by what they liked? */

@@ -18,7 +18,15 @@
     X(train)                                                                                       \
     X(tune)                                                                                        \
     X(update)                                                                                      \
-    X(evaluate) X(compare) X(experiment) X(report) X(recommend) X(serve) X(info) X(export) X(demo)
+    X(evaluate)                                                                                    \
+    X(compare)                                                                                     \
+    X(experiment)                                                                                  \
+    X(report)                                                                                      \
+    X(recommend)                                                                                   \
+    X(serve)                                                                                       \
+    X(info)                                                                                        \
+    X(export)                                                                                      \
+    X(demo)
 
 #define X(name) extern const cli_command cmd_##name;
 COMMANDS(X)

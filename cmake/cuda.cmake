@@ -51,5 +51,5 @@ endif()
 
 # Where the command finds it once installed.
 file(RELATIVE_PATH library_from_commands /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
-set_source_files_properties(src/engine/cuda/library.c PROPERTIES
+set_source_files_properties(src/core/beside.c PROPERTIES
   COMPILE_DEFINITIONS "CWI_LIBRARY_FROM_COMMANDS=\"${library_from_commands}\"")

@@ -10,10 +10,11 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "core/work.h"
+#include "import/uri.h"
 #include "model/modelfile.h"
 #include "prepare/store.h"
 #include "report/page.h"
-#include "train/train.h"
+#include "train/parts.h"
 
 cw_status cw_output_check(cw_context *ctx, cw_output what, const char *path, bool replace)
 {
@@ -132,6 +133,22 @@ static cw_status compare(cw_context *ctx, const place *places, size_t n_outputs,
     return CW_OK;
 }
 
+/* A database is the file that it lies in, or no file at all. */
+static cw_status open_any(cw_context *ctx, const char *input, place *places, size_t *n)
+{
+    cw_status status = CW_OK;
+    cwi_uri uri;
+
+    if (!cwi_uri_find(input)) return place_open(ctx, input, &places[(*n)++]);
+    CW_TRY(cwi_uri_parse(ctx, input, &uri));
+    if (uri.kind != CWI_URI_SQLITE) goto done;
+    CW_TRY(place_open(ctx, uri.address, &places[*n]));
+    places[(*n)++].path = input;
+done:
+    cwi_uri_clear(&uri);
+    return status;
+}
+
 cw_status cw_output_compare(cw_context *ctx, const char *const *outputs, size_t n_outputs,
                             const char *const *inputs, size_t n_inputs)
 {
@@ -141,8 +158,9 @@ cw_status cw_output_compare(cw_context *ctx, const char *const *outputs, size_t 
     cwi_begin(ctx);
     place *places = cwi_alloc_zero(ctx, n_outputs + n_inputs, sizeof *places);
     if (!places) return CW_NO_MEMORY;
-    for (size_t k = 0; k < n_outputs; k++) CW_TRY(place_open(ctx, outputs[k], &places[n++]));
-    for (size_t k = 0; k < n_inputs; k++) CW_TRY(place_open(ctx, inputs[k], &places[n++]));
+    for (size_t k = 0; k < n_outputs; k++) CW_TRY(open_any(ctx, outputs[k], places, &n));
+    n_outputs = n;
+    for (size_t k = 0; k < n_inputs; k++) CW_TRY(open_any(ctx, inputs[k], places, &n));
     CW_TRY(compare(ctx, places, n_outputs, n));
 done:
     for (size_t k = 0; k < n; k++) cwi_free(places[k].own);
@@ -153,4 +171,5 @@ done:
 void cw_checkpoint_remove(const char *path)
 {
     cwi_file_remove(path, &cwi_checkpoint_kind);
+    cwi_parts_remove(path);
 }

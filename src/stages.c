@@ -31,15 +31,16 @@ static const struct {
 
 enum { N_STAGES = sizeof stages / sizeof stages[0] };
 
-static bool find_tables(const char *stage, const cw_option_info *out[CWI_TRAIN_TABLES])
+/* The name as it is here, which outlives that of the caller; NULL when there is no such stage. */
+static const char *find_tables(const char *stage, const cw_option_info *out[CWI_TRAIN_TABLES])
 {
     size_t s = 0;
     while (s < N_STAGES && strcmp(stages[s].name, stage) != 0) s++;
-    if (s == N_STAGES) return false;
+    if (s == N_STAGES) return NULL;
     out[0] = stages[s].options;
     out[1] = NULL;
     if (!out[0]) cwi_train_tables(NULL, NULL, NULL, out);
-    return true;
+    return stages[s].name;
 }
 
 const char *cw_stage_name(size_t index)
@@ -58,7 +59,8 @@ cw_status cw_options_create(cw_context *ctx, const char *stage, cw_options **out
     const cw_option_info *tables[CWI_TRAIN_TABLES];
     cwi_begin(ctx);
     *out = NULL;
-    if (find_tables(stage, tables)) return cwi_options_join(ctx, stage, tables, out);
+    const char *name = find_tables(stage, tables);
+    if (name) return cwi_options_join(ctx, name, tables, out);
     char known[256] = "";
     for (size_t s = 0; s < N_STAGES; s++) cwi_list_text(known, sizeof known, stages[s].name);
     return cwi_fail(ctx, CW_BAD_ARG, "there is no stage '%s'; there are %s", stage, known);

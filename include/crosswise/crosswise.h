@@ -108,6 +108,18 @@ CW_API const char *cw_cpu_isa(void);
 CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
 
 /*
+ * Training by many processes, which mpirun or the like has started (docs/many-machines.md).
+ *   cw_processes_join   become one of `count`, the one of number `rank`; cw_train with --device mpi
+ *                       is then called by all of them, from the thread that joined, with the same
+ *                       data and options.  Process 0 alone gets a model.
+ *   cw_processes_leave  after the last call, when all went well; before cw_context_free
+ *   cw_processes_end    something went wrong: end all of them, this one too, with this exit code
+ */
+CW_API CW_MUST_CHECK cw_status cw_processes_join(cw_context *ctx, int *rank, int *count);
+CW_API void cw_processes_leave(cw_context *ctx);
+CW_API void cw_processes_end(cw_context *ctx, int code);
+
+/*
  * Choose the instruction set for the numeric work of all contexts of this process: "ref", "avx2",
  * "avx512", "neon", or "auto" for the best one, which is the default.  May be called at any time
  * from any thread; work that is going on may finish with what it began with.  Results never depend
@@ -179,10 +191,11 @@ typedef struct cw_interactions cw_interactions;
 typedef enum cw_part { CW_PART_TRAIN = 0, CW_PART_VALID = 1, CW_PART_TEST = 2 } cw_part;
 
 /*
- * Read files, folders or standard input ("-") in order, plain or compressed (gzip, zstd).
+ * Read files, folders or standard input ("-") in order, plain or packed (gzip, zstd, bzip2, xz).
  *   options  of stage "import"; NULL for the defaults
  * A folder is a Netflix training set (mv_*.txt or combined_data_*.txt) or a split
- * folder (train, valid and test files), whose parts are remembered.
+ * folder (train, valid and test files), whose parts are remembered.  A path may also be a table or
+ * a query of a database: "sqlite:shop.db?table=clicks" (docs/sources.md).
  */
 CW_API CW_MUST_CHECK cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
                                          const cw_options *options, cw_interactions **out);
@@ -197,6 +210,56 @@ CW_API CW_MUST_CHECK cw_status cw_import_parts(cw_context *ctx, const char *cons
 CW_API CW_MUST_CHECK cw_status cw_interactions_create(cw_context *ctx, const int64_t *user,
                                                       const int64_t *item, const double *time,
                                                       int64_t n, cw_interactions **out);
+
+/* A table in memory: columns of n entries. */
+typedef struct cw_arrays {
+    int64_t n;
+    const int64_t *user_number, *item_number; /* ids that are numbers, or */
+    const char *const *user, *const *item;    /* ids that are text: one of the two for each */
+    const double *rating;                     /* NULL: there is none */
+    const double *time;                       /* seconds since 1970; NULL: there is none */
+    const uint8_t *part;                      /* cw_part of a given split; NULL: there is none */
+} cw_arrays;
+
+/* Interactions from arrays as cw_import has them from a file with these columns: repeats go, and
+ * ratings and times that are no finite numbers are malformed.  Messages count rows from 1.
+ *   options  of stage "import", of which those about the form of files do not matter; NULL for the
+ *            defaults */
+CW_API CW_MUST_CHECK cw_status cw_import_arrays(cw_context *ctx, const cw_arrays *arrays,
+                                                const cw_options *options, cw_interactions **out);
+
+/* A stream of record batches by the C data interface of Apache Arrow, which data frames, tables and
+ * databases hand out without a copy. */
+struct ArrowArrayStream;
+
+/*
+ * The same from Arrow streams.  The call consumes the streams: they are released when it returns,
+ * whether it fails or not.  Columns are found by their names, or as the option "columns" says.
+ * Ids are integers, text or binary, or dictionaries of these; ratings are numbers or booleans;
+ * times are numbers, dates, timestamps or text.  What is null is malformed.
+ *   parts    of a given split, one for each stream; NULL: all are one log
+ */
+CW_API CW_MUST_CHECK cw_status cw_import_arrow(cw_context *ctx,
+                                               struct ArrowArrayStream *const *streams,
+                                               const cw_part *parts, size_t n_streams,
+                                               const cw_options *options, cw_interactions **out);
+
+/* A sparse matrix of users and items by rows: those of user u are item[start[u]] to
+ * item[start[u + 1] - 1], in any order. */
+typedef struct cw_matrix {
+    int32_t n_users, n_items;
+    int index_bytes;   /* of the numbers in both arrays: 4 or 8, signed */
+    const void *start; /* [n_users + 1], from 0 on */
+    const void *item;  /* [start[n_users]] */
+} cw_matrix;
+
+/* Interactions from matrices, whose raw ids are the numbers of rows and columns.  A dataset that is
+ * prepared from them has every row and every column as its users and items, in their order, also
+ * those without entries.
+ *   matrices  [n_matrices] of one shape: 1 is a log; 2 or 3 are train, valid and test of a given
+ *             split, of which valid and test may be empty */
+CW_API CW_MUST_CHECK cw_status cw_import_matrix(cw_context *ctx, const cw_matrix *matrices,
+                                                size_t n_matrices, cw_interactions **out);
 CW_API void cw_interactions_free(cw_interactions *interactions);
 
 CW_API int64_t cw_interactions_count(const cw_interactions *interactions);
@@ -298,6 +361,12 @@ typedef struct cw_model cw_model;
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
 
+/* cw_import of what may be new to a model: databases that its rows came from are asked for those
+ * that have come since, where the option "since" or "after-rowid" had told how to know them. */
+CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *model,
+                                             const char *const *paths, size_t n_paths,
+                                             const cw_options *options, cw_interactions **out);
+
 /*
  * Train a model on with new interactions, new users and new items, from the parameters it has; it
  * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are
@@ -372,6 +441,19 @@ CW_API int32_t cw_model_guest_items(const cw_model *model);
 CW_API int32_t cw_model_find_guest_user(const cw_model *model, const char *id);
 CW_API int32_t cw_model_find_guest_item(const cw_model *model, const char *id);
 
+/* Numbers that training found, [rows][columns].  Pointers are borrowed from the model. */
+typedef struct cw_tensor {
+    const char *name;
+    int64_t rows, columns;
+    const float *data;
+} cw_tensor;
+
+/* Tensor 0, 1, ... of a model (docs/models.md); false past the last. */
+CW_API bool cw_model_tensor(const cw_model *model, size_t index, cw_tensor *out);
+/* What every user of training had: items[start[u]] to items[start[u + 1] - 1], ascending; returns
+ * start.  Borrowed. */
+CW_API const int64_t *cw_model_seen(const cw_model *model, const int32_t **items);
+
 /* Method, options, tensors, provenance and metrics as JSON; release with cw_text_free. */
 CW_API CW_MUST_CHECK cw_status cw_model_info(cw_context *ctx, const cw_model *model, char **json);
 
@@ -435,6 +517,12 @@ CW_API void cw_recommender_close(cw_recommender *recommender);
 /* For the ids of what it lists; valid until the recommender is closed. */
 CW_API const cw_model *cw_recommender_model(const cw_recommender *recommender);
 
+/* Where lists are ranked by inner products: a vector for each user and each item of training, of
+ * *width numbers.  NULL where there are none; backbone neumf has those of items alone.  Borrowed
+ * from the recommender. */
+CW_API const float *cw_recommender_users(const cw_recommender *recommender, int32_t *width);
+CW_API const float *cw_recommender_items(const cw_recommender *recommender, int32_t *width);
+
 /* What may be in a list and how it is ranked.  All zeros are the defaults, as is NULL in place of
  * rules.  Items are numbers of the model, in any order. */
 typedef struct cw_rules {
@@ -448,7 +536,10 @@ typedef struct cw_rules {
     const int32_t *boosted; /* [n_boosted] items that are lifted, or lowered */
     const float *boosts; /* [n_boosted] what is added to their scores; those of one item add up */
     size_t n_boosted;
-    double diversity; /* 0 to 1: pass over items that are like one above (docs/models.md) */
+    double diversity;         /* 0 to 1: pass over items that are like one above (docs/models.md) */
+    const int64_t *own_start; /* [n lists + 1], of cw_recommend: list k leaves out the items */
+    const int32_t *own;       /* own[own_start[k]] to own[own_start[k + 1] - 1], and not what its
+                                 user had in training; NULL: the latter */
 } cw_rules;
 
 /* The rules that options of stage "recommend" ask for, which may name a file of items; its "k" is
@@ -519,12 +610,59 @@ CW_API size_t cw_user_items(const cw_recommender *recommender, int32_t user, con
 CW_API CW_MUST_CHECK cw_status cw_explain(cw_context *ctx, const cw_recommender *recommender,
                                           const int32_t *history, size_t n, int32_t item,
                                           float *added, float *score);
+/* The same for n people: the items that person k liked are items[start[k]] to
+ * items[start[k + 1] - 1].  Whoever liked nothing gets the most popular items.  Progress is told.
+ */
+CW_API CW_MUST_CHECK cw_status cw_recommend_histories(cw_context *ctx,
+                                                      const cw_recommender *recommender,
+                                                      const int64_t *start, const int32_t *items,
+                                                      size_t n, const cw_rules *rules,
+                                                      const cw_lists *lists);
+
+/*
+ * A new model in which n users had other items than at training, and may be new: items as above,
+ * at least one each.  Where users have vectors of their own, theirs are found as
+ * cw_recommend_history does, and all others stay.  New users have the numbers from cw_model_users
+ * upwards, whose text is their raw id; numbers that are left out in between have no items.
+ * CW_UNSUPPORTED where vectors of users come from a graph or a network (lightgcn, ngcf, neumf), and
+ * for new users of a model with guests or hidden rows.
+ */
+CW_API CW_MUST_CHECK cw_status cw_model_fold_users(cw_context *ctx,
+                                                   const cw_recommender *recommender,
+                                                   const int32_t *users, const int64_t *start,
+                                                   const int32_t *items, size_t n, cw_model **out);
 
 /* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
  * matter.  Of a guest the most popular items.  CW_UNSUPPORTED where the backbone has no vectors. */
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
                                                 const int32_t *items, size_t n,
                                                 const cw_rules *rules, const cw_lists *lists);
+
+/*
+ * A place outside for lists, row by row: a table of a database, "sqlite:shop.db?table=lists" or
+ * "postgresql://host/shop?table=lists", or a file, "lists.jsonl" or "lists.csv".  Its columns are
+ * key, item, rank, score and how.  All of it happens in one transaction: until close, everybody
+ * else sees what was there before.
+ *   key, item  names of the first two columns; the address may have others (user=, item=)
+ *   replace    the rows of a table, or a file, that is there already; the table itself stays
+ */
+typedef struct cw_sink cw_sink;
+CW_API CW_MUST_CHECK cw_status cw_sink_open(cw_context *ctx, const char *to, const char *key,
+                                            const char *item, bool replace, cw_sink **out);
+
+typedef struct cw_sink_row {
+    const char *key, *item; /* raw ids */
+    int32_t rank;           /* from 1 */
+    float score;
+    const char *how; /* cw_way_name */
+} cw_sink_row;
+
+CW_API CW_MUST_CHECK cw_status cw_sink_put(cw_context *ctx, cw_sink *sink, const cw_sink_row *row);
+/* What it is called in messages: never with a password. */
+CW_API const char *cw_sink_name(const cw_sink *sink);
+/* When status is CW_OK all rows are there from now on; otherwise nothing has changed.  Returns what
+ * came of it, and frees in any case; NULL is fine after a failure. */
+CW_API CW_MUST_CHECK cw_status cw_sink_close(cw_context *ctx, cw_sink *sink, cw_status status);
 
 /* The users most alike to each of n users, the same way. */
 CW_API CW_MUST_CHECK cw_status cw_similar_users(cw_context *ctx, const cw_recommender *recommender,

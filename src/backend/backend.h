@@ -225,6 +225,18 @@ typedef struct cwi_ops {
     /* sum of squares, in double */
     double (*sum_squares)(const float *x, int64_t n);
 
+    /* to[c * lanes + r] = from[r * stride + c] for the rows and columns of a block, and 0 for the
+     * rows behind it up to `lanes` */
+    void (*turn)(const float *from, int64_t stride, int32_t rows, int32_t columns, int32_t lanes,
+                 float *to);
+
+    /* out[j] = (x[j] + y[j]) / 2 - (own + others[j]) / 2 */
+    void (*margin_row)(const float *x, const float *y, float own, const float *others, int64_t n,
+                       float *out);
+
+    /* out[j] = scale (x[j] + y[j]); returns their sum.  out may be x. */
+    double (*mirror_row)(float scale, const float *x, const float *y, int64_t n, float *out);
+
     /* out[j] = e^(x[j] - by[j] - less), to 2e-7 of it, 0 below e^-87; by may be NULL, out may be x.
      * Returns their sum. */
     float (*exp_row)(const float *x, const float *by, float less, int64_t n, float *out);

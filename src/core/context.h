@@ -16,6 +16,7 @@
 #endif
 
 struct cwi_pool;
+struct cwi_world;
 
 /* Whom a context tells, apart so that another may take their place for a while. */
 typedef struct cwi_callbacks {
@@ -33,6 +34,7 @@ struct cw_context {
     cwi_callbacks tell;
     int threads;                 /* as set; 0 is one per core */
     struct cwi_pool *pool;       /* made when first needed */
+    struct cwi_world *world;     /* processes that do the same (comm/world.h), or NULL */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
 };
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/world.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "engine/cuda/library.h"
@@ -20,11 +21,13 @@ static const char *find_foreign_option(const cwi_task *t)
     const cw_options *o = t->options;
     bool regularises_batch =
         cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0;
-    bool of_table =
-        t->backbone == &cwi_backbone_lightgcn && !cwi_options_is(o, "reg-target", "final");
+    bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
+    bool of_table = (is_ngcf || t->backbone == &cwi_backbone_lightgcn) &&
+                    !cwi_options_is(o, "reg-target", "final");
     if (regularises_batch && (of_table || t->method->sampler == &cwi_sampler_uniform))
         return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
+    if (is_ngcf && cwi_options_is(o, "ngcf", "original")) return "ngcf";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
     if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
@@ -38,7 +41,8 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
     if (!t->method->sampler)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
-    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)
+    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn &&
+             t->backbone != &cwi_backbone_ngcf && t->backbone != &cwi_backbone_neumf)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
                  t->backbone->name);
     else if (cwi_options_is(t->options, "engine", "ref"))
@@ -47,6 +51,40 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
                  "--device cuda");
     else if (option)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train with --%s '%s' yet", option,
+                 cwi_options_text(t->options, option));
+    else
+        return true;
+    return false;
+}
+
+/* An option that keeps a task from many processes; NULL: none does. */
+static const char *find_local_option(const cwi_task *t)
+{
+    const cw_options *o = t->options;
+    bool is_grid = t->method->loss && t->method->loss->grid;
+    if (cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0) return "reg-kind";
+    if (cwi_options_real(o, "spectral") > 0) return "spectral";
+    if (cwi_options_is(o, "engine", "ref")) return "engine";
+    if (cwi_options_text(o, "bucket")[0]) return "bucket";
+    if (!is_grid && cwi_options_is(o, "scorer", "cosine")) return "scorer";
+    if (!is_grid && cwi_options_real(o, "temperature") != 1) return "temperature";
+    if (t->backbone->is_table) return NULL;
+    if (cwi_options_is(o, "reg-target", "final") && cwi_options_real(o, "reg") > 0)
+        return "reg-target";
+    return cwi_options_is(o, "optimizer", "adam-deferred") ? "optimizer" : NULL;
+}
+
+bool cwi_mpi_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
+{
+    const char *option;
+    if (!t->method->sampler || t->method->penalty)
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train method %s yet",
+                 t->method->name);
+    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn)
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train backbone %s yet",
+                 t->backbone->name);
+    else if ((option = find_local_option(t)) != NULL)
+        snprintf(why, CWI_DEVICE_TEXT, "--device mpi does not train with --%s '%s' yet", option,
                  cwi_options_text(t->options, option));
     else
         return true;
@@ -102,23 +140,36 @@ static int choose_freely(const cwi_task *t)
     return count > 0 && has_room(calls, numbers);
 }
 
-cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu)
+/* Those that were started together. */
+static cw_status choose_processes(cw_context *ctx, cwi_task *task)
+{
+    char why[CWI_DEVICE_TEXT];
+    if (!cwi_mpi_trains(task, why)) return cwi_fail(ctx, CW_BAD_ARG, "%s", why);
+    task->world = ctx->world;
+    if (task->world) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--device is 'mpi': that is for train alone, started by mpirun or the like");
+}
+
+cw_status cwi_device_choose(cw_context *ctx, cwi_task *task)
 {
     const char *text = cwi_options_text(task->options, "device");
     char why[CWI_DEVICE_TEXT];
     int device;
-    *gpu = 0;
+    task->gpu = 0;
+    task->world = NULL;
     if (strcmp(text, "cpu") == 0) return CW_OK;
+    if (strcmp(text, "mpi") == 0) return choose_processes(ctx, task);
     if (strcmp(text, "auto") == 0) {
-        *gpu = choose_freely(task);
+        task->gpu = choose_freely(task);
         return CW_OK;
     }
     if (!parse_cuda(text, &device))
-        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
-                        text);
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--device is '%s'; it must be auto, cpu, mpi, cuda or cuda:N", text);
     if (!cwi_cuda_trains(task, why)) return cwi_fail(ctx, CW_BAD_ARG, "%s", why);
     CW_PASS(ask_for(ctx, device));
-    *gpu = device + 1;
+    task->gpu = device + 1;
     return CW_OK;
 }
 

@@ -6,10 +6,14 @@
 
 enum { CWI_DEVICE_TEXT = 512 };
 
-/* What --device stands for: the number of a GPU from 1 on, or 0 for the CPU. */
-cw_status cwi_device_choose(cw_context *ctx, const cwi_task *task, int *gpu);
+/* What --device stands for: a GPU by its number from 1 on, the processes of this one, or neither.
+ */
+cw_status cwi_device_choose(cw_context *ctx, cwi_task *task);
 
 /* Can the task be trained on a GPU, were there one?  If not, `why` says so. */
 bool cwi_cuda_trains(const cwi_task *task, char why[CWI_DEVICE_TEXT]);
+
+/* The same of many processes. */
+bool cwi_mpi_trains(const cwi_task *task, char why[CWI_DEVICE_TEXT]);
 
 #endif

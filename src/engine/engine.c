@@ -7,6 +7,7 @@ const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task)
 {
     if (task->backbone->sweep) return &cwi_engine_sweep;
     if (task->gpu > 0) return &cwi_engine_cuda;
+    if (task->world) return &cwi_engine_mpi;
     if (cwi_options_choice(task->options, "engine") == 1) return &cwi_engine_ref;
     return task->optimizer->schedule == CWI_STEP_LATE ? &cwi_engine_deferred : &cwi_engine_dense;
 }

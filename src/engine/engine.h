@@ -39,7 +39,8 @@ typedef struct cwi_task {
     const cwi_training *training;
     cwi_shape shape;
     int64_t steps_per_epoch;
-    int gpu; /* its number, from 1 on; 0: the CPU */
+    int gpu;                       /* its number, from 1 on; 0: the CPU */
+    const struct cwi_world *world; /* processes that train it together; NULL: there is one */
 } cwi_task;
 
 /* Sums over the steps of the epoch under way. */
@@ -73,7 +74,7 @@ typedef struct cwi_state {
 typedef struct cwi_engine cwi_engine;
 
 /*
- * The verbs; all are required.
+ * The verbs; all are required but the last two.
  *   open    ready for the first step; *first is taken over
  *   begin   an epoch, or the rest of one that `write` restored
  *   draw    the batch of the next step; an empty one is passed over by the other verbs
@@ -85,11 +86,16 @@ typedef struct cwi_engine cwi_engine;
  *   settle  the epoch is over: bring all rows up to date
  *   tell    the tally so far
  *   rank    a ranker by the parameters as they were settled; it is good until the next verb
- *   params  the parameters in host memory, good until the next verb
+ *   params  the parameters in host memory, good until the next verb; where several processes
+ *           train, the rows of this one
  *   read    the same and the rest of the state, by name
  *   write   the host has overwritten what `read` listed: go on from there, in this epoch with this
  *           tally.  CW_BAD_DATA when that cannot be a state of this task.
  *   close   accepts NULL
+ *   agree   where several processes train: what this one wishes from now on, bits of the caller's,
+ *           and what any of them wished at the last step, the same for all of them
+ *   adopt   where several processes train: other values of the parameters to rank by, as `params`
+ *           lists them; no step follows
  */
 typedef struct cwi_engine_verbs {
     const char *name;
@@ -108,6 +114,8 @@ typedef struct cwi_engine_verbs {
     cw_status (*read)(cwi_engine *engine, cwi_state *out);
     cw_status (*write)(cwi_engine *engine, int64_t epoch, const cwi_tally *tally);
     void (*close)(cwi_engine *engine);
+    cw_status (*agree)(cwi_engine *engine, int wish, int *all);
+    cw_status (*adopt)(cwi_engine *engine, const cwi_params *params);
 } cwi_engine_verbs;
 
 /* What every engine begins with. */
@@ -117,7 +125,7 @@ struct cwi_engine {
 };
 
 extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_sweep,
-    cwi_engine_ref, cwi_engine_cuda;
+    cwi_engine_ref, cwi_engine_cuda, cwi_engine_mpi;
 
 /* The engine that trains a task. */
 const cwi_engine_verbs *cwi_engine_choose(const cwi_task *task);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "comm/world.h"
+#include "core/mem.h"
 #include "evaluate/walk.h"
 
 typedef struct tally {
@@ -39,6 +41,84 @@ static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_c
     return cwi_walk_run(ctx, &walk);
 }
 
+/* ---- by many processes -------------------------------------------------------------- */
+
+enum { USERS_AT_ONCE = 1 << 14, SHARES_BYTES = CWI_N_METRICS * sizeof(cwi_share) };
+
+/* Users under way, a part of the audience. */
+typedef struct window {
+    const cwi_world *world;
+    int *counts;     /* [size] users of each process */
+    int64_t *cursor; /* [size] */
+    int32_t *users;  /* of this process */
+    cwi_share *each; /* of those */
+    cwi_share *all;  /* of all, in the order of processes */
+    cwi_pile pile;
+} window;
+
+static cw_status window_init(cw_context *ctx, const cwi_world *world, window *out)
+{
+    size_t size = (size_t)world->size;
+    *out = (window){.world = world};
+    out->counts = cwi_pile_add(ctx, &out->pile, size, sizeof *out->counts);
+    out->cursor = cwi_pile_add(ctx, &out->pile, size, sizeof *out->cursor);
+    out->users = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, sizeof *out->users);
+    out->each = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, SHARES_BYTES);
+    out->all = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, SHARES_BYTES);
+    return out->pile.status;
+}
+
+/* Which of n users are whose. */
+static void list_users(window *w, const int32_t *users, int32_t n)
+{
+    int32_t own = 0;
+    int64_t at = 0;
+    memset(w->counts, 0, (size_t)w->world->size * sizeof *w->counts);
+    for (int32_t k = 0; k < n; k++) {
+        int owner = cwi_row_owner(w->world, users[k]);
+        w->counts[owner]++;
+        if (owner == w->world->rank) w->users[own++] = users[k];
+    }
+    for (int p = 0; p < w->world->size; p++) {
+        w->cursor[p] = at;
+        at += w->counts[p];
+    }
+}
+
+/* Each process ranks for its own users; what these bring is added up in their order. */
+static cw_status rank_some(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask, tally *t,
+                           window *w, int32_t first, int32_t n)
+{
+    const int32_t *users = t->audience->users + first;
+    cwi_audience part = *t->audience;
+    list_users(w, users, n);
+    part.users = w->users;
+    part.n = w->counts[w->world->rank];
+    tally own = {.audience = &part, .degree = t->degree, .k = t->k, .each = w->each};
+    CW_PASS(rank_all(ctx, ranker, mask, &own));
+    w->world->calls->gather(w->each, part.n, w->all, w->counts, SHARES_BYTES);
+    for (int32_t k = 0; k < n; k++) {
+        int64_t at = w->cursor[cwi_row_owner(w->world, users[k])]++;
+        cwi_shares_add(t->sum, w->all + at * CWI_N_METRICS);
+    }
+    return CW_OK;
+}
+
+static cw_status rank_together(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
+                               tally *t)
+{
+    window w;
+    int32_t n = t->audience->n;
+    cw_status status = window_init(ctx, ranker->world, &w);
+    for (int32_t first = 0; first < n && status == CW_OK; first += USERS_AT_ONCE)
+        status = rank_some(ctx, ranker, mask, t, &w, first,
+                           n - first < USERS_AT_ONCE ? n - first : USERS_AT_ONCE);
+    cwi_pile_clear(&w.pile);
+    return status;
+}
+
+/* ---- all users ----------------------------------------------------------------------- */
+
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                        const cwi_pairs *held, const int64_t *degree, const cwi_exposure *exposure,
                        int32_t k, cwi_metrics *out)
@@ -51,7 +131,7 @@ cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr 
     audience.exposure = exposure;
     audience.mask = mask;
     tally t = {.audience = &audience, .degree = degree, .k = k};
-    CW_TRY(rank_all(ctx, ranker, mask, &t));
+    CW_TRY(ranker->world ? rank_together(ctx, ranker, mask, &t) : rank_all(ctx, ranker, mask, &t));
     cwi_audience_value(&audience, t.sum, out->value);
     for (int m = 0; m < CWI_N_METRICS; m++) out->is_known[m] = cwi_metric_is_known(m, exposure);
     out->users = audience.n;

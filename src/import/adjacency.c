@@ -21,7 +21,7 @@ static bool has_other_delimiter(const cwi_sample *sample)
     for (size_t s = 0; s < sample->count; s++) {
         cwi_text line = sample->line[s];
         if (memchr(line.at, ',', line.length) || memchr(line.at, ';', line.length) ||
-            memmem(line.at, line.length, "::", 2))
+            memchr(line.at, '|', line.length) || memmem(line.at, line.length, "::", 2))
             return true;
     }
     return false;

@@ -134,16 +134,25 @@ static bool zstd_is_whole(const void *state)
     return ((const zstd_state *)state)->at_end;
 }
 
-static const cwi_codec codecs[] = {
-    {"\x1f\x8b", 2, gzip_open, gzip_decode, gzip_is_whole, gzip_close},
-    {"\x28\xb5\x2f\xfd", 4, zstd_open, zstd_decode, zstd_is_whole, zstd_close},
-};
+static const cwi_codec codec_gzip = {"\x1f\x8b",    2,         NULL, gzip_open, gzip_decode,
+                                     gzip_is_whole, gzip_close};
+static const cwi_codec codec_zstd = {"\x28\xb5\x2f\xfd", 4,         NULL, zstd_open, zstd_decode,
+                                     zstd_is_whole,      zstd_close};
+
+static const cwi_codec *const codecs[] = {&codec_gzip, &codec_zstd, &cwi_codec_bzip2,
+                                          &cwi_codec_bzip2_empty, &cwi_codec_xz};
+
+static bool begins(const unsigned char *bytes, size_t length, const cwi_codec *codec)
+{
+    bool same = length >= codec->magic_bytes;
+    for (size_t b = 0; same && b < codec->magic_bytes; b++)
+        same = codec->magic[b] == '?' || bytes[b] == (unsigned char)codec->magic[b];
+    return same;
+}
 
 const cwi_codec *cwi_codec_find(const unsigned char *bytes, size_t length)
 {
     for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
-        if (length >= codecs[c].magic_bytes &&
-            memcmp(bytes, codecs[c].magic, codecs[c].magic_bytes) == 0)
-            return &codecs[c];
+        if (begins(bytes, length, codecs[c])) return codecs[c];
     return NULL;
 }

@@ -41,7 +41,7 @@ cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool ha
 
 cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const char *format, ...)
 {
-    char reason[400];
+    char reason[400], place[CWI_SPOT_BYTES];
     va_list args;
 
     va_start(args, format);
@@ -50,8 +50,8 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
     if (import->bad_lines >= import->settings.skip_bad)
         return cwi_source_fail(import->ctx, source, CW_BAD_DATA, "%s", reason);
     if (import->bad_lines++ == 0)
-        snprintf(import->first_bad, sizeof import->first_bad, "%s:%" PRId64 ": %s",
-                 cwi_source_name(source), cwi_source_line_number(source), reason);
+        snprintf(import->first_bad, sizeof import->first_bad, "%s: %s",
+                 cwi_source_place(source, place), reason);
     return CW_OK;
 }
 
@@ -185,37 +185,75 @@ static bool needs_times(const cwi_import *import)
     return !import->lost_time && import->bad_lines < import->settings.skip_bad;
 }
 
-/* The time of a row.  *is_out: the row is left out as malformed. */
-static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_text text, double *out,
-                           bool *is_out)
+/* A time that cannot be read.  *is_out: the row is left out as malformed. */
+static cw_status bad_time(cwi_import *import, const cwi_source *source, cwi_text text, bool *is_out)
 {
-    char shown[48];
+    char shown[48], place[CWI_SPOT_BYTES];
 
-    text = cwi_trim(text);
-    if (cwi_parse_time(text.at, text.length, out)) return CW_OK;
     if (import->bad_times++ == 0)
-        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s:%" PRId64 ": '%s'",
-                 cwi_source_name(source), cwi_source_line_number(source),
-                 cwi_excerpt(text.at, text.length, shown));
+        snprintf(import->first_bad_time, sizeof import->first_bad_time, "%s: '%s'",
+                 cwi_source_place(source, place), cwi_excerpt(text.at, text.length, shown));
     *is_out = needs_times(import);
     if (*is_out)
-        return bad_value(import, source, "time", text, "a number of seconds or an ISO date");
+        return bad_value(import, source, "time", text,
+                         cwi_date_is_ambiguous(text.at, text.length)
+                             ? "clear: say --dates day-first or --dates month-first"
+                             : "a number of seconds or an ISO date");
     lose_times(import);
     return CW_OK;
 }
 
-/* Is the rating of a row below --min-rating, which is counted?  *is_out: it is malformed. */
-static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_text text,
-                             bool *is_below, bool *is_out)
+/* The time of a row. */
+static cw_status read_time(cwi_import *import, const cwi_source *source, cwi_text text, double *out,
+                           bool *is_out)
 {
-    double rating = 0;
-
     text = cwi_trim(text);
-    if (!cwi_parse_real(text.at, text.length, &rating) || !(fabs(rating) <= max_rating)) {
-        import->bad_ratings++;
-        *is_out = true;
-        return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
-    }
+    if (cwi_parse_time(text.at, text.length, import->dates, out)) return CW_OK;
+    return bad_time(import, source, text, is_out);
+}
+
+bool cwi_parse_comma(const char *text, size_t length, double *out)
+{
+    char plain[CWI_NUMBER_BYTES];
+    const char *comma = memchr(text, ',', length);
+
+    if (!comma || length > sizeof plain || memchr(text, '.', length)) return false;
+    if (comma == text || comma + 1 == text + length) return false;
+    memcpy(plain, text, length);
+    plain[comma - text] = '.'; /* a second comma makes it no number */
+    return cwi_parse_real(plain, length, out);
+}
+
+/* What programs write where there is no value. */
+static bool is_missing(cwi_text text)
+{
+    char word[8];
+    if (text.length == 0) return true;
+    if (text.length >= sizeof word) return false;
+    memcpy(word, text.at, text.length);
+    word[text.length] = '\0';
+    return cwi_word_index("NULL|null|NA|N/A|NaN|nan|None|\\N", word) >= 0;
+}
+
+/* A row without a rating is one more like, unless only some ratings are wanted. */
+static void count_unrated(cwi_import *import, bool *is_below)
+{
+    import->unrated++;
+    import->left_out += import->settings.has_min_rating;
+    *is_below = import->settings.has_min_rating;
+}
+
+static bool parse_rating(const cwi_import *import, cwi_text text, double *out)
+{
+    if (!cwi_parse_real(text.at, text.length, out) &&
+        !(import->has_comma && cwi_parse_comma(text.at, text.length, out)))
+        return false;
+    return fabs(*out) <= max_rating;
+}
+
+/* Is the rating of a row below --min-rating, which is counted? */
+static cw_status take_rating(cwi_import *import, double rating, bool *is_below)
+{
     if (import->settings.has_min_rating && rating < import->settings.min_rating) {
         import->below++;
         *is_below = true;
@@ -223,17 +261,78 @@ static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_t
     return cwi_ratings_add(import->ctx, &import->ratings, rating);
 }
 
+/* A rating that is no number. */
+static cw_status bad_rating(cwi_import *import, const cwi_source *source, cwi_text text,
+                            bool *is_out)
+{
+    import->bad_ratings++;
+    *is_out = true;
+    return bad_value(import, source, "rating", text, "a number between -1e15 and 1e15");
+}
+
+static cw_status read_rating(cwi_import *import, const cwi_source *source, cwi_text text,
+                             bool *is_below, bool *is_out)
+{
+    double rating = 0;
+
+    text = cwi_trim(text);
+    if (parse_rating(import, text, &rating)) return take_rating(import, rating, is_below);
+    if (!is_missing(text)) return bad_rating(import, source, text, is_out);
+    count_unrated(import, is_below);
+    return CW_OK;
+}
+
+/* Every row counts against the limit of --max-rows. */
+static cw_status count_row(cwi_import *import, const cwi_source *source)
+{
+    int64_t limit = import->settings.max_rows;
+    if (limit == 0 || ++import->n_rows <= limit) return CW_OK;
+    return cwi_source_fail(import->ctx, source, CW_BAD_DATA,
+                           "there are more than %" PRId64 " rows, the limit of --max-rows", limit);
+}
+
+/* A number of a table as text, for a message. */
+static cwi_text print_cell(double value, char out[CWI_NUMBER_BYTES])
+{
+    const char *word = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    if (!isfinite(value)) return (cwi_text){word, strlen(word)};
+    cwi_print_real(value, out);
+    return (cwi_text){out, strlen(out)};
+}
+
+/* Text of a table may hold any byte, that of a file no zero. */
+static bool has_zero(cwi_text id)
+{
+    return memchr(id.at, '\0', id.length) != NULL;
+}
+
+cw_status cwi_import_cells(cwi_import *import, const cwi_source *source, const cwi_cells *cells)
+{
+    good_row good = {.user = cells->user, .item = cells->item, .time = cells->time};
+    char number[CWI_NUMBER_BYTES];
+    bool is_out = false;
+
+    CW_PASS(count_row(import, source));
+    if (!is_good_id(good.user)) return bad_id(import, source, "user", good.user);
+    if (!is_good_id(good.item)) return bad_id(import, source, "item", good.item);
+    if (has_zero(good.user) || has_zero(good.item))
+        return cwi_import_bad(import, source, "an id has a zero byte");
+    if (cells->has_time && !isfinite(good.time))
+        CW_PASS(bad_time(import, source, print_cell(good.time, number), &is_out));
+    if (is_out || !cells->has_rating) return is_out ? CW_OK : keep(import, &good);
+    if (!(fabs(cells->rating) <= max_rating))
+        return bad_rating(import, source, print_cell(cells->rating, number), &is_out);
+    CW_PASS(take_rating(import, cells->rating, &good.is_below));
+    return keep(import, &good);
+}
+
 cw_status cwi_import_row(cwi_import *import, const cwi_source *source, const cwi_row *row)
 {
     cwi_text when = row->field[CWI_ROLE_TIME], rating = row->field[CWI_ROLE_RATING];
     good_row good = {.user = row->field[CWI_ROLE_USER], .item = row->field[CWI_ROLE_ITEM]};
     bool is_out = false;
-    int64_t limit = import->settings.max_rows;
 
-    if (limit > 0 && ++import->n_rows > limit)
-        return cwi_source_fail(import->ctx, source, CW_BAD_DATA,
-                               "there are more than %" PRId64 " rows, the limit of --max-rows",
-                               limit);
+    CW_PASS(count_row(import, source));
     if (!is_good_id(good.user)) return bad_id(import, source, "user", good.user);
     if (!is_good_id(good.item)) return bad_id(import, source, "item", good.item);
     if (when.at) CW_PASS(read_time(import, source, when, &good.time, &is_out));

@@ -9,21 +9,9 @@
 #include "import/fields.h"
 #include "import/import.h"
 
-enum { MAX_NAMES = 256 }; /* columns behind these can be chosen by number */
+enum { MAX_NAMES = CWI_MAX_NAMES };
 
 #define ROLE_WORDS "user|item|rating|time"
-
-/* Names that say what a column is, in small letters and digits only. */
-static const char *const known_names[CWI_N_ROLES] = {
-    "user|userid|users|uid|username|customer|customerid|reviewer|reviewerid|member|memberid|"
-    "visitor|visitorid|account|accountid|person|personid|profile|profileid|session|sessionid",
-    "item|itemid|items|iid|movie|movieid|film|filmid|business|businessid|product|productid|asin|"
-    "parentasin|book|bookid|isbn|song|songid|track|trackid|artist|artistid|venue|venueid|"
-    "location|locationid|poi|poiid|place|placeid|gmapid|news|newsid|article|articleid|game|"
-    "gameid|app|appid|anime|animeid|video|videoid|outfit|outfitid|sku|recipe|recipeid",
-    "rating|ratings|score|stars|star|weight|overall|bookrating|reviewrating|value|preference",
-    "timestamp|time|date|datetime|ts|unixtime|unixreviewtime|reviewtime|createdat|ratedat",
-};
 
 typedef struct names {
     cwi_text name[MAX_NAMES];
@@ -34,14 +22,29 @@ typedef struct names {
 typedef struct chooser {
     cwi_import *import;
     const cwi_source *source;
-    const cwi_sample *sample;
+    const cwi_view *view;
     cwi_layout *layout;
-    names header; /* the fields of the first line */
+    names header;    /* the fields of the first line */
+    cwi_dates dates; /* of the column that is looked at */
 } chooser;
 
-static void take_names(chooser *c)
+/* The sampled lines of text in columns, as a view. */
+typedef struct text_view {
+    cwi_view base;
+    const cwi_sample *sample;
+    const cwi_layout *layout;
+} text_view;
+
+static size_t split_row(const cwi_view *view, size_t row, cwi_text *field, size_t n)
 {
-    c->header.count = cwi_split_roughly(c->layout, c->sample->line[0], c->header.name, MAX_NAMES);
+    const text_view *text = (const text_view *)view;
+    return cwi_split_roughly(text->layout, text->sample->line[row + text->layout->has_header],
+                             field, n);
+}
+
+static void take_names(chooser *c, const cwi_sample *sample)
+{
+    c->header.count = cwi_split_roughly(c->layout, sample->line[0], c->header.name, MAX_NAMES);
     for (size_t n = 0; n < c->header.count; n++) {
         cwi_text name = cwi_trim(c->header.name[n]);
         const char *colon = c->layout->has_types ? memrchr(name.at, ':', name.length) : NULL;
@@ -50,72 +53,104 @@ static void take_names(chooser *c)
     }
 }
 
-static bool is_known_name(cwi_role role, cwi_text name)
-{
-    char plain[24];
-    size_t length = 0;
+typedef bool (*test_fn)(const chooser *c, cwi_text text);
 
-    for (size_t at = 0; at < name.length; at++) {
-        char byte = name.at[at];
-        if (byte == '_' || byte == '-' || byte == ' ' || byte == '.') continue;
-        if (length + 1 == sizeof plain) return false;
-        plain[length++] = byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
-    }
-    plain[length] = '\0';
-    return length > 0 && cwi_word_index(known_names[role], plain) >= 0;
-}
-
-static bool is_number(cwi_text text)
+static bool is_number(const chooser *c, cwi_text text)
 {
     double value;
+    (void)c;
     text = cwi_trim(text);
-    return cwi_parse_real(text.at, text.length, &value);
+    return cwi_parse_real(text.at, text.length, &value) ||
+           cwi_parse_comma(text.at, text.length, &value);
 }
 
 /* A number that is hardly a rating: seconds since 1970 from 1973 on. */
-static bool is_epoch(cwi_text text)
+static bool is_epoch(const chooser *c, cwi_text text)
 {
     double value;
+    (void)c;
     text = cwi_trim(text);
     return cwi_parse_real(text.at, text.length, &value) && value >= 1e8;
 }
 
-static bool is_time(cwi_text text)
+static bool is_time(const chooser *c, cwi_text text)
 {
     double value;
     text = cwi_trim(text);
-    return cwi_parse_time(text.at, text.length, &value);
+    return cwi_parse_time(text.at, text.length, c->dates, &value);
 }
 
-/* Do most sampled lines have such a value in that column? */
-static bool is_mostly(const chooser *c, size_t column, bool (*test)(cwi_text))
+/* Calls look for the values of a column that are there, until it returns false. */
+static bool each_value(const chooser *c, size_t column, bool (*look)(void *user, cwi_text value),
+                       void *user)
 {
     cwi_text field[MAX_NAMES];
-    size_t first = c->layout->has_header ? 1 : 0, good = 0;
 
-    if (column >= MAX_NAMES) return false;
-    for (size_t s = first; s < c->sample->count; s++)
-        good += cwi_split_roughly(c->layout, c->sample->line[s], field, column + 1) > column &&
-                test(field[column]);
-    return good > 0 && good * 2 >= c->sample->count - first;
+    if (column >= MAX_NAMES) return true;
+    for (size_t s = 0; s < c->view->n_rows; s++)
+        if (c->view->row(c->view, s, field, column + 1) > column &&
+            !look(user, cwi_trim(field[column])))
+            return false;
+    return true;
+}
+
+typedef struct tally {
+    const chooser *c;
+    test_fn test;
+    size_t good;
+} tally;
+
+static bool count_good(void *user, cwi_text value)
+{
+    tally *t = user;
+    t->good += t->test(t->c, value);
+    return true;
+}
+
+/* Do most sampled rows have such a value in that column? */
+static bool is_mostly(const chooser *c, size_t column, test_fn test)
+{
+    tally t = {.c = c, .test = test};
+    (void)each_value(c, column, count_good, &t);
+    return t.good > 0 && t.good * 2 >= c->view->n_rows;
+}
+
+/* The order that the dates of a column show; 0 is none, 3 is both. */
+static bool look_for_order(void *user, cwi_text value)
+{
+    *(unsigned *)user |= (unsigned)cwi_date_order(value.at, value.length);
+    return true;
+}
+
+/* Are there mostly times in that column?  Their order is remembered, as far as it is plain. */
+static bool is_times(chooser *c, size_t column)
+{
+    unsigned seen = 0;
+    c->dates = c->import->settings.dates;
+    if (c->dates == CWI_DATES_AUTO) {
+        (void)each_value(c, column, look_for_order, &seen);
+        if (seen != (CWI_DATES_DAY_FIRST | CWI_DATES_MONTH_FIRST)) c->dates = (cwi_dates)seen;
+    }
+    return c->view->is_typed || is_mostly(c, column, is_time);
 }
 
 /* Is there a header?  Yes when a name of the first line is known, or when it has no number and
  * the second line has one. */
-static bool guess_header(const chooser *c)
+static bool guess_header(const chooser *c, const cwi_sample *sample)
 {
     cwi_text field[MAX_NAMES];
 
     for (size_t n = 0; n < c->header.count; n++)
-        if (is_known_name(CWI_ROLE_USER, c->header.name[n]) ||
-            is_known_name(CWI_ROLE_ITEM, c->header.name[n]))
-            return true;
+        for (cwi_role role = CWI_ROLE_USER; role <= CWI_ROLE_ITEM; role++)
+            if (cwi_names_know(role, c->header.name[n]) ||
+                cwi_names_translate(role, c->header.name[n]))
+                return true;
     for (size_t n = 0; n < c->header.count; n++)
-        if (is_number(c->header.name[n])) return false;
-    if (c->sample->count < 2) return false;
-    size_t count = cwi_split_roughly(c->layout, c->sample->line[1], field, MAX_NAMES);
+        if (is_number(c, c->header.name[n])) return false;
+    if (sample->count < 2) return false;
+    size_t count = cwi_split_roughly(c->layout, sample->line[1], field, MAX_NAMES);
     for (size_t n = 0; n < count; n++)
-        if (is_number(field[n])) return true;
+        if (is_number(c, field[n])) return true;
     return false;
 }
 
@@ -154,7 +189,7 @@ static cw_status choose_one(const chooser *c, cwi_text part)
 {
     cw_context *ctx = c->import->ctx;
     const char *equals = memchr(part.at, '=', part.length);
-    char role_name[8] = "", shown[48];
+    char role_name[8] = "", shown[48], list[400];
     int64_t number;
 
     size_t before = equals ? (size_t)(equals - part.at) : 0;
@@ -175,6 +210,10 @@ static cw_status choose_one(const chooser *c, cwi_text part)
     if (number < 1 || number > CWI_MAX_COLUMNS)
         return cwi_fail(ctx, CW_BAD_ARG, "--columns: column %" PRId64 " must lie between 1 and %d",
                         number, CWI_MAX_COLUMNS);
+    if (c->view->is_complete && (size_t)number > c->header.count)
+        return cwi_fail(ctx, CW_BAD_ARG, "--columns: %s has no column %" PRId64 "; it has %s",
+                        cwi_source_name(c->source), number,
+                        print_names(&c->header, list, sizeof list));
     c->layout->column[role] = (int)number - 1;
     return CW_OK;
 }
@@ -195,32 +234,49 @@ static cw_status choose_given(const chooser *c)
     return cwi_fail(c->import->ctx, CW_BAD_ARG, "--columns must say where user and item are");
 }
 
-static cw_status choose_by_name(const chooser *c)
+static bool has_numbers(const chooser *c, size_t column)
+{
+    if (!c->view->is_typed) return is_mostly(c, column, is_number);
+    return !c->view->has_numbers || c->view->has_numbers[column];
+}
+
+/* Give roles that have no column yet the first one whose name is known. */
+static void choose_known(chooser *c, bool (*knows)(cwi_role role, cwi_text name), bool has_doubts)
+{
+    int *column = c->layout->column;
+
+    for (int role = 0; role < CWI_N_ROLES; role++)
+        for (size_t n = 0; n < c->header.count && column[role] < 0; n++)
+            if (knows((cwi_role)role, c->header.name[n]) &&
+                (role != CWI_ROLE_TIME || is_times(c, n)) &&
+                (role != CWI_ROLE_RATING || !has_doubts || has_numbers(c, n)))
+                column[role] = (int)n;
+}
+
+static cw_status choose_by_name(chooser *c)
 {
     int *column = c->layout->column;
     char list[400];
 
-    for (size_t n = c->header.count; n-- > 0;) /* the first one that fits wins */
-        for (int role = 0; role < CWI_N_ROLES; role++)
-            if (is_known_name((cwi_role)role, c->header.name[n]) &&
-                (role != CWI_ROLE_TIME || is_mostly(c, n, is_time)))
-                column[role] = (int)n;
+    choose_known(c, cwi_names_know, false);
+    choose_known(c, cwi_names_translate, true);
     if (column[CWI_ROLE_USER] >= 0 && column[CWI_ROLE_ITEM] >= 0) return CW_OK;
     return cwi_fail(c->import->ctx, CW_BAD_DATA,
-                    "%s: no %s column is known by its name; there are %s: choose with "
-                    "--columns user=..,item=.., or say --header no",
+                    "%s: no %s %s is known by its name; there are %s: choose with "
+                    "--columns user=..,item=..%s",
                     cwi_source_name(c->source), column[CWI_ROLE_USER] < 0 ? "user" : "item",
-                    print_names(&c->header, list, sizeof list));
+                    c->view->word, print_names(&c->header, list, sizeof list),
+                    c->view->is_complete ? "" : ", or say --header no");
 }
 
-static cw_status choose_by_position(const chooser *c)
+static cw_status choose_by_position(chooser *c)
 {
     int *column = c->layout->column;
     cwi_text field[2];
     size_t most = 0;
 
-    for (size_t s = 0; s < c->sample->count; s++) {
-        size_t count = cwi_split_roughly(c->layout, c->sample->line[s], field, 2);
+    for (size_t s = 0; s < c->view->n_rows; s++) {
+        size_t count = c->view->row(c->view, s, field, 2);
         most = count > most ? count : most;
     }
     if (most < 2)
@@ -229,10 +285,10 @@ static cw_status choose_by_position(const chooser *c)
                         cwi_source_name(c->source));
     column[CWI_ROLE_USER] = 0;
     column[CWI_ROLE_ITEM] = 1;
-    if (is_mostly(c, 3, is_time)) column[CWI_ROLE_TIME] = 3;
+    if (is_times(c, 3)) column[CWI_ROLE_TIME] = 3;
     if (is_mostly(c, 2, is_number) && !is_mostly(c, 2, is_epoch))
         column[CWI_ROLE_RATING] = 2;
-    else if (column[CWI_ROLE_TIME] < 0 && is_mostly(c, 2, is_time))
+    else if (column[CWI_ROLE_TIME] < 0 && is_times(c, 2))
         column[CWI_ROLE_TIME] = 2;
     return CW_OK;
 }
@@ -278,14 +334,18 @@ static size_t print_ignored(const chooser *c, char *out, size_t bytes)
 static void log_choice(const chooser *c)
 {
     static const char *const role_names[CWI_N_ROLES] = {"user", "item", "rating", "time"};
-    char text[128] = "", ignored[560];
-    size_t used = 0;
+    char text[400] = "", ignored[560], name[48], word[80];
 
-    for (int role = 0; role < CWI_N_ROLES; role++)
-        if (c->layout->column[role] >= 0)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s in column %d",
-                                 role ? ", " : "", role_names[role], c->layout->column[role] + 1);
+    for (int role = 0; role < CWI_N_ROLES; role++) {
+        int column = c->layout->column[role];
+        if (column < 0) continue;
+        if (c->view->is_complete)
+            snprintf(word, sizeof word, "%s in %s %s", role_names[role], c->view->word,
+                     print_column(c, (size_t)column, name));
+        else
+            snprintf(word, sizeof word, "%s in column %d", role_names[role], column + 1);
+        cwi_list_text(text, sizeof text, word);
+    }
     size_t count = print_ignored(c, ignored, sizeof ignored);
     const char *what = c->layout->has_header ? "" : count == 1 ? "column " : "columns ";
     cwi_log(c->import->ctx, CW_LOG_INFO, "%s: %s%s%s%s%s", cwi_source_name(c->source), text,
@@ -294,36 +354,64 @@ static void log_choice(const chooser *c)
                                     : "");
 }
 
-/* The first value in a column that is neither empty nor a time, of the sampled lines. */
-static cwi_text find_unreadable(const chooser *c, size_t column)
-{
-    cwi_text field[MAX_NAMES];
+typedef struct search {
+    const chooser *c;
+    cwi_text found; /* at is NULL until there is one */
+} search;
 
-    for (size_t s = c->layout->has_header ? 1 : 0; s < c->sample->count; s++) {
-        if (cwi_split_roughly(c->layout, c->sample->line[s], field, column + 1) <= column) continue;
-        cwi_text value = cwi_trim(field[column]);
-        if (value.length > 0 && !is_time(value)) return value;
-    }
-    return (cwi_text){NULL, 0};
+static bool look_for_unreadable(void *user, cwi_text value)
+{
+    search *s = user;
+    if (value.length > 0 && !is_time(s->c, value)) s->found = value;
+    return !s->found.at;
 }
 
 /* A column that is called a time and was not taken, since hardly any value of it can be read. */
-static void log_unreadable_times(const chooser *c)
+static void log_unreadable_times(chooser *c)
 {
     char name[48], shown[48];
 
     if (c->import->settings.columns[0] || !c->layout->has_header) return;
     for (size_t n = 0; n < c->header.count && c->layout->column[CWI_ROLE_TIME] < 0; n++) {
-        if (!is_known_name(CWI_ROLE_TIME, c->header.name[n])) continue;
-        cwi_text value = find_unreadable(c, n);
-        if (!value.at) continue;
+        search s = {.c = c};
+        if (!cwi_names_know(CWI_ROLE_TIME, c->header.name[n])) continue;
+        (void)is_times(c, n);
+        (void)each_value(c, n, look_for_unreadable, &s);
+        if (!s.found.at) continue;
         cwi_log(c->import->ctx, CW_LOG_WARNING,
-                "%s: the times in column %s cannot be read, such as '%s': no times are used, so "
+                "%s: the times in column %s cannot be read, such as '%s'%s: no times are used, so "
                 "splits by time are not possible",
                 cwi_source_name(c->source), print_column(c, n, name),
-                cwi_excerpt(value.at, value.length, shown));
+                cwi_excerpt(s.found.at, s.found.length, shown),
+                cwi_date_is_ambiguous(s.found.at, s.found.length)
+                    ? " (say --dates day-first or --dates month-first)"
+                    : "");
         return;
     }
+}
+
+/* A comma in numbers is the decimal one when it cannot be one between thousands. */
+static bool look_for_comma(void *user, cwi_text value)
+{
+    double number;
+    const char *comma = memchr(value.at, ',', value.length);
+    size_t before = comma ? (size_t)(comma - value.at) : 0;
+    bool is_plain = comma && cwi_parse_comma(value.at, value.length, &number);
+    bool is_thousand = value.length == before + 4 && before <= 3 && value.at[0] != '0';
+    *(bool *)user = is_plain && !is_thousand;
+    return !*(bool *)user;
+}
+
+/* How the values of the chosen columns are written. */
+static void take_spelling(chooser *c)
+{
+    int rating = c->layout->column[CWI_ROLE_RATING], when = c->layout->column[CWI_ROLE_TIME];
+
+    c->import->has_comma = false;
+    if (rating >= 0) (void)each_value(c, (size_t)rating, look_for_comma, &c->import->has_comma);
+    c->dates = c->import->settings.dates;
+    if (when >= 0) (void)is_times(c, (size_t)when);
+    c->import->dates = c->dates;
 }
 
 static cw_status remember_name(cwi_import *import, const char *name)
@@ -361,25 +449,74 @@ static bool names_a_column(const char *columns)
     return false;
 }
 
+/* Exactly the columns that an address names. */
+static cw_status choose_exactly(const chooser *c)
+{
+    char list[400], shown[48];
+
+    for (int role = 0; role < CWI_N_ROLES; role++) {
+        const char *name = c->view->given[role];
+        if (!name) continue;
+        for (size_t n = 0; n < c->header.count && c->layout->column[role] < 0; n++)
+            if (strlen(name) == c->header.name[n].length &&
+                memcmp(name, c->header.name[n].at, c->header.name[n].length) == 0)
+                c->layout->column[role] = (int)n;
+        if (c->layout->column[role] < 0)
+            return cwi_fail(c->import->ctx, CW_BAD_ARG, "%s: there is no column '%s'; there are %s",
+                            cwi_source_name(c->source), cwi_excerpt(name, strlen(name), shown),
+                            print_names(&c->header, list, sizeof list));
+    }
+    if (c->layout->column[CWI_ROLE_USER] >= 0 && c->layout->column[CWI_ROLE_ITEM] >= 0)
+        return CW_OK;
+    return cwi_fail(
+        c->import->ctx, CW_BAD_ARG,
+        "%s: the address must say where user and item are, or leave both to their names",
+        cwi_source_name(c->source));
+}
+
+/* What follows the choice of a header. */
+static cw_status choose(chooser *c)
+{
+    cwi_layout *layout = c->layout;
+
+    CW_PASS(c->view->given                   ? choose_exactly(c)
+            : c->import->settings.columns[0] ? choose_given(c)
+            : layout->has_header             ? choose_by_name(c)
+                                             : choose_by_position(c));
+    for (int role = 0; role < CWI_N_ROLES; role++)
+        if ((size_t)(layout->column[role] + 1) > layout->n_columns)
+            layout->n_columns = (size_t)(layout->column[role] + 1);
+    take_spelling(c);
+    log_choice(c);
+    log_unreadable_times(c);
+    return remember_ignored(c);
+}
+
 cw_status cwi_columns_choose(cwi_import *import, const cwi_source *source, const cwi_sample *sample,
                              cwi_layout *layout)
 {
     const cwi_settings *settings = &import->settings;
-    chooser c = {.import = import, .source = source, .sample = sample, .layout = layout};
+    text_view view = {
+        .base = {.row = split_row, .word = "column"}, .sample = sample, .layout = layout};
+    chooser c = {.import = import, .source = source, .view = &view.base, .layout = layout};
 
-    take_names(&c);
+    take_names(&c, sample);
     if (settings->header != CWI_HEADER_AUTO)
         layout->has_header = settings->header == CWI_HEADER_YES;
     else
         layout->has_header =
-            layout->has_types || names_a_column(settings->columns) || guess_header(&c);
-    CW_PASS(settings->columns[0] ? choose_given(&c)
-            : layout->has_header ? choose_by_name(&c)
-                                 : choose_by_position(&c));
-    for (int role = 0; role < CWI_N_ROLES; role++)
-        if ((size_t)(layout->column[role] + 1) > layout->n_columns)
-            layout->n_columns = (size_t)(layout->column[role] + 1);
-    log_choice(&c);
-    log_unreadable_times(&c);
-    return remember_ignored(&c);
+            layout->has_types || names_a_column(settings->columns) || guess_header(&c, sample);
+    view.base.n_rows = sample->count - layout->has_header;
+    return choose(&c);
+}
+
+cw_status cwi_columns_find(cwi_import *import, const cwi_source *source, const cwi_view *view,
+                           const cwi_text *name, size_t n_names, cwi_layout *layout)
+{
+    chooser c = {.import = import, .source = source, .view = view, .layout = layout};
+
+    layout->has_header = true;
+    for (; c.header.count < n_names && c.header.count < MAX_NAMES; c.header.count++)
+        c.header.name[c.header.count] = name[c.header.count];
+    return choose(&c);
 }

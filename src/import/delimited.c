@@ -28,6 +28,15 @@ static size_t count_agreeing(cwi_delimiter delimiter, const cwi_sample *sample, 
     return lines[best];
 }
 
+/* Lists of words are often written a|b|c within a column: between columns, a pipe comes before any
+ * other delimiter, such as the comma of a decimal. */
+static bool has_pipe_first(const cwi_sample *sample)
+{
+    const char *line = sample->line[0].at, *end = line + sample->line[0].length;
+    while (line < end && !strchr("|,;\t", *line)) line++;
+    return line < end && *line == '|';
+}
+
 /* The delimiter that most lines agree on; of several, the one that gives most fields.  Blanks win
  * only when more lines agree on them than on any other, since text may hold blanks. */
 static cwi_delimiter guess_delimiter(const cwi_sample *sample)
@@ -45,6 +54,11 @@ static cwi_delimiter guess_delimiter(const cwi_sample *sample)
             most_lines = n_lines;
             most_fields = n_fields;
         }
+    }
+    size_t n_pipes = count_agreeing(CWI_DELIMITER_PIPE, sample, &n_fields);
+    if (n_pipes > most_lines || (n_pipes == most_lines && has_pipe_first(sample))) {
+        best = CWI_DELIMITER_PIPE;
+        most_lines = n_pipes;
     }
     if (count_agreeing(CWI_DELIMITER_BLANK, sample, &n_fields) > most_lines)
         return CWI_DELIMITER_BLANK;

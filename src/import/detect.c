@@ -3,6 +3,7 @@
 
 #include "import/fields.h"
 #include "import/import.h"
+#include "import/kinds.h"
 
 #define POINTER(id) &cwi_reader_##id,
 static const cwi_reader *const readers[] = {CWI_READERS(POINTER)};
@@ -58,7 +59,8 @@ static const cwi_reader *recognise(const cwi_import *import, const cwi_sample *s
 {
     cwi_delimiter asked = import->settings.delimiter;
     for (size_t r = 0; r + 1 < N_READERS; r++) {
-        if (readers[r]->read && asks_for_columns(&import->settings)) continue;
+        bool is_fixed = readers[r]->read && !readers[r]->arrange;
+        if (is_fixed && asks_for_columns(&import->settings)) continue;
         if (readers[r]->delimiter && asked && asked != readers[r]->delimiter) continue;
         if (readers[r]->recognise(import, sample, layout)) return readers[r];
     }
@@ -73,14 +75,18 @@ cw_status cwi_detect(cwi_import *import, cwi_source *source, const cwi_reader **
     cwi_sample sample;
 
     *reader = NULL;
+    import->dates = import->settings.dates;
+    import->has_comma = false;
     *layout = (cwi_layout){.column = {-1, -1, -1, -1}, .n_columns = 1};
     CW_PASS(cwi_source_peek(import->ctx, source, &text, &length));
+    CW_PASS(cwi_kinds_refuse(import->ctx, source, text, length));
     if (is_binary(text, length))
         return cwi_fail(import->ctx, CW_BAD_DATA, "%s: this is not text", cwi_source_name(source));
     take_sample(text, length, &sample);
     if (sample.count == 0) return CW_OK;
     *reader =
         strcmp(format, "auto") == 0 ? recognise(import, &sample, layout) : find_reader(format);
+    if ((*reader)->arrange) return (*reader)->arrange(import, source, &sample, layout);
     if (!(*reader)->read) return cwi_delimited_arrange(import, source, *reader, &sample, layout);
     if (import->settings.columns[0])
         return cwi_fail(import->ctx, CW_BAD_ARG, "--columns has no meaning for --format %s",

@@ -26,6 +26,7 @@ static char delimiter_byte(cwi_delimiter delimiter)
     switch (delimiter) {
     case CWI_DELIMITER_TAB: return '\t';
     case CWI_DELIMITER_SEMICOLON: return ';';
+    case CWI_DELIMITER_PIPE: return '|';
     default: return ',';
     }
 }

@@ -51,15 +51,16 @@ done:
     return status;
 }
 
-/* The length of a name without .gz or .zst. */
+/* The length of a name without .gz and the like. */
 static size_t plain_length(const char *name)
 {
-    size_t length = strlen(name);
-    if (cwi_ends_with(name, ".gz")) return length - 3;
-    return cwi_ends_with(name, ".zst") ? length - 4 : length;
+    static const char *const endings[] = {".gz", ".zst", ".bz2", ".xz"};
+    for (size_t e = 0; e < sizeof endings / sizeof endings[0]; e++)
+        if (cwi_ends_with(name, endings[e])) return strlen(name) - strlen(endings[e]);
+    return strlen(name);
 }
 
-/* Is what follows the first part of a name one of the words "a|b|c", or that with .gz or .zst? */
+/* Is what follows the first part of a name one of the words "a|b|c", or that with .gz and so on? */
 static bool ends_well(const char *rest, const char *words)
 {
     char word[16];

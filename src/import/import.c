@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 
 #include "core/mem.h"
+#include "import/uri.h"
 
 void cwi_import_init(cw_context *ctx, cw_interactions *rows, cwi_import *import)
 {
     *import = (cwi_import){.ctx = ctx, .rows = rows};
-    import->settings = (cwi_settings){.format = "auto", .columns = ""};
+    import->settings = (cwi_settings){.format = "auto", .columns = "", .since = ""};
 }
 
 void cwi_import_clear(cwi_import *import)
@@ -20,8 +21,11 @@ void cwi_import_clear(cwi_import *import)
     for (size_t n = 0; n < import->n_ignored; n++) cwi_free(import->ignored[n]);
     cwi_free(import->entry);
     cwi_free(import->ignored);
+    for (int role = 0; role < CWI_N_ROLES; role++) cwi_free(import->key[role]);
     cwi_free(import->movie);
+    cwi_free(import->scratch);
     cwi_ratings_clear(&import->ratings);
+    json_decref(import->latest);
 }
 
 /* The last name of a path, without slashes behind it. */
@@ -55,10 +59,13 @@ static cw_status report_empty(cwi_import *import, const cwi_source *source, bool
     return CW_OK;
 }
 
-static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader)
+static cw_status read_lines(cwi_import *import, cwi_source *source, const cwi_reader *reader,
+                            const cwi_layout *layout)
 {
     cwi_text line;
-    CW_PASS(cwi_import_begin(import, source, reader->is_rated, reader->is_rated));
+    CW_PASS(cwi_import_begin(import, source,
+                             reader->is_rated || layout->column[CWI_ROLE_RATING] >= 0,
+                             reader->is_rated || layout->column[CWI_ROLE_TIME] >= 0));
     for (;;) {
         CW_PASS(cwi_source_line(import->ctx, source, &line.at, &line.length));
         if (!line.at) return CW_OK;
@@ -70,17 +77,19 @@ cw_status cwi_import_source(cwi_import *import, cwi_source *source, cwi_entry *e
 {
     const cwi_reader *reader;
     cwi_layout layout;
-    int64_t rows = import->rows->count, others = import->below + import->bad_lines;
+    int64_t rows = import->rows->count,
+            others = import->below + import->left_out + import->bad_lines;
 
     CW_PASS(cwi_detect(import, source, &reader, &layout));
     if (!reader) return report_empty(import, source, false);
     entry->format = reader->name;
-    CW_PASS(reader->read ? read_lines(import, source, reader)
+    CW_PASS(reader->read ? read_lines(import, source, reader, &layout)
                          : cwi_delimited_read(import, source, &layout));
     entry->lines += cwi_source_lines_read(source);
     entry->rows += import->rows->count - rows;
     import->lines += cwi_source_lines_read(source);
-    if (import->rows->count == rows && import->below + import->bad_lines == others)
+    if (import->rows->count == rows &&
+        import->below + import->left_out + import->bad_lines == others)
         return report_empty(import, source, true);
     return CW_OK;
 }
@@ -99,6 +108,10 @@ static cw_status import_path(cwi_import *import, const char *path, bool may_be_s
     struct stat info;
     cwi_entry *entry;
 
+    if (cwi_uri_find(path)) return cwi_import_database(import, path);
+    if (import->settings.since[0] || import->settings.has_after_rowid)
+        return cwi_fail(import->ctx, CW_BAD_ARG, "%s has no meaning for %s, which is no database",
+                        import->settings.since[0] ? "--since" : "--after-rowid", path);
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return cwi_import_folder(import, path, may_be_split);
     CW_PASS(cwi_import_entry(import, strcmp(path, "-") ? path : "standard input", &entry));
@@ -150,7 +163,7 @@ cw_status cwi_import_finish(cwi_import *import)
 
     CW_PASS(check_not_empty(import));
     import->rows->keeps_repeats = import->settings.keep_duplicates;
-    if (!import->settings.keep_duplicates)
+    if (!import->settings.keep_duplicates && !import->is_distinct)
         CW_PASS(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));
     CW_PASS(trim(ctx, &rows->user, rows->count, sizeof *rows->user));
     CW_PASS(trim(ctx, &rows->item, rows->count, sizeof *rows->item));
@@ -160,6 +173,25 @@ cw_status cwi_import_finish(cwi_import *import)
     CW_PASS(cwi_origin_print(import, &rows->source));
     cwi_import_log(import);
     return CW_OK;
+}
+
+cw_status cwi_import_open(cw_context *ctx, const cw_options *options, cwi_import *out)
+{
+    cw_interactions *rows = cwi_alloc_zero(ctx, 1, sizeof *rows);
+    cwi_import_init(ctx, rows, out);
+    out->options = options;
+    return rows ? cwi_settings_read(ctx, options, &out->settings) : CW_NO_MEMORY;
+}
+
+cw_status cwi_import_close(cwi_import *import, cw_status status, cw_interactions **out)
+{
+    if (status == CW_OK) status = cwi_import_finish(import);
+    if (status == CW_OK)
+        *out = import->rows;
+    else
+        cw_interactions_free(import->rows);
+    cwi_import_clear(import);
+    return status;
 }
 
 static cw_status check_arguments(cw_context *ctx, const char *const *paths, const cw_part *parts,
@@ -175,37 +207,34 @@ static cw_status check_arguments(cw_context *ctx, const char *const *paths, cons
 
 /* parts is NULL when the files say themselves, or are no split. */
 static cw_status import_all(cw_context *ctx, const char *const *paths, const cw_part *parts,
-                            size_t n_paths, const cw_options *options, cw_interactions **out)
+                            size_t n_paths, const cw_options *options, const json_t *known,
+                            cw_interactions **out)
 {
     cwi_import import;
-    cw_interactions *rows = NULL;
 
     cwi_begin(ctx);
     *out = NULL;
-    cw_status status = check_arguments(ctx, paths, parts, n_paths);
-    if (status != CW_OK) return status;
-    rows = cwi_alloc_zero(ctx, 1, sizeof *rows);
-    if (!rows) return CW_NO_MEMORY;
-    cwi_import_init(ctx, rows, &import);
-    import.options = options;
+    CW_PASS(check_arguments(ctx, paths, parts, n_paths));
+    cw_status status = cwi_import_open(ctx, options, &import);
+    import.known = known; /* outlives it */
     import.is_split = parts != NULL;
-    CW_TRY(cwi_settings_read(ctx, options, &import.settings));
-    for (size_t p = 0; p < n_paths; p++) {
+    for (size_t p = 0; p < n_paths && status == CW_OK; p++) {
         if (parts) import.part = (uint8_t)parts[p];
-        CW_TRY(import_path(&import, paths[p], !parts && n_paths == 1));
+        status = import_path(&import, paths[p], !parts && n_paths == 1);
     }
-    CW_TRY(cwi_import_finish(&import));
-    *out = rows;
-done:
-    if (status != CW_OK) cw_interactions_free(rows);
-    cwi_import_clear(&import);
-    return status;
+    return cwi_import_close(&import, status, out);
 }
 
 cw_status cw_import(cw_context *ctx, const char *const *paths, size_t n_paths,
                     const cw_options *options, cw_interactions **out)
 {
-    return import_all(ctx, paths, NULL, n_paths, options, out);
+    return import_all(ctx, paths, NULL, n_paths, options, NULL, out);
+}
+
+cw_status cwi_import_after(cw_context *ctx, const char *const *paths, size_t n_paths,
+                           const cw_options *options, const json_t *known, cw_interactions **out)
+{
+    return import_all(ctx, paths, NULL, n_paths, options, known, out);
 }
 
 cw_status cw_import_parts(cw_context *ctx, const char *const *paths, const cw_part *parts,
@@ -214,5 +243,5 @@ cw_status cw_import_parts(cw_context *ctx, const char *const *paths, const cw_pa
     cwi_begin(ctx);
     *out = NULL;
     if (!parts) return cwi_fail(ctx, CW_BAD_ARG, "the parts of the files are missing");
-    return import_all(ctx, paths, parts, n_paths, options, out);
+    return import_all(ctx, paths, parts, n_paths, options, NULL, out);
 }

@@ -21,6 +21,7 @@ struct cw_interactions {
     double *time;       /* [count], or NULL when no time was read */
     uint8_t *part;      /* [count] cw_part of a given split, or NULL */
     bool keeps_repeats; /* a pair may occur more than once */
+    bool keeps_numbers; /* users and items are rows and columns of a matrix, all of them */
     cwi_idmap users, items;
     cwi_below below; /* what nobody trains on, but users know */
     char *source;    /* what was read, as JSON text: how the counts below came about, files */

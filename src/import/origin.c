@@ -58,11 +58,13 @@ static json_t *print_ratings(const cwi_import *import)
 cw_status cwi_origin_print(const cwi_import *import, char **out)
 {
     json_t *object = json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "files", list_files(import), "lines",
-        (json_int_t)import->lines, "bad_lines", (json_int_t)import->bad_lines, "bad_times",
-        (json_int_t)import->bad_times, "below_min_rating", (json_int_t)import->below, "repeats",
-        (json_int_t)import->repeats, "overlaps", (json_int_t)import->overlaps, "columns_ignored",
-        list_ignored(import), "ratings", print_ratings(import), "options", list_options(import));
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "files", list_files(import),
+        "lines", (json_int_t)import->lines, "bad_lines", (json_int_t)import->bad_lines, "bad_times",
+        (json_int_t)import->bad_times, "below_min_rating", (json_int_t)import->below,
+        "without_rating", (json_int_t)import->unrated, "repeats", (json_int_t)import->repeats,
+        "overlaps", (json_int_t)import->overlaps, "columns_ignored", list_ignored(import),
+        "ratings", print_ratings(import), "options", list_options(import));
+    if (import->latest) cwi_json_set(&object, "latest", json_incref(import->latest));
     *out = cwi_json_print(import->ctx, object, JSON_COMPACT);
     json_decref(object);
     return *out ? CW_OK : CW_NO_MEMORY;

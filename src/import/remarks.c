@@ -90,13 +90,8 @@ static void log_ratings(const cwi_import *import)
     char number[CWI_NUMBER_BYTES], spread[LINE_BYTES], advice[LINE_BYTES];
 
     if (ratings->count == 0) return;
-    if (import->settings.has_min_rating) {
-        cwi_print_real(import->settings.min_rating, number);
-        cwi_log(import->ctx, CW_LOG_INFO,
-                "--min-rating %s kept %" PRId64 " of %" PRId64 " rows, %" PRId64 " %s below it",
-                number, ratings->count - import->below, ratings->count, import->below,
-                import->below == 1 ? "was" : "were");
-    } else if (ratings->min == ratings->max) {
+    if (import->settings.has_min_rating) return; /* the account says what it did */
+    if (ratings->min == ratings->max) {
         cwi_print_real(ratings->min, number);
         cwi_log(import->ctx, CW_LOG_INFO, "every rating is %s and counts as a like", number);
     } else {
@@ -131,9 +126,53 @@ static void log_lines(const cwi_import *import)
                 import->overlaps == 1 ? "it" : "them");
 }
 
+static void log_unrated(const cwi_import *import)
+{
+    bool is_one = import->unrated == 1;
+    if (import->unrated == 0) return;
+    cwi_log(import->ctx, CW_LOG_INFO, "%" PRId64 " row%s no rating: %s", import->unrated,
+            is_one ? " has" : "s have",
+            import->settings.has_min_rating ? "--min-rating leaves such rows out"
+            : is_one                        ? "it counts as a like"
+                                            : "they count as likes");
+}
+
+/* "3 malformed", when there are any. */
+static void list_dropped(char list[LINE_BYTES], int64_t count, const char *why)
+{
+    char word[LINE_BYTES];
+    if (count == 0) return;
+    snprintf(word, sizeof word, "%" PRId64 " %s", count, why);
+    cwi_list_text(list, LINE_BYTES, word);
+}
+
+/* Every import ends with where its rows went. */
+static void log_account(const cwi_import *import)
+{
+    char dropped[LINE_BYTES] = "", number[CWI_NUMBER_BYTES], below[64];
+    int64_t kept = import->rows->count, low = import->below + import->left_out;
+    int64_t all = kept + import->bad_lines + low + import->repeats + import->overlaps;
+
+    if (import->n_files == 0) return; /* interactions from arrays */
+    cwi_print_real(import->settings.min_rating, number);
+    snprintf(below, sizeof below, "below --min-rating %s", number);
+    list_dropped(dropped, import->bad_lines, "malformed");
+    list_dropped(dropped, import->below, below);
+    list_dropped(dropped, import->left_out, "without a rating");
+    list_dropped(dropped, import->repeats, "repeated");
+    list_dropped(dropped, import->overlaps, "in an earlier part");
+    cwi_log(import->ctx, CW_LOG_INFO, "%" PRId64 " row%s read, %" PRId64 " kept%s%s%s", all,
+            all == 1 ? "" : "s", kept, dropped[0] ? "; dropped: " : "", dropped,
+            import->ratings.count + import->unrated == 0
+                ? "; there are no ratings, so each is a like"
+                : "");
+}
+
 void cwi_import_log(const cwi_import *import)
 {
     log_ratings(import);
+    log_unrated(import);
     log_times(import);
     log_lines(import);
+    log_account(import);
 }

@@ -12,12 +12,14 @@
 
 #include "core/mem.h"
 #include "import/codec.h"
+#include "import/wide.h"
 
 enum {
     WINDOW_BYTES = 256 << 10,
     PACKED_BYTES = 64 << 10,
     PROGRESS_BYTES = 4 << 20, /* of text between two calls of the progress callback */
-    WAIT_MS = 200             /* between two such calls while nothing comes */
+    WAIT_MS = 200,            /* between two such calls while nothing comes */
+    PROGRESS_ROWS = 1 << 16
 };
 
 struct cwi_source {
@@ -25,6 +27,7 @@ struct cwi_source {
     char *stage; /* "reading NAME" */
     int fd;      /* -1 for memory */
     bool owns_fd;
+    bool is_rows; /* there is no text */
     const unsigned char *memory;
     size_t memory_left;
     int64_t bytes_read, bytes_total;
@@ -35,6 +38,9 @@ struct cwi_source {
     unsigned char *packed; /* the codec's input; for plain text only the first bytes */
     cwi_span input;        /* what is left of packed */
     bool has_pending;      /* the codec may hold more output without more input */
+    cwi_wide wide;         /* text is UTF-16 in this order, or not */
+    unsigned char *units;  /* [WINDOW_BYTES] UTF-16 text on its way; NULL otherwise */
+    cwi_span units_input;  /* what is left of units */
 
     char *window;
     size_t window_bytes;
@@ -120,11 +126,36 @@ static cw_status read_text(cw_context *ctx, cwi_source *source, cwi_span out, si
     return CW_OK;
 }
 
+/* The same with what is UTF-16 as UTF-8; there is room for a character. */
+static cw_status read_units(cw_context *ctx, cwi_source *source, cwi_span out, size_t *got)
+{
+    size_t bytes = out.left, more;
+    cwi_span *in = &source->units_input;
+
+    *got = 0;
+    while (*got == 0) {
+        memmove(source->units, in->at, in->left);
+        in->at = source->units;
+        cwi_span room = {source->units + in->left, WINDOW_BYTES - in->left};
+        CW_PASS(read_text(ctx, source, room, &more));
+        in->left += more;
+        bool is_good = cwi_wide_decode(source->wide, in, &out);
+        *got = bytes - out.left;
+        if (!is_good || (more == 0 && *got == 0 && in->left > 0))
+            return cwi_fail(ctx, CW_BAD_DATA,
+                            "%s: the text begins as UTF-16, but not all of it is: something is "
+                            "broken near line %" PRId64,
+                            source->name, source->lines_read + 1);
+        if (more == 0 && in->left == 0) break;
+    }
+    return CW_OK;
+}
+
 /* Make space behind the window's text: first by forgetting what lies before start. */
 static cw_status make_space(cw_context *ctx, cwi_source *source)
 {
-    if (source->end < source->window_bytes) return CW_OK;
-    if (source->start > 0) {
+    if (source->window_bytes - source->end >= CWI_WIDEST) return CW_OK;
+    if (source->start >= CWI_WIDEST) {
         memmove(source->window, source->window + source->start, source->end - source->start);
         source->end -= source->start;
         source->next -= source->start;
@@ -134,7 +165,8 @@ static cw_status make_space(cw_context *ctx, cwi_source *source)
     if (source->window_bytes > CWI_MAX_LINE_BYTES)
         return cwi_fail(ctx, CW_BAD_DATA, "%s:%" PRId64 ": the line is longer than %d MiB",
                         source->name, source->lines_read + 1, CWI_MAX_LINE_BYTES >> 20);
-    return cwi_grow(ctx, &source->window, &source->window_bytes, source->window_bytes + 1, 1);
+    return cwi_grow(ctx, &source->window, &source->window_bytes, source->window_bytes + CWI_WIDEST,
+                    1);
 }
 
 /* Read more text into the window, or set at_end. */
@@ -149,7 +181,7 @@ static cw_status fill(cw_context *ctx, cwi_source *source)
     CW_PASS(make_space(ctx, source));
     cwi_span out = {(unsigned char *)source->window + source->end,
                     source->window_bytes - source->end};
-    CW_PASS(read_text(ctx, source, out, &got));
+    CW_PASS(source->wide ? read_units(ctx, source, out, &got) : read_text(ctx, source, out, &got));
     source->at_end = got == 0;
     source->has_zero = source->has_zero || memchr(out.at, '\0', got) != NULL;
     source->end += got;
@@ -173,7 +205,27 @@ static cw_status find_codec(cw_context *ctx, cwi_source *source)
     }
     source->input = (cwi_span){source->packed, held};
     source->codec = cwi_codec_find(source->packed, held);
-    return source->codec ? source->codec->open(ctx, &source->codec_state) : CW_OK;
+    if (!source->codec) return CW_OK;
+    cw_status status = source->codec->open(ctx, &source->codec_state);
+    if (status == CW_OK) return CW_OK;
+    const char *lack = source->codec->lack;
+    source->codec = NULL; /* there is nothing to close */
+    return status == CW_UNSUPPORTED
+               ? cwi_fail(ctx, status, "%s is compressed with %s", source->name, lack)
+               : status;
+}
+
+/* What was read so far was UTF-16: it goes through a buffer of its own. */
+static cw_status widen(cw_context *ctx, cwi_source *source)
+{
+    char *window = cwi_alloc(ctx, WINDOW_BYTES, 1);
+    if (!window) return CW_NO_MEMORY;
+    source->units = (unsigned char *)source->window;
+    source->units_input = (cwi_span){source->units + 2, source->end - 2};
+    source->window = window;
+    source->end = 0;
+    source->has_zero = source->at_end = false;
+    return CW_OK;
 }
 
 /* Everything that opening has in common; takes over fd. */
@@ -190,7 +242,8 @@ static cw_status start(cw_context *ctx, cwi_source *source, const char *name)
     CW_PASS(fill_to(ctx, source, 3));
     if (source->end >= 3 && memcmp(source->window, "\xef\xbb\xbf", 3) == 0)
         source->start = source->next = 3;
-    return CW_OK;
+    source->wide = cwi_wide_find(source->window, source->end);
+    return source->wide ? widen(ctx, source) : CW_OK;
 }
 
 static cw_status open_file(cw_context *ctx, const char *path, cwi_source *source)
@@ -237,6 +290,30 @@ cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *
     else
         cwi_source_close(source);
     return status;
+}
+
+cw_status cwi_source_open_rows(cw_context *ctx, const char *name, cwi_source **out)
+{
+    *out = NULL;
+    cwi_source *source = cwi_alloc_zero(ctx, 1, sizeof *source);
+    if (!source) return CW_NO_MEMORY;
+    source->fd = -1;
+    source->is_rows = true;
+    source->name = cwi_strdup(ctx, name);
+    source->stage = cwi_format(ctx, "reading %s", base_name(name));
+    if (!source->name || !source->stage) {
+        cwi_source_close(source);
+        return CW_NO_MEMORY;
+    }
+    *out = source;
+    return CW_OK;
+}
+
+cw_status cwi_source_count_row(cw_context *ctx, cwi_source *source)
+{
+    source->line = ++source->lines_read;
+    if (source->line % PROGRESS_ROWS != 1) return CW_OK;
+    return cwi_progress(ctx, source->stage, source->line - 1, 0);
 }
 
 cw_status cwi_source_peek(cw_context *ctx, cwi_source *source, const char **text, size_t *length)
@@ -319,6 +396,16 @@ void cwi_source_shrink(cwi_source *source)
     source->lines_read = source->line;
 }
 
+cw_status cwi_source_open_table(cw_context *ctx, const char *name, cwi_source **out)
+{
+    return cwi_source_open_memory(ctx, name, "", 0, out);
+}
+
+void cwi_source_set_line(cwi_source *source, int64_t number)
+{
+    source->line = source->lines_read = number;
+}
+
 int64_t cwi_source_line_number(const cwi_source *source)
 {
     return source->line;
@@ -334,16 +421,28 @@ const char *cwi_source_name(const cwi_source *source)
     return source->name;
 }
 
+const char *cwi_source_place(const cwi_source *source, char out[CWI_SPOT_BYTES])
+{
+    if (source->is_rows && source->line == 0)
+        snprintf(out, CWI_SPOT_BYTES, "%s", source->name);
+    else
+        snprintf(out, CWI_SPOT_BYTES, "%s%s%" PRId64, source->name,
+                 source->is_rows ? ", row " : ":", source->line);
+    return out;
+}
+
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,
                           const char *format, ...)
 {
-    char text[800];
+    char text[800], place[CWI_SPOT_BYTES];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return cwi_fail(ctx, status, "%s:%" PRId64 ": %s", source->name, source->line, text);
+    if (!source->is_rows) /* a path may be long */
+        return cwi_fail(ctx, status, "%s:%" PRId64 ": %s", source->name, source->line, text);
+    return cwi_fail(ctx, status, "%s: %s", cwi_source_place(source, place), text);
 }
 
 void cwi_source_close(cwi_source *source)
@@ -351,6 +450,7 @@ void cwi_source_close(cwi_source *source)
     if (!source) return;
     if (source->owns_fd) (void)close(source->fd);
     if (source->codec) source->codec->close(source->codec_state);
+    cwi_free(source->units);
     cwi_free(source->window);
     cwi_free(source->packed);
     cwi_free(source->stage);

@@ -5,8 +5,9 @@
 #include "core/context.h"
 
 /*
- * gzip and zstd are recognised by their first bytes, never by the name.  Lines end in LF or CRLF,
- * the last one need not; a UTF-8 byte order mark at the beginning is dropped.  While reading, the
+ * gzip, zstd, bzip2 and xz are recognised by their first bytes, never by the name.  Lines end in LF
+ * or CRLF, the last one need not.  A byte order mark at the beginning is dropped: of UTF-8, or of
+ * UTF-16, which becomes UTF-8.  While reading, the
  * progress callback is told "reading NAME" every few megabytes.
  */
 typedef struct cwi_source cwi_source;
@@ -22,6 +23,17 @@ cw_status cwi_source_open(cw_context *ctx, const char *path, cwi_source **out);
 /* The same for bytes in memory, which must stay there until close.  name is for messages. */
 cw_status cwi_source_open_memory(cw_context *ctx, const char *name, const void *bytes,
                                  size_t length, cwi_source **out);
+
+/* No bytes at all, but a name and a number for messages about the rows of a table in memory. */
+cw_status cwi_source_open_table(cw_context *ctx, const char *name, cwi_source **out);
+void cwi_source_set_line(cwi_source *source, int64_t number);
+
+/* Rows that come from elsewhere, such as a database: there is no text to read.  name is for
+ * messages, which then say "name, row 17". */
+cw_status cwi_source_open_rows(cw_context *ctx, const char *name, cwi_source **out);
+
+/* The next row is looked at; tells the progress callback now and then. */
+cw_status cwi_source_count_row(cw_context *ctx, cwi_source *source);
 
 /* The next bytes of text without reading them: CWI_PEEK_BYTES, or fewer when the text ends
  * before.  Borrowed until the next call. */
@@ -47,6 +59,10 @@ int64_t cwi_source_lines_read(const cwi_source *source);
 
 /* The path as it was given; "standard input" for "-". */
 const char *cwi_source_name(const cwi_source *source);
+
+/* Where it is: "name:line", or "name, row 17". */
+enum { CWI_SPOT_BYTES = 300 };
+const char *cwi_source_place(const cwi_source *source, char out[CWI_SPOT_BYTES]);
 
 /* cwi_fail with "name:line: " before the message. */
 cw_status cwi_source_fail(cw_context *ctx, const cwi_source *source, cw_status status,

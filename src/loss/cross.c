@@ -48,6 +48,7 @@ typedef struct job {
     float *row_factor; /* [rows] */
     float *count;      /* [rows] crosses that count */
     double factor;     /* of all slopes */
+    bool is_even;      /* margins of a with b and of b with a have the same slope */
 } job;
 
 /* ---- softmax ----------------------------------------------------------------------- */
@@ -158,33 +159,20 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
     double rows = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5;
     float *by = j->column + cwi_grid_parts(g) * g->width;
     if (rows > 0) {
-        CW_PASS(cwi_grid_softmax_rows(ctx, g, correct(j, by), rows, j->row_factor));
+        CW_PASS(
+            cwi_grid_softmax_rows(ctx, g, correct(j, by), rows, rows < 1 ? j->row_factor : NULL));
     } else {
         memset(g->slope, 0, (size_t)(g->rows * g->width) * sizeof *g->slope);
         memset(g->own_slope, 0, (size_t)g->rows * sizeof *g->own_slope);
         memset(j->row_factor, 0, (size_t)g->rows * sizeof *j->row_factor);
     }
     for (int64_t r = 0; r < g->rows; r++) g->value[r] = rows > 0 ? rows * g->value[r] : 0;
-    CW_PASS(rows < 1 ? add_columns(ctx, j, 1 - rows) : cwi_grid_scale_rows(ctx, g, j->row_factor));
+    if (rows < 1) CW_PASS(add_columns(ctx, j, 1 - rows));
     *mean = cwi_grid_total(g) / (double)g->rows;
     return CW_OK;
 }
 
 /* ---- margins ------------------------------------------------------------------------- */
-
-enum { LANES = 8 };
-
-/* turned[b][a] = from[a][b] of a block of at most CWI_STRIP_ROWS both ways.  Rows that lie a power
- * of two apart fight for the same places of the cache: they are copied first. */
-static void turn(const float *from, int64_t stride, int64_t rows, int64_t columns,
-                 float turned[][CWI_STRIP_ROWS])
-{
-    float lying[CWI_STRIP_ROWS][CWI_STRIP_ROWS + 1];
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(lying[r], from + r * stride, (size_t)columns * sizeof *from);
-    for (int64_t c = 0; c < columns; c++)
-        for (int64_t r = 0; r < rows; r++) turned[c][r] = lying[r][c];
-}
 
 /* For a strip of rows, what(row a, block of columns from b on, n of them, their mirror image). */
 typedef void (*block_fn)(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
@@ -193,13 +181,14 @@ typedef void (*block_fn)(const job *j, int64_t a, int64_t part, int64_t b, int64
 static void walk_blocks(const job *j, const cwi_strip *strip, const float *matrix, block_fn what)
 {
     const cwi_loss_grid *g = j->grid;
-    float turned[CWI_STRIP_ROWS][CWI_STRIP_ROWS];
+    float turned[CWI_STRIP_ROWS * CWI_STRIP_ROWS];
     int64_t top = strip->part * g->side, in = strip->first - top;
     for (int64_t b = 0; b < g->side; b += CWI_STRIP_ROWS) {
         int64_t n = g->side - b < CWI_STRIP_ROWS ? g->side - b : CWI_STRIP_ROWS;
-        turn(matrix + (top + b) * g->width + in, g->width, n, strip->rows, turned);
+        j->ops->turn(matrix + (top + b) * g->width + in, g->width, (int32_t)n, (int32_t)strip->rows,
+                     CWI_STRIP_ROWS, turned);
         for (int64_t r = 0; r < strip->rows; r++)
-            what(j, strip->first + r, strip->part, b, n, turned[r]);
+            what(j, strip->first + r, strip->part, b, n, turned + r * CWI_STRIP_ROWS);
     }
 }
 
@@ -208,9 +197,15 @@ static void find_margins(const job *j, int64_t a, int64_t part, int64_t b, int64
                          const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    const float *score = g->cross + a * g->width + b, *own = g->own + part * g->side + b;
-    float *out = g->slope + a * g->width + b, self = g->own[a];
-    for (int64_t k = 0; k < n; k++) out[k] = 0.5f * (score[k] + mirror[k]) - 0.5f * (self + own[k]);
+    j->ops->margin_row(g->cross + a * g->width + b, mirror, g->own[a], g->own + part * g->side + b,
+                       n, g->slope + a * g->width + b);
+}
+
+/* Crosses of a pair that it learns from. */
+static int64_t count_kept(const job *j)
+{
+    int64_t keep = (int64_t)(j->setting[CROSS_HARDEST] * (double)j->grid->width + 0.5);
+    return keep < 1 ? 1 : keep;
 }
 
 /* Losses of the crosses one by one, and their slopes. */
@@ -218,8 +213,7 @@ static void take_logistic(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
     float *x = g->slope + r * g->width;
-    int64_t keep = (int64_t)(j->setting[CROSS_HARDEST] * (double)g->width + 0.5);
-    j->count[r] = (float)j->ops->keep_largest(x, g->width, keep < 1 ? 1 : keep);
+    j->count[r] = (float)j->ops->keep_largest(x, g->width, count_kept(j));
     g->value[r] = (double)j->ops->softplus_row(x, g->width, x);
 }
 
@@ -258,17 +252,21 @@ static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_
                         const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    const float *weight = g->slope + a * g->width + b;
-    float *out = g->cross + a * g->width + b, half = (float)(0.5 * j->factor);
+    int64_t at = a * g->width + b;
+    float *to = j->is_even ? g->slope : g->cross;
     (void)part;
-    for (int64_t k = 0; k < n; k++) out[k] = half * (weight[k] + mirror[k]);
-    double sum[LANES] = {0};
-    int64_t k = 0;
-    for (; k + LANES <= n; k += LANES)
-        for (int l = 0; l < LANES; l++) sum[l] += (double)out[k + l];
-    for (; k < n; k++) sum[0] += (double)out[k];
-    for (int l = 1; l < LANES; l++) sum[0] += sum[l];
-    g->value[a] -= sum[0];
+    g->value[a] -= j->ops->mirror_row((float)(0.5 * j->factor), g->slope + at, mirror, n, to + at);
+}
+
+/* Where both margins of two pairs have the same slope no mirror is needed. */
+static void walk_even(const job *j, const cwi_strip *strip)
+{
+    const cwi_loss_grid *g = j->grid;
+    for (int64_t r = strip->first; r < strip->first + strip->rows; r++)
+        for (int64_t b = 0; b < g->width; b += CWI_STRIP_ROWS)
+            find_slopes(j, r, strip->part, b,
+                        g->width - b < CWI_STRIP_ROWS ? g->width - b : CWI_STRIP_ROWS,
+                        g->slope + r * g->width + b);
 }
 
 static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -279,11 +277,21 @@ static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t en
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(g, k);
         for (int64_t r = 0; r < strip.rows; r++) g->value[strip.first + r] = 0;
-        walk_blocks(j, &strip, g->slope, find_slopes);
+        if (j->is_even)
+            walk_even(j, &strip);
+        else
+            walk_blocks(j, &strip, g->slope, find_slopes);
         for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
             g->own_slope[r] = (float)g->value[r];
     }
     return CW_OK;
+}
+
+static void swap(float **a, float **b)
+{
+    float *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 static cw_status margins(cw_context *ctx, job *j, double *mean)
@@ -294,11 +302,11 @@ static cw_status margins(cw_context *ctx, job *j, double *mean)
     for (int64_t r = 0; r < g->rows; r++) mass += (double)j->count[r];
     if (mass < 1) mass = 1; /* all was observed: nothing to learn */
     j->factor = 1 / mass;
+    j->is_even = j->setting[CROSS_FORM] == FORM_LOGISTIC && count_kept(j) == g->width;
     *mean = cwi_grid_total(g) / mass;
     CW_PASS(cwi_grid_for(ctx, g, take_slopes, j));
-    float *slope = g->cross;
-    g->cross = g->slope;
-    g->slope = slope;
+    if (!j->is_even) swap(&g->cross, &g->slope);
+    g->is_even = true; /* S_ab and S_ba are in the same margins */
     return CW_OK;
 }
 

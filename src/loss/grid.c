@@ -64,7 +64,12 @@ static void softmax_row(const job *j, int64_t r)
     double self = cwi_exp((double)g->own[r] - (double)most), all = self + others;
     g->value[r] = (double)most - (double)g->own[r] + cwi_ln(all);
     g->own_slope[r] = (float)(-j->share * others / all / (double)g->rows);
-    j->factor[r] = (float)(j->share / all / (double)g->rows);
+    float factor = (float)(j->share / all / (double)g->rows);
+    if (j->factor)
+        j->factor[r] = factor;
+    else
+        j->ops->blend(factor, g->slope + r * g->width, NULL, NULL, g->width,
+                      g->slope + r * g->width);
 }
 
 static cw_status softmax_strips(void *arg, int64_t chunk, int64_t begin, int64_t end)

@@ -29,7 +29,8 @@ cw_status cwi_grid_for(cw_context *ctx, const cwi_loss_grid *grid,
 
 /*
  * The softmax loss of every row, value[r] = ln(1 + sum over j of e^(cross_rj - by_j - own_r)): its
- * slopes in cross are slope * factor[r], those in own are own_slope.  by is [parts][width] or NULL.
+ * slopes in cross are slope * factor[r], or slope itself where factor is NULL, those in own are
+ * own_slope.  by is [parts][width] or NULL.
  * Slopes in own are those of `share` times the mean over rows.
  */
 cw_status cwi_grid_softmax_rows(cw_context *ctx, cwi_loss_grid *grid, const float *by, double share,

@@ -28,6 +28,8 @@ typedef struct cwi_loss_grid {
     const float *mark; /* [parts][width] what the sampler told of each column */
     float *own_slope;  /* [rows] */
     float *slope;      /* [rows][width]; the loss may leave them in `cross` and change the two */
+    bool is_even;      /* set by losses of squares whose slopes are the same in row a, column b and
+                        * in row b, column a */
     float *room;       /* [cwi_loss_grid_room] scratch */
     double *value;     /* [rows] scratch */
 } cwi_loss_grid;

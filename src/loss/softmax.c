@@ -60,9 +60,9 @@ CWI_FORMULA double psl_row(const double *setting, const float *s, int32_t width,
 static cw_status sl_grid(cw_context *ctx, const double *setting, cwi_loss_grid *grid, double *mean)
 {
     (void)setting;
-    CW_PASS(cwi_grid_softmax_rows(ctx, grid, NULL, 1, grid->room));
+    CW_PASS(cwi_grid_softmax_rows(ctx, grid, NULL, 1, NULL));
     *mean = cwi_grid_total(grid) / (double)grid->rows;
-    return cwi_grid_scale_rows(ctx, grid, grid->room);
+    return CW_OK;
 }
 
 /* ---- psl --------------------------------------------------------------------------- */

@@ -31,6 +31,23 @@ cw_status cwi_model_dial(cw_context *ctx, const cw_model *model, double *dial)
     return CW_OK;
 }
 
+cw_status cwi_model_copy_data(cw_context *ctx, const cw_model *from, cw_model *to)
+{
+    to->n_users = from->n_users;
+    to->n_items = from->n_items;
+    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
+    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
+    CW_PASS(cwi_csr_copy(ctx, &from->seen, &to->seen));
+    CW_PASS(cwi_idmap_copy(ctx, &from->rest.users, &to->rest.users));
+    CW_PASS(cwi_idmap_copy(ctx, &from->rest.items, &to->rest.items));
+    CW_PASS(cwi_csr_copy(ctx, &from->rest.rows, &to->rest.rows));
+    CW_PASS(cwi_csr_copy(ctx, &from->rest.hidden, &to->rest.hidden));
+    to->degree = cwi_alloc(ctx, (size_t)to->n_items, sizeof *to->degree);
+    if (!to->degree) return CW_NO_MEMORY;
+    memcpy(to->degree, from->degree, (size_t)to->n_items * sizeof *to->degree);
+    return CW_OK;
+}
+
 cw_model *cwi_model_hold(cw_model *model)
 {
     atomic_fetch_add(&model->holders, 1);
@@ -80,6 +97,20 @@ int64_t cw_model_item_rows(const cw_model *model, int32_t item)
 const char *cw_model_checksum(const cw_model *model)
 {
     return model->checksum;
+}
+
+bool cw_model_tensor(const cw_model *model, size_t index, cw_tensor *out)
+{
+    if (index >= (size_t)model->params.count) return false;
+    const cwi_tensor *tensor = &model->params.tensor[index];
+    *out = (cw_tensor){tensor->name, tensor->rows, tensor->columns, tensor->data};
+    return true;
+}
+
+const int64_t *cw_model_seen(const cw_model *model, const int32_t **items)
+{
+    *items = model->seen.value;
+    return model->seen.start;
 }
 
 int32_t cw_model_guest_users(const cw_model *model)

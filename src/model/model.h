@@ -27,6 +27,9 @@ struct cw_model {
 
 cw_status cwi_model_create(cw_context *ctx, cw_model **out);
 
+/* Who and what there is, and who had what, from one model to an empty one. */
+cw_status cwi_model_copy_data(cw_context *ctx, const cw_model *from, cw_model *to);
+
 /* The popularity dial that the model was tuned with; 0 when it was not. */
 cw_status cwi_model_dial(cw_context *ctx, const cw_model *model, double *dial);
 

@@ -11,7 +11,7 @@
 
 /* Version 2 has guests or hidden rows, version 3 terms of items; a model without is written as the
  * version before, as it ever was. */
-enum { FORMAT_VERSION = 3, N_OWN_ARRAYS = 16 };
+enum { FORMAT_VERSION = 3, N_OWN_ARRAYS = 18 };
 
 static const char format[] = "crosswise-model";
 
@@ -72,6 +72,10 @@ static size_t list_guests(const cw_model *model, const names *ids, cwi_array *ou
     out[n++] = list_of("guests.items.start", CWI_I64, n_items + 1, ids->guest_items.start);
     out[n++] = list_of("guests.items.text", CWI_U8, ids->guest_items.start[n_items],
                        ids->guest_items.text);
+    const cwi_csr *lost = &model->rest.lost;
+    if (!lost->start) return n;
+    out[n++] = list_of("guests.lost.start", CWI_I64, (int64_t)lost->n_rows + 1, lost->start);
+    out[n++] = list_of("guests.lost.item", CWI_I32, lost->start[lost->n_rows], lost->value);
     return n;
 }
 
@@ -234,9 +238,9 @@ static bool rows_are_good(const int64_t *start, const int32_t *item, int64_t n_r
     return true;
 }
 
-/* Items by user, of at least so many users. */
+/* Items by user, of at least so many users; numbers are below n_items. */
 static cw_status read_rows(const reader *r, const char *start_name, const char *item_name,
-                           int64_t least, cwi_csr *seen)
+                           int64_t least, int32_t n_items, cwi_csr *seen)
 {
     const cwi_array *start, *item;
 
@@ -246,7 +250,7 @@ static cw_status read_rows(const reader *r, const char *start_name, const char *
     if (n < least || n >= INT32_MAX) return refuse(r, start_name, "has a wrong length");
     if (!is_ascending(start->data, n, count))
         return refuse(r, start_name, "does not ascend to the number of seen items");
-    if (!rows_are_good(start->data, item->data, n, r->model->n_items))
+    if (!rows_are_good(start->data, item->data, n, n_items))
         return refuse(r, item_name, "has an item that is out of range or out of order");
     seen->n_rows = (int32_t)n;
     seen->start = cwi_alloc(r->ctx, (size_t)n + 1, sizeof *seen->start);
@@ -288,6 +292,23 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
     return CW_OK;
 }
 
+static bool has_either(const reader *r, const char *one, const char *other)
+{
+    return cwi_tensorfile_find(r->file, one) || cwi_tensorfile_find(r->file, other);
+}
+
+/* Of users, then of guests: dropped items that they had. */
+static cw_status read_lost(const reader *r)
+{
+    static const char start[] = "guests.lost.start", item[] = "guests.lost.item";
+    cwi_rest *rest = &r->model->rest;
+    if (!has_either(r, start, item)) return CW_OK;
+    CW_PASS(read_rows(r, start, item, 1, rest->items.count, &rest->lost));
+    if (rest->lost.n_rows != r->model->n_users + rest->users.count)
+        return refuse(r, start, "has a wrong length");
+    return CW_OK;
+}
+
 /* Of a file that has any: users and items that are not among those of training. */
 static cw_status read_guests(const reader *r)
 {
@@ -295,7 +316,7 @@ static cw_status read_guests(const reader *r)
     const cw_model *model = r->model;
     cwi_rest *rest = &r->model->rest;
     if (!cwi_tensorfile_find(r->file, "guests.start")) return CW_OK;
-    CW_PASS(read_rows(r, "guests.start", "guests.item", 0, &rest->rows));
+    CW_PASS(read_rows(r, "guests.start", "guests.item", 0, model->n_items, &rest->rows));
     CW_PASS(
         read_ids(r, "guests.users.start", "guests.users.text", rest->rows.n_rows, &rest->users));
     CW_PASS(find_list(r, "guests.items.start", CWI_I64, -1, &start));
@@ -308,17 +329,15 @@ static cw_status read_guests(const reader *r)
         return refuse(r, "guests", "are too many");
     if (have_common(&model->users, &rest->users) || have_common(&model->items, &rest->items))
         return refuse(r, "guests", "are among those of training");
-    return CW_OK;
+    return read_lost(r);
 }
 
 /* Of a file that has any: rows of users, then of guests. */
 static cw_status read_hidden(const reader *r)
 {
     cwi_rest *rest = &r->model->rest;
-    bool has_any =
-        cwi_tensorfile_find(r->file, "hidden.start") || cwi_tensorfile_find(r->file, "hidden.item");
-    if (!has_any) return CW_OK;
-    CW_PASS(read_rows(r, "hidden.start", "hidden.item", 1, &rest->hidden));
+    if (!has_either(r, "hidden.start", "hidden.item")) return CW_OK;
+    CW_PASS(read_rows(r, "hidden.start", "hidden.item", 1, r->model->n_items, &rest->hidden));
     if (rest->hidden.n_rows != r->model->n_users + rest->users.count)
         return refuse(r, "hidden.start", "has a wrong length");
     return CW_OK;
@@ -364,6 +383,7 @@ static cw_status read_params(const reader *r)
     static const char own[] = "seen.start|seen.item|degree|users.start|users.text|items.start|"
                               "items.text|guests.start|guests.item|guests.users.start|"
                               "guests.users.text|guests.items.start|guests.items.text|"
+                              "guests.lost.start|guests.lost.item|"
                               "hidden.start|hidden.item|bucket.term";
     for (size_t a = 0; a < r->file->n_arrays; a++) {
         const cwi_array *array = &r->file->arrays[a];
@@ -382,7 +402,7 @@ static cw_status fill_model(const reader *r)
     CW_PASS(read_name(r, "backbone", r->model->backbone));
     CW_PASS(read_about(r));
     CW_PASS(read_degrees(r));
-    CW_PASS(read_rows(r, "seen.start", "seen.item", 1, &r->model->seen));
+    CW_PASS(read_rows(r, "seen.start", "seen.item", 1, r->model->n_items, &r->model->seen));
     r->model->n_users = r->model->seen.n_rows;
     CW_PASS(read_ids(r, "users.start", "users.text", r->model->n_users, &r->model->users));
     CW_PASS(read_ids(r, "items.start", "items.text", r->model->n_items, &r->model->items));

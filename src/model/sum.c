@@ -6,6 +6,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "prepare/rest.h"
 
 /* The rows of one side by side with those of the other: both ends of a product take the root of its
  * weight, so that products add up and lengths stay comparable. */
@@ -65,21 +66,9 @@ done:
 
 static cw_status copy_common(cw_context *ctx, const cw_model *from, cw_model *to)
 {
-    to->n_users = from->n_users;
-    to->n_items = from->n_items;
     cwi_copy_text(to->method, sizeof to->method, "bpr"); /* plain vectors, whoever made them */
     cwi_copy_text(to->backbone, sizeof to->backbone, "mf");
-    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
-    CW_PASS(cwi_csr_copy(ctx, &from->seen, &to->seen));
-    CW_PASS(cwi_idmap_copy(ctx, &from->rest.users, &to->rest.users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->rest.items, &to->rest.items));
-    CW_PASS(cwi_csr_copy(ctx, &from->rest.rows, &to->rest.rows));
-    CW_PASS(cwi_csr_copy(ctx, &from->rest.hidden, &to->rest.hidden));
-    to->degree = cwi_alloc(ctx, (size_t)to->n_items, sizeof *to->degree);
-    if (!to->degree) return CW_NO_MEMORY;
-    memcpy(to->degree, from->degree, (size_t)to->n_items * sizeof *to->degree);
-    return CW_OK;
+    return cwi_model_copy_data(ctx, from, to);
 }
 
 cw_status cwi_model_sum(cw_context *ctx, const cw_model *const *part, const double weight[2],

@@ -106,7 +106,8 @@ static void warn_of_rest(cw_context *ctx, const cwi_account *account)
     const cwi_split *split = account->split;
     const cwi_reach *reach = &account->reach;
     int64_t unheld = reach->items - reach->held;
-    if (percent(split->moved_back, split->drawn) > MANY_BACK)
+    bool moves_many = percent(split->moved_back, split->drawn) > MANY_BACK;
+    if (moves_many)
         cwi_log(ctx, CW_LOG_WARNING,
                 "%.0f %% of the rows that were drawn moved back to train, which would have lost "
                 "their user or item: the test has fewer of the rare ones; a larger --core or a "
@@ -115,8 +116,10 @@ static void warn_of_rest(cw_context *ctx, const cwi_account *account)
     if (percent(unheld, reach->items) > MANY_UNHELD)
         cwi_log(ctx, CW_LOG_WARNING,
                 "%.0f %% of the items have nothing held out: what is measured says nothing of "
-                "them; more rows, a larger --core or a larger --holdout helps",
-                percent(unheld, reach->items));
+                "them; %s helps",
+                percent(unheld, reach->items),
+                moves_many ? "more rows or a larger --core"
+                           : "more rows, a larger --core or a larger --holdout");
 }
 
 void cwi_account_say(cw_context *ctx, const cwi_account *account, const cw_options *options,

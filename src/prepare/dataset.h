@@ -38,6 +38,8 @@ typedef struct cwi_rest {
     cwi_idmap items; /* raw ids of items that are not in the dataset */
     cwi_csr hidden;  /* [n_users + users.count] items that each rated too low to be trained on, as
                         numbers of the dataset, ascending, in none of its parts; empty: nobody */
+    cwi_csr lost;    /* [n_users + users.count] items that each has and that are not in the dataset,
+                        as numbers of items above, ascending; empty: nobody */
 } cwi_rest;
 
 enum { CWI_PARTS = 3 };

@@ -52,7 +52,8 @@ static cw_status note_drawn(cw_context *ctx, const cwi_rows *rows, history *past
     return CW_OK;
 }
 
-static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *rows, history *past)
+static cw_status filter(cw_context *ctx, const cw_interactions *from, const cw_options *options,
+                        cwi_rows *rows, history *past)
 {
     cwi_account *account = &past->account;
     int64_t max_users = cwi_options_integer(options, "max-users");
@@ -60,7 +61,7 @@ static cw_status filter(cw_context *ctx, const cw_options *options, cwi_rows *ro
 
     account->rows_in = rows->count;
     account->name = cwi_split_name(rows, options);
-    account->core = strcmp(account->name, "given") == 0 ? 1 : 3;
+    account->core = strcmp(account->name, "given") == 0 || from->keeps_numbers ? 1 : 3;
     if (cwi_options_is_set(options, "core")) account->core = cwi_options_integer(options, "core");
     if (max_users > 0 && strcmp(account->name, "compat") == 0)
         CW_PASS(cwi_rows_subsample_compat(ctx, rows, max_users, seed));
@@ -103,6 +104,11 @@ static int32_t renumber(renumbering *map, int32_t old_id)
     return map->new_id[old_id];
 }
 
+static void keep_all_numbers(renumbering *map, int32_t n_old)
+{
+    for (int32_t k = 0; k < n_old; k++) renumber(map, k);
+}
+
 static void append(cwi_pairs *pairs, renumbering *users, renumbering *items, const cwi_rows *rows,
                    int64_t r)
 {
@@ -141,13 +147,17 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
     renumbering items = renumbering_create(ctx, &pile, rows->n_items);
 
     CW_TRY(pile.status);
+    if (from->keeps_numbers) {
+        keep_all_numbers(&users, rows->n_users);
+        keep_all_numbers(&items, rows->n_items);
+    }
     CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
     dataset->n_users = users.count;
     dataset->n_items = items.count;
     dataset->keeps_repeats = from->keeps_repeats;
     CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
-    const cwi_kept kept = {users.new_id, items.new_id, past->drawn};
+    const cwi_kept kept = {users.new_id, items.new_id, past->drawn, users.count};
     CW_TRY(cwi_rest_fill(ctx, from, &kept, &dataset->rest));
     CW_TRY(cwi_hide_below(ctx, &from->below, dataset));
 done:
@@ -185,7 +195,7 @@ cw_status cw_dataset_prepare(cw_context *ctx, const cw_interactions *interaction
     if (!options) CW_TRY(cwi_options_create(ctx, "prepare", cwi_prepare_options, &defaults));
     if (!options) options = defaults;
     CW_TRY(cwi_rows_copy(ctx, interactions, &rows));
-    CW_TRY(filter(ctx, options, &rows, &past));
+    CW_TRY(filter(ctx, interactions, options, &rows, &past));
     CW_TRY(cwi_progress(ctx, "splitting", 0, 0));
     CW_TRY(cwi_split_create(ctx, &rows, options, &split));
     CW_TRY(cwi_dataset_create(ctx, &dataset));

@@ -16,63 +16,120 @@ void cwi_rest_clear(cwi_rest *rest)
     cwi_idmap_clear(&rest->items);
     cwi_csr_clear(&rest->rows);
     cwi_csr_clear(&rest->hidden);
+    cwi_csr_clear(&rest->lost);
 }
 
-/* Users and items that the dataset lacks, and the rows between its items and the former. */
+cw_status cwi_rest_copy(cw_context *ctx, const cwi_rest *from, cwi_rest *out)
+{
+    CW_PASS(cwi_csr_copy(ctx, &from->hidden, &out->hidden));
+    if (from->users.count + from->items.count == 0) return CW_OK;
+    CW_PASS(cwi_idmap_copy(ctx, &from->users, &out->users));
+    CW_PASS(cwi_idmap_copy(ctx, &from->items, &out->items));
+    CW_PASS(cwi_csr_copy(ctx, &from->rows, &out->rows));
+    return cwi_csr_copy(ctx, &from->lost, &out->lost);
+}
+
+/* Users and items that the dataset lacks, and how many rows of the interactions have one. */
 typedef struct listing {
+    const cw_interactions *from;
+    const cwi_kept *kept;
     int32_t n_users, n_items;
-    int32_t *users, *items; /* ids of the interactions, in order of first appearance */
-    int32_t *user_number;   /* [all users] number among them, -1 for none */
-    uint8_t *has_item;      /* [all items] is it among them? */
-    int64_t n_rows;
-    int32_t *row_user, *row_item; /* number among the users, item of the dataset */
+    int32_t *users, *items;             /* ids of the interactions, by first appearance */
+    int32_t *user_number, *item_number; /* [all] number among them, -1 for none */
+    int64_t n_rows, n_lost;             /* with an item of the dataset, without */
     cwi_pile pile;
 } listing;
 
-static cw_status open_listing(cw_context *ctx, const cw_interactions *from, listing *l)
+static int32_t *nobody(cw_context *ctx, cwi_pile *pile, size_t n)
 {
-    size_t n_users = (size_t)from->users.count, n_items = (size_t)from->items.count;
-    size_t count = (size_t)from->count;
+    int32_t *number = cwi_pile_add(ctx, pile, n, sizeof *number);
+    for (size_t k = 0; k < n && number; k++) number[k] = -1;
+    return number;
+}
+
+static cw_status open_listing(cw_context *ctx, listing *l)
+{
+    size_t n_users = (size_t)l->from->users.count, n_items = (size_t)l->from->items.count;
     l->users = cwi_pile_add(ctx, &l->pile, n_users, sizeof *l->users);
     l->items = cwi_pile_add(ctx, &l->pile, n_items, sizeof *l->items);
-    l->user_number = cwi_pile_add(ctx, &l->pile, n_users, sizeof *l->user_number);
-    l->has_item = cwi_pile_add_zero(ctx, &l->pile, n_items, 1);
-    l->row_user = cwi_pile_add(ctx, &l->pile, count, sizeof *l->row_user);
-    l->row_item = cwi_pile_add(ctx, &l->pile, count, sizeof *l->row_item);
-    for (size_t u = 0; u < n_users && l->user_number; u++) l->user_number[u] = -1;
+    l->user_number = nobody(ctx, &l->pile, n_users);
+    l->item_number = nobody(ctx, &l->pile, n_items);
     return l->pile.status;
 }
 
-static void list_row(listing *l, const cwi_kept *kept, int32_t user, int32_t item)
+static void number(int32_t id, int32_t *number_of, int32_t *ids, int32_t *n)
 {
-    if (kept->item[item] < 0 && !l->has_item[item]) {
-        l->has_item[item] = 1;
-        l->items[l->n_items++] = item;
+    if (number_of[id] >= 0) return;
+    number_of[id] = *n;
+    ids[(*n)++] = id;
+}
+
+static void number_all(listing *l)
+{
+    const cwi_kept *kept = l->kept;
+    for (int64_t r = 0; r < l->from->count; r++) {
+        int32_t user = l->from->user[r], item = l->from->item[r];
+        bool has_user = kept->user[user] >= 0, has_item = kept->item[item] >= 0;
+        if (kept->drawn && !kept->drawn[user]) continue;
+        if (!has_user) number(user, l->user_number, l->users, &l->n_users);
+        if (!has_item) number(item, l->item_number, l->items, &l->n_items);
+        l->n_lost += !has_item;
+        l->n_rows += has_item && !has_user;
     }
-    if (kept->user[user] >= 0) return;
-    if (l->user_number[user] < 0) {
-        l->user_number[user] = l->n_users;
-        l->users[l->n_users++] = user;
+}
+
+static void append(cwi_pairs *rows, int32_t user, int32_t item)
+{
+    rows->user[rows->count] = user;
+    rows->item[rows->count++] = item;
+}
+
+static void share_out(const listing *l, cwi_pairs *rows, cwi_pairs *lost)
+{
+    const cwi_kept *kept = l->kept;
+    rows->count = lost->count = 0;
+    for (int64_t r = 0; r < l->from->count; r++) {
+        int32_t user = l->from->user[r], item = l->from->item[r];
+        int32_t guest = l->user_number[user];
+        if (kept->user[user] < 0 && guest < 0) continue; /* was not drawn */
+        if (l->item_number[item] >= 0)
+            append(lost, guest < 0 ? kept->user[user] : kept->n_users + guest,
+                   l->item_number[item]);
+        else if (guest >= 0)
+            append(rows, guest, kept->item[item]);
     }
-    if (kept->item[item] < 0) return;
-    l->row_user[l->n_rows] = l->user_number[user];
-    l->row_item[l->n_rows++] = kept->item[item];
+}
+
+static cw_status fill_rows(cw_context *ctx, const listing *l, cwi_rest *out)
+{
+    cw_status status;
+    cwi_pairs rows = {0}, lost = {0};
+    CW_TRY(cwi_pairs_create(ctx, l->n_rows, &rows));
+    CW_TRY(cwi_pairs_create(ctx, l->n_lost, &lost));
+    share_out(l, &rows, &lost);
+    CW_TRY(cwi_csr_create(ctx, rows.user, rows.item, rows.count, l->n_users, &out->rows));
+    cwi_csr_sort(&out->rows);
+    if (lost.count == 0) goto done;
+    CW_TRY(cwi_csr_create(ctx, lost.user, lost.item, lost.count, l->kept->n_users + l->n_users,
+                          &out->lost));
+    cwi_csr_sort(&out->lost);
+done:
+    cwi_pairs_clear(&rows);
+    cwi_pairs_clear(&lost);
+    return status;
 }
 
 cw_status cwi_rest_fill(cw_context *ctx, const cw_interactions *from, const cwi_kept *kept,
                         cwi_rest *out)
 {
-    listing l = {0};
+    listing l = {.from = from, .kept = kept};
     cw_status status;
 
-    CW_TRY(open_listing(ctx, from, &l));
-    for (int64_t r = 0; r < from->count; r++)
-        if (!kept->drawn || kept->drawn[from->user[r]])
-            list_row(&l, kept, from->user[r], from->item[r]);
+    CW_TRY(open_listing(ctx, &l));
+    number_all(&l);
     CW_TRY(cwi_idmap_select(ctx, &from->users, l.users, l.n_users, &out->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, l.items, l.n_items, &out->items));
-    CW_TRY(cwi_csr_create(ctx, l.row_user, l.row_item, l.n_rows, l.n_users, &out->rows));
-    cwi_csr_sort(&out->rows);
+    CW_TRY(fill_rows(ctx, &l, out));
 done:
     cwi_pile_clear(&l.pile);
     return status;

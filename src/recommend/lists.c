@@ -1,5 +1,7 @@
 /* lists.c - from scores to the lists of the caller, block by block in constant memory. */
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "core/mem.h"
@@ -29,6 +31,57 @@ cw_status cwi_check_numbers(cw_context *ctx, const char *name, const int32_t *nu
             status = cwi_fail(ctx, CW_BAD_ARG, "%s[%zu] is %d; it must lie between 0 and %d", name,
                               k, (int)number[k], (int)limit - 1);
     return status;
+}
+
+cw_status cwi_check_rows(cw_context *ctx, const char *name, const int64_t *start,
+                         const int32_t *number, size_t n, int32_t limit)
+{
+    CW_PASS(cwi_check_given(ctx, name, start));
+    if (start[0] < 0)
+        return cwi_fail(ctx, CW_BAD_ARG, "%s begin at %" PRId64 "; it must be at least 0", name,
+                        start[0]);
+    for (size_t k = 0; k < n; k++) {
+        if (start[k + 1] < start[k] || start[k + 1] - start[k] > INT32_MAX)
+            return cwi_fail(ctx, CW_BAD_ARG, "%s: row %zu goes from %" PRId64 " to %" PRId64, name,
+                            k, start[k], start[k + 1]);
+    }
+    size_t count = (size_t)(start[n] - start[0]);
+    return cwi_check_numbers(ctx, name, number ? number + start[0] : NULL, count, limit);
+}
+
+static bool ascends(const cwi_csr *rows)
+{
+    for (int32_t r = 0; r < rows->n_rows; r++)
+        for (int64_t k = rows->start[r] + 1; k < rows->start[r + 1]; k++)
+            if (rows->value[k - 1] >= rows->value[k]) return false;
+    return true;
+}
+
+cw_status cwi_listing_own(cw_context *ctx, const cw_rules *rules, size_t n, cwi_listing *listing)
+{
+    if (!rules || !rules->own_start || n == 0) return CW_OK;
+    if (n > INT32_MAX) return cwi_fail(ctx, CW_BAD_ARG, "%zu lists are too many", n);
+    CW_PASS(cwi_check_rows(ctx, "own", rules->own_start, rules->own, n, listing->n_scores));
+    cwi_csr *rows = &listing->own_rows;
+    /* Borrowed, unless the rows have to be sorted first. */
+    *rows = (cwi_csr){(int32_t)n, (int64_t *)rules->own_start, (int32_t *)rules->own};
+    listing->own = rows;
+    if (ascends(rows)) return CW_OK;
+    size_t end = (size_t)rows->start[n];
+    rows->value = cwi_pile_add(ctx, &listing->pile, end, sizeof *rows->value);
+    CW_PASS(listing->pile.status);
+    memcpy(rows->value, rules->own, end * sizeof *rows->value);
+    cwi_csr_sort(rows);
+    return CW_OK;
+}
+
+cw_lists cwi_lists_from(const cw_lists *lists, size_t first)
+{
+    size_t place = first * (size_t)lists->k;
+    return (cw_lists){.k = lists->k,
+                      .items = lists->items + place,
+                      .scores = lists->scores ? lists->scores + place : NULL,
+                      .counts = lists->counts ? lists->counts + first : NULL};
 }
 
 /* List what nobody gets: what is excluded, and what is not among the only ones. */
@@ -189,10 +242,13 @@ static cw_status block_init(cw_context *ctx, const cwi_listing *listing, size_t 
 }
 
 /* What is left out of the list of a row: what its user had, and what nobody gets. */
-static span find_skipped(const block *b, int64_t chunk, const int32_t *who)
+static span find_skipped(const block *b, int64_t chunk, int64_t row)
 {
     const cwi_listing *l = b->listing;
-    span own = l->skip ? row_of(l->skip, *who) : (span){who, 1};
+    const int32_t *who = &l->who[row];
+    span own = l->own    ? row_of(l->own, (int32_t)(l->own_first + row))
+               : l->skip ? row_of(l->skip, *who)
+                         : (span){who, 1};
     span hidden = l->hidden ? row_of(l->hidden, *who) : (span){NULL, 0};
     if (l->with_skipped) own.count = hidden.count = 0;
     if (hidden.count + l->n_barred == 0) return own;
@@ -214,7 +270,7 @@ static bool pick(const block *b, int64_t chunk, int64_t row, float *score)
 {
     const cwi_listing *l = b->listing;
     cwi_ranked *top = b->top + chunk * b->k;
-    span skipped = find_skipped(b, chunk, &l->who[row]);
+    span skipped = find_skipped(b, chunk, row);
 
     bend(l, score);
     int32_t count = cwi_topk(score, l->n_scores, skipped.item, skipped.count, b->k, top);

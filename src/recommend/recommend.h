@@ -32,6 +32,9 @@ struct cwi_listing {
     const float *alike;    /* [n_scores] vectors to compare; otherwise NULL */
     const cwi_csr *skip;   /* what is left out, ascending, by who; NULL: each leaves out itself */
     const cwi_csr *hidden; /* as well, by who; NULL: nothing */
+    const cwi_csr *own;    /* instead of `skip`: by place of the list; NULL: as that says */
+    int64_t own_first;     /* place of the first list */
+    cwi_csr own_rows;      /* what own points to */
     bool with_skipped;     /* neither is left out after all */
     double dial;
     int32_t *barred; /* [n_barred] ascending: left out of all lists */
@@ -56,6 +59,10 @@ void cwi_diversify(const cwi_ranker *ranker, double diversity, int32_t n, int32_
 /* How many of the best are looked at for a list of k. */
 int32_t cwi_diverse_pool(int32_t k);
 
+/* Is there nothing that bounds of scores know nothing of: terms of items, the dial, items that
+ * nobody gets? */
+bool cwi_listing_is_plain(const cwi_listing *listing);
+
 /* Round the items of the ranker, so that few lists at a time need not make all scores.  Nothing is
  * done where that does not pay. */
 cw_status cwi_recommender_screen(cw_context *ctx, cw_recommender *rec);
@@ -70,12 +77,29 @@ cw_status cwi_listing_init(cw_context *ctx, const cw_recommender *rec, const cw_
                            const cw_lists *out, cwi_listing *listing);
 void cwi_listing_clear(cwi_listing *listing);
 
+/* Take what n lists leave out from the rules, which may be NULL. */
+cw_status cwi_listing_own(cw_context *ctx, const cw_rules *rules, size_t n, cwi_listing *listing);
+
+/* The lists from one of them on. */
+cw_lists cwi_lists_from(const cw_lists *lists, size_t first);
+
 /* Fill the lists of n rows: score and pick, block by block. */
 cw_status cwi_listing_run(cw_context *ctx, const cwi_listing *listing, size_t n);
+
+/* The same for n users of training, where bounds of the scores are sooner; *is_done says whether
+ * they were. */
+cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *listing, size_t n, bool *is_done);
 
 /* CW_BAD_ARG that says which of the numbers is not below limit, or that there are none. */
 cw_status cwi_check_numbers(cw_context *ctx, const char *name, const int32_t *number, size_t n,
                             int32_t limit);
+
+/* Make the only row ascending and distinct. */
+void cwi_sort_distinct(cwi_csr *row);
+
+/* The same for n rows of numbers, which begin and end as start says. */
+cw_status cwi_check_rows(cw_context *ctx, const char *name, const int64_t *start,
+                         const int32_t *number, size_t n, int32_t limit);
 
 /* CW_BAD_ARG when an argument is missing. */
 cw_status cwi_check_given(cw_context *ctx, const char *name, const void *argument);

@@ -52,6 +52,19 @@ const cw_model *cw_recommender_model(const cw_recommender *rec)
     return rec->model;
 }
 
+const float *cw_recommender_users(const cw_recommender *rec, int32_t *width)
+{
+    bool is_dot = cwi_ranker_is_dot(&rec->ranker);
+    *width = is_dot ? rec->ranker.width : 0;
+    return is_dot ? rec->ranker.users : NULL;
+}
+
+const float *cw_recommender_items(const cw_recommender *rec, int32_t *width)
+{
+    *width = rec->ranker.items ? rec->ranker.width : 0;
+    return rec->ranker.items;
+}
+
 /* ---- lists for users and newcomers ------------------------------------------------ */
 
 static void score_users(const cwi_listing *l, const int32_t *who, int32_t n, float *out)
@@ -66,8 +79,7 @@ static void score_newcomer(const cwi_listing *l, const int32_t *who, int32_t n, 
     memcpy(out, l->newcomer, (size_t)l->n_scores * sizeof *out);
 }
 
-/* The history as a row of items, ascending and distinct. */
-static void sort_distinct(cwi_csr *row)
+void cwi_sort_distinct(cwi_csr *row)
 {
     int64_t n = row->start[1], kept = 0;
     cwi_csr_sort(row);
@@ -125,7 +137,7 @@ cw_status cw_recommend_history(cw_context *ctx, const cw_recommender *rec, const
     liked.value = cwi_alloc(ctx, n, sizeof *liked.value);
     CW_TRY(liked.value ? CW_OK : CW_NO_MEMORY);
     memcpy(liked.value, history, n * sizeof *liked.value);
-    sort_distinct(&liked);
+    cwi_sort_distinct(&liked);
     CW_TRY(list_newcomer(ctx, &listing, &liked, CW_WAY_FOLD_IN));
 done:
     cwi_free(liked.value);
@@ -152,7 +164,7 @@ static cw_status join_items(cw_context *ctx, const cw_recommender *rec, int32_t 
     if (n_had > 0) memcpy(liked->value, had, n_had * sizeof *had);
     memcpy(liked->value + n_had, more, n * sizeof *more);
     liked->start[1] = (int64_t)(n_had + n);
-    sort_distinct(liked);
+    cwi_sort_distinct(liked);
     return CW_OK;
 }
 
@@ -199,6 +211,57 @@ done:
     return status;
 }
 
+/* Whoever liked nothing gets what most people had. */
+static cw_status list_history(cw_context *ctx, cwi_listing *listing, const int64_t *start,
+                              const int32_t *items, int32_t *row)
+{
+    int64_t own[2] = {0, start[1] - start[0]};
+    cwi_csr liked = {.n_rows = 1, .start = own, .value = row};
+    if (own[1] > 0) memcpy(row, items + start[0], (size_t)own[1] * sizeof *row);
+    cwi_sort_distinct(&liked);
+    return list_newcomer(ctx, listing, &liked, own[1] > 0 ? CW_WAY_FOLD_IN : CW_WAY_POPULARITY);
+}
+
+static cw_status list_histories(cw_context *ctx, cwi_listing *listing, const int64_t *start,
+                                const int32_t *items, size_t n)
+{
+    const cw_lists all = listing->out;
+    cw_status status = CW_OK;
+    int64_t most = 0;
+    for (size_t k = 0; k < n; k++)
+        if (start[k + 1] - start[k] > most) most = start[k + 1] - start[k];
+    int32_t *row = cwi_alloc(ctx, (size_t)most, sizeof *row);
+    if (!row) return CW_NO_MEMORY;
+    for (size_t k = 0; k < n; k++) {
+        listing->out = cwi_lists_from(&all, k);
+        CW_TRY(cwi_progress(ctx, "recommending", (int64_t)k, (int64_t)n));
+        CW_TRY(list_history(ctx, listing, start + k, items, row));
+    }
+done:
+    cwi_free(row);
+    return status;
+}
+
+cw_status cw_recommend_histories(cw_context *ctx, const cw_recommender *rec, const int64_t *start,
+                                 const int32_t *items, size_t n, const cw_rules *rules,
+                                 const cw_lists *lists)
+{
+    cw_status status;
+    cwi_listing listing;
+
+    cwi_begin(ctx);
+    CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
+    CW_TRY(cwi_check_rows(ctx, "histories", start, items, n, rec->model->n_items));
+    if (!rec->ranker.fold_in)
+        CW_TRY(cwi_fail(ctx, CW_UNSUPPORTED, "backbone %s has no way to recommend from a history",
+                        rec->model->backbone));
+    listing.own = NULL;
+    CW_TRY(list_histories(ctx, &listing, start, items, n));
+done:
+    cwi_listing_clear(&listing);
+    return status;
+}
+
 /* ---- users and guests of the model --------------------------------------------------- */
 
 cw_list_way cw_user_way(const cw_recommender *rec, int32_t user)
@@ -231,7 +294,9 @@ static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32
     listing->who = users;
     listing->skip = &model->seen;
     listing->hidden = cwi_model_count_hidden(model) > 0 ? &model->rest.hidden : NULL;
-    return cwi_listing_run(ctx, listing, n);
+    bool is_done;
+    CW_PASS(cwi_listing_screen(ctx, listing, n, &is_done));
+    return is_done ? CW_OK : cwi_listing_run(ctx, listing, n);
 }
 
 static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)
@@ -256,22 +321,13 @@ static size_t run_of(const int32_t *number, size_t first, size_t n, int32_t limi
     return first;
 }
 
-/* The lists from one of them on. */
-static cw_lists lists_from(const cw_lists *lists, size_t first)
-{
-    size_t place = first * (size_t)lists->k;
-    return (cw_lists){.k = lists->k,
-                      .items = lists->items + place,
-                      .scores = lists->scores ? lists->scores + place : NULL,
-                      .counts = lists->counts ? lists->counts + first : NULL};
-}
-
 /* Users of training are ranked together, guests one after the other. */
 static cw_status list_users(cw_context *ctx, cwi_listing *listing, const int32_t *users, size_t n)
 {
     const cw_lists all = listing->out;
     for (size_t at = 0, end; at < n; at = end) {
-        listing->out = lists_from(&all, at);
+        listing->out = cwi_lists_from(&all, at);
+        listing->own_first = (int64_t)at;
         end = run_of(users, at, n, listing->rec->model->n_users);
         if (end > at) {
             CW_PASS(list_trained(ctx, listing, users + at, end - at));
@@ -293,6 +349,7 @@ cw_status cw_recommend(cw_context *ctx, const cw_recommender *rec, const int32_t
     CW_TRY(cwi_listing_init(ctx, rec, rules, lists, &listing));
     CW_TRY(cwi_check_numbers(ctx, "users", users, n,
                              rec->model->n_users + rec->model->rest.users.count));
+    CW_TRY(cwi_listing_own(ctx, rules, n, &listing));
     CW_TRY(list_users(ctx, &listing, users, n));
 done:
     cwi_listing_clear(&listing);
@@ -346,7 +403,7 @@ static cw_status list_items(cw_context *ctx, cwi_listing *listing, const int32_t
     int32_t none = 0;
     const cwi_csr nothing = {.n_rows = 1, .start = start, .value = &none};
     for (size_t at = 0, end; at < n; at = end) {
-        listing->out = lists_from(&all, at);
+        listing->out = cwi_lists_from(&all, at);
         listing->skip = NULL;
         end = run_of(items, at, n, listing->rec->model->n_items);
         if (end > at) {

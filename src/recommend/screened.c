@@ -1,67 +1,133 @@
-/* screened.c - short lists of trained users from bounds of the scores (evaluate/screen.h), for
- * calls that ask for few: one user alone is read from a quarter of the memory then. */
-#include <math.h>
+/*
+ * screened.c - lists for many users at once, from bounds of the scores.
+ *
+ * Most scores are not made at all (evaluate/screen.h); those of the lists are made afterwards. Both
+ * are the same bits as from all scores.
+ */
+#include <string.h>
 
 #include "backend/backend.h"
-#include "core/mem.h"
+#include "core/pool.h"
+#include "evaluate/screen.h"
+#include "evaluate/walk.h"
 #include "recommend/recommend.h"
 
-enum { LONGEST = 32, MOST_USERS = 8 };
+enum { LISTS_A_CHUNK = 256 };
 
-cw_status cwi_recommender_screen(cw_context *ctx, cw_recommender *rec)
-{
-    if (!cwi_screen_pays(&rec->ranker, LONGEST, INT32_MAX)) return CW_OK;
-    return cwi_screen_create(ctx, &rec->ranker, LONGEST, &rec->screen);
-}
-
-/* Nothing but what the user had is left out, and scores are not bent. */
-static bool is_plain(const cwi_listing *l)
+bool cwi_listing_is_plain(const cwi_listing *l)
 {
     return l->dial == 0 && l->n_boosted == 0 && l->n_barred == 0 && l->diversity == 0 &&
-           !l->with_skipped && !l->hidden && !l->newcomer && !l->alike &&
-           l->skip == &l->rec->model->seen;
+           !l->newcomer && !l->alike && (!l->hidden || l->with_skipped);
 }
 
-/* Score by score as cwi_listing_run does; false: one is no number. */
-static bool write_scores(const cwi_listing *l, int32_t user, const int32_t *items, int32_t count,
-                         float *scores)
+/* Whom each of the rows of the listing is for, once and no more, so that a user has one row. */
+static bool rows_by_user(const cwi_listing *l, const cwi_csr *own, int64_t n, int64_t *start)
 {
+    int32_t n_users = l->rec->model->n_users;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t row = l->own_first + k, user = l->who[k];
+        if (start[user + 1] >= 0) return false;
+        start[user + 1] = own->start[row + 1] - own->start[row];
+    }
+    start[0] = 0;
+    for (int32_t u = 0; u < n_users; u++)
+        start[u + 1] = start[u] + (start[u + 1] > 0 ? start[u + 1] : 0);
+    return true;
+}
+
+/* What is left out, by user.  *fits is false when somebody is asked for twice with rows of their
+ * own. */
+static cw_status make_mask(cw_context *ctx, const cwi_listing *l, int64_t n, cwi_csr *mask,
+                           bool *fits)
+{
+    size_t users = (size_t)l->rec->model->n_users;
+    const cwi_csr *own = l->own;
+
+    *fits = true;
+    *mask = (cwi_csr){.n_rows = l->rec->model->n_users};
+    mask->start = cwi_alloc_zero(ctx, users + 1, sizeof *mask->start);
+    if (!mask->start) return CW_NO_MEMORY;
+    if (!l->with_skipped && own) {
+        memset(mask->start, -1, (users + 1) * sizeof *mask->start);
+        *fits = rows_by_user(l, own, n, mask->start);
+    }
+    int64_t count = *fits ? mask->start[users] : 0;
+    mask->value = cwi_alloc(ctx, (size_t)count, sizeof *mask->value);
+    if (!mask->value) return CW_NO_MEMORY;
+    for (int64_t k = 0; k < n && count > 0; k++) {
+        int64_t row = l->own_first + k, begin = own->start[row];
+        int64_t length = own->start[row + 1] - begin;
+        if (length > 0)
+            memcpy(mask->value + mask->start[l->who[k]], own->value + begin,
+                   (size_t)length * sizeof *mask->value);
+    }
+    return CW_OK;
+}
+
+static void put_list(void *arg, const cwi_list *list)
+{
+    const cw_lists *out = arg;
+    int32_t *items = out->items + (int64_t)list->row * out->k;
+    for (int32_t r = 0; r < out->k; r++) items[r] = r < list->count ? list->item[r] : -1;
+    if (out->counts) out->counts[list->row] = list->count;
+}
+
+/* The scores of some lists. */
+static cw_status score_lists(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_listing *l = arg;
     const cwi_ranker *ranker = &l->rec->ranker;
-    const float *vector = ranker->users + (int64_t)user * ranker->width;
-    for (int32_t r = 0; r < count; r++) {
-        cwi_ops_best()->score_block(&vector, 1, ranker->items + (int64_t)items[r] * ranker->width,
-                                    1, ranker->width, scores + r);
-        if (isnan(scores[r])) return false;
+    const cwi_ops *ops = cwi_ops_best();
+    (void)chunk;
+    for (int64_t row = begin; row < end; row++) {
+        const float *user = ranker->users + (int64_t)l->who[row] * ranker->width;
+        const int32_t *items = l->out.items + row * l->out.k;
+        float *scores = l->out.scores + row * l->out.k;
+        for (int32_t r = 0; r < l->out.k; r++) {
+            scores[r] = 0.0f;
+            if (items[r] >= 0)
+                ops->score_block(&user, 1, ranker->items + (int64_t)items[r] * ranker->width, 1,
+                                 ranker->width, scores + r);
+        }
     }
-    return true;
+    return CW_OK;
 }
 
-static void write_list(const cwi_listing *l, size_t row, const int32_t *items, const float *scores,
-                       int32_t count)
+static cw_status list_screened(cw_context *ctx, const cwi_listing *l, const cwi_csr *mask,
+                               int32_t n)
 {
-    const cw_lists *out = &l->out;
-    size_t first = row * (size_t)out->k;
-    for (int32_t r = 0; r < out->k; r++) {
-        out->items[first + (size_t)r] = r < count ? items[r] : -1;
-        if (out->scores) out->scores[first + (size_t)r] = r < count ? scores[r] : 0.0f;
-    }
-    if (out->counts) out->counts[row] = count;
+    static const double no_dial[] = {0.0};
+    cw_lists out = l->out;
+    const cwi_walk walk = {.ranker = &l->rec->ranker,
+                           .mask = mask,
+                           .users = l->who,
+                           .n_users = n,
+                           .k = l->out.k,
+                           .dials = no_dial,
+                           .n_dials = 1,
+                           .collect = put_list,
+                           .arg = &out,
+                           .stage = "recommending"};
+    CW_PASS(cwi_walk_run(ctx, &walk));
+    if (!l->out.scores) return CW_OK;
+    return cwi_pool_for(ctx, n, LISTS_A_CHUNK, score_lists, (void *)l);
 }
 
-bool cwi_listing_screened(const cwi_listing *l, size_t n)
+cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *l, size_t n, bool *is_done)
 {
-    const cwi_screen *screen = &l->rec->screen;
-    int32_t items[MOST_USERS * LONGEST], counts[MOST_USERS];
-    float scores[MOST_USERS * LONGEST];
-    if (!screen->rooms || n > MOST_USERS || l->out.k > LONGEST || !is_plain(l)) return false;
-    cwi_screen_rank(screen, l->skip, l->who, (int32_t)n, items, counts);
-    for (size_t k = 0; k < n; k++) {
-        if (counts[k] < 0) return false;
-        if (counts[k] > l->out.k) counts[k] = l->out.k;
-        if (!write_scores(l, l->who[k], items + k * LONGEST, counts[k], scores + k * LONGEST))
-            return false;
-    }
-    for (size_t k = 0; k < n; k++)
-        write_list(l, k, items + k * LONGEST, scores + k * LONGEST, counts[k]);
-    return true;
+    cw_status status = CW_OK;
+    cwi_csr own = {0};
+    bool fits = true;
+
+    *is_done = false;
+    if (n > INT32_MAX || !cwi_listing_is_plain(l) || !cwi_ranker_is_dot(&l->rec->ranker) ||
+        !cwi_screen_pays(&l->rec->ranker, l->out.k, (int32_t)n))
+        return CW_OK;
+    if (l->with_skipped || l->own) CW_TRY(make_mask(ctx, l, (int64_t)n, &own, &fits));
+    if (!fits) goto done;
+    CW_TRY(list_screened(ctx, l, own.start ? &own : l->skip, (int32_t)n));
+    *is_done = true;
+done:
+    cwi_csr_clear(&own);
+    return status;
 }

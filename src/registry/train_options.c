@@ -68,8 +68,9 @@ static const cw_option_info common_options[] = {
         "what computes: all threads, or the plain engine that others are checked against, which is "
         "slow"),
     TEXT("device", "auto",
-         "who computes: cpu, cuda (the first GPU), cuda:1 (the second), or auto: a GPU where there "
-         "is one, it is worth it and it can train what is asked for, else the CPU"),
+         "who computes: cpu, cuda (the first GPU), cuda:1 (the second), mpi (all processes that "
+         "mpirun has started), or auto: a GPU where there is one, it is worth it and it can train "
+         "what is asked for, else the CPU"),
     WORD("init", "joint", "joint|split|normal|uniform",
          "first values: Xavier over one table, Xavier per side, N(0, init-scale^2), "
          "U(-1/sqrt(dim), 1/sqrt(dim))"),
@@ -380,7 +381,9 @@ static json_t *list_options(const cw_options *settled)
 json_t *cwi_train_record(const cw_options *settled)
 {
     json_t *out = list_options(settled);
-    json_object_del(out, "bucket"); /* has an entry of its own */
+    json_object_del(out, "bucket");               /* has an entry of its own */
+    if (cwi_options_is(settled, "device", "mpi")) /* the bits are those of one process */
+        cwi_json_set(&out, "device", json_string("auto"));
     return out;
 }
 

@@ -20,8 +20,9 @@ cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, 
         return cwi_fail(ctx, CW_BAD_DATA, "tensor %.40s has a name or a shape that is too long",
                         name);
     cwi_tensor *tensor = &params->tensor[params->count];
-    float *data = cwi_alloc_zero(ctx, (size_t)rows * (size_t)columns, sizeof *data);
-    if (!data) return CW_NO_MEMORY;
+    float *data = NULL;
+    if (!params->is_plan) data = cwi_alloc_zero(ctx, (size_t)rows * (size_t)columns, sizeof *data);
+    if (!data && !params->is_plan) return CW_NO_MEMORY;
     *tensor = (cwi_tensor){.rows = rows, .columns = columns, .data = data};
     snprintf(tensor->name, sizeof tensor->name, "%s", name);
     params->count++;

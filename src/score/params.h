@@ -24,6 +24,7 @@ typedef struct cwi_tensor {
 /* Tensor 0 is the embedding table of a backbone that has one: users first, then items. */
 typedef struct cwi_params {
     int count;
+    bool is_plan; /* only shapes are asked for: tensors have no data */
     cwi_tensor tensor[CWI_MAX_TENSORS];
 } cwi_params;
 

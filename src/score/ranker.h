@@ -44,7 +44,9 @@ struct cwi_ranker {
     cwi_fold fold;
     _Atomic(double *) *gram; /* where cwi_foldin_keep keeps what fold_in needs, or NULL */
     void *state;
-    cwi_pile pile; /* what is freed with it */
+    const struct cwi_world *world; /* processes of which each ranks for the users whose rows it has;
+                                      NULL: this one ranks for all */
+    cwi_pile pile;                 /* what is freed with it */
     void (*close)(cwi_ranker *ranker);
 };
 

@@ -115,14 +115,21 @@ static cw_status score_chunk(void *arg, int64_t chunk, int64_t begin, int64_t en
     return CW_OK;
 }
 
-/* A vector as it is scored. */
-static void read_vector(const cwi_table *table, int64_t row, float *out)
+static const float *vector_of(const cwi_table *table, int64_t row)
 {
-    const float *from = table->data + row * table->d;
+    return table->data + (table->place ? table->place[row] : row) * table->d;
+}
+
+/* Users bring the scale of scores. */
+void cwi_table_read(const cwi_table *table, int64_t row, float *out)
+{
+    const float *from = vector_of(table, row);
     if (table->is_cosine)
         (void)cwi_ops_best()->normalise(from, table->d, out);
     else
         memcpy(out, from, (size_t)table->d * sizeof *out);
+    if (table->scale > 0 && row < table->n_users)
+        cwi_ops_best()->blend(table->scale, out, NULL, NULL, table->d, out);
 }
 
 static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -134,9 +141,8 @@ static cw_status read_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         float *user = s->score + k * d, *item = s->score + (batch->n_slots + k) * d;
-        read_vector(table, batch->user[k], user);
-        read_vector(table, (int64_t)table->n_users + batch->item[k], item);
-        if (table->scale > 0) s->ops->blend(table->scale, user, NULL, NULL, d, user);
+        cwi_table_read(table, batch->user[k], user);
+        cwi_table_read(table, (int64_t)table->n_users + batch->item[k], item);
     }
     return CW_OK;
 }
@@ -238,17 +244,20 @@ typedef struct job {
     float *rows;
 } job;
 
-/* Lengths of the rows of the plan. */
+/* One over the lengths of the parts of a row of the plan. */
+static void find_factors(const cwi_table_plan *plan, const cwi_table *table, int64_t t)
+{
+    int32_t heads = table->heads, width = table->d / heads;
+    const float *vector = vector_of(table, plan->rows.row[t]);
+    for (int32_t h = 0; h < heads; h++)
+        plan->factor[t * heads + h] = find_factor(vector + h * width, width);
+}
+
 static cw_status factor_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    int32_t heads = j->table->heads, width = j->table->d / heads;
     (void)chunk;
-    for (int64_t k = begin * heads; k < end * heads; k++) {
-        int64_t row = j->plan->rows.row[k / heads];
-        j->plan->factor[k] =
-            find_factor(j->table->data + row * j->table->d + k % heads * width, width);
-    }
+    for (int64_t t = begin; t < end; t++) find_factors(j->plan, j->table, t);
     return CW_OK;
 }
 
@@ -306,15 +315,16 @@ void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const fl
     sum_side(plan, users, d, items_begin, end, plan->rows.n, out + (items_begin - begin) * d);
 }
 
-/* From the slope of a vector at length 1 to that of the vector: what is along it does not count. */
-static void project(const job *j, int64_t t)
+/* From the slope g of a vector at length 1 to that of the vector: what is along it does not count.
+ */
+static void project(const cwi_table_plan *plan, const cwi_table *table, int64_t t, float *row)
 {
     static const int32_t first[] = {0};
-    int32_t heads = j->table->heads, width = j->table->d / heads;
+    int32_t heads = table->heads, width = table->d / heads;
     const cwi_ops *ops = cwi_ops_best();
     for (int32_t h = 0; h < heads; h++) {
-        const float *x = j->table->data + (int64_t)j->plan->rows.row[t] * j->table->d + h * width;
-        float *g = j->rows + t * j->table->d + h * width, along, f = j->plan->factor[t * heads + h];
+        const float *x = vector_of(table, plan->rows.row[t]) + h * width;
+        float *g = row + h * width, along, f = plan->factor[t * heads + h];
         ops->dot_pairs(x, first, g, first, 1, width, width, &along, 1);
         along = f < longest_factor ? along * f * f : 0;
         for (int32_t k = 0; k < width; k++) g[k] = f * (g[k] - along * x[k]);
@@ -327,7 +337,8 @@ static cw_status sum_chunk(void *arg, int64_t chunk, int64_t begin, int64_t end)
     (void)chunk;
     int32_t d = j->table->d;
     cwi_table_plan_sum(j->plan, j->users, j->items, d, begin, end, j->rows + begin * d);
-    for (int64_t t = begin; t < end && j->table->is_cosine; t++) project(j, t);
+    for (int64_t t = begin; t < end && j->table->is_cosine; t++)
+        project(j->plan, j->table, t, j->rows + t * d);
     return CW_OK;
 }
 
@@ -337,6 +348,20 @@ cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const 
     const float *users = table->data, *items = users + (int64_t)table->n_users * table->d;
     job j = {plan, table, users, items, rows};
     return cwi_pool_for(ctx, plan->rows.n, ROWS_A_CHUNK, sum_chunk, &j);
+}
+
+void cwi_table_plan_grid(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch)
+{
+    fill_grid(plan, table, batch);
+}
+
+void cwi_table_grid_row(const cwi_table_plan *plan, const cwi_table *table, int64_t slots,
+                        const float *slope, int64_t t, float *out)
+{
+    cwi_table_plan_sum(plan, slope + slots * table->d, slope, table->d, t, t + 1, out);
+    if (!table->is_cosine) return;
+    find_factors(plan, table, t);
+    project(plan, table, t, out);
 }
 
 /* The slopes of users are for rows of users: the other side of the plan. */

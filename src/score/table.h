@@ -10,8 +10,10 @@
 typedef struct cwi_table {
     const float *data; /* [nodes][d] */
     int32_t n_users, d, heads;
-    bool is_cosine; /* scores are of vectors at length 1 */
-    float scale;    /* what inner products are multiplied with; 0: nothing */
+    bool is_cosine;       /* scores are of vectors at length 1 */
+    float scale;          /* what inner products are multiplied with; 0: nothing */
+    const int32_t *place; /* [nodes] where a row lies in data; NULL: at its number.  For what has a
+                             row at a time: cwi_table_read, cwi_table_grid_row */
 } cwi_table;
 
 /* Read --scorer and --temperature. */
@@ -32,6 +34,9 @@ int32_t cwi_table_width(const cw_options *options); /* of a vector: the option "
  * which they would be, [n_slots][d] of users, then of items. */
 cw_status cwi_table_score(cw_context *ctx, const cwi_table *table, const cwi_batch *batch,
                           float *score);
+
+/* The vector of a user or an item of a grid, as it is scored. */
+void cwi_table_read(const cwi_table *table, int64_t row, float *out);
 
 /* A copy of the first columns of all rows, side by side; NULL when there is no memory. */
 float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32_t d,
@@ -71,6 +76,12 @@ void cwi_table_plan_fill(cwi_table_plan *plan, const cwi_batch *batch, int32_t n
  * of slope * vector of the other side over its slots, head by head, to out[0], out[1], ... */
 void cwi_table_plan_sum(const cwi_table_plan *plan, const float *users, const float *items,
                         int32_t d, int64_t begin, int64_t end, float *out);
+
+/* The gradients of a grid one row at a time: list contributions, then make that of row t of the
+ * plan from the slopes of vectors. */
+void cwi_table_plan_grid(cwi_table_plan *plan, const cwi_table *table, const cwi_batch *batch);
+void cwi_table_grid_row(const cwi_table_plan *plan, const cwi_table *table, int64_t slots,
+                        const float *slope, int64_t t, float *out);
 
 /* That of all rows; parallel. */
 cw_status cwi_table_gradient(cw_context *ctx, const cwi_table_plan *plan, const cwi_table *table,

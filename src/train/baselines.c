@@ -28,6 +28,7 @@ static cw_status measure(cwi_trainer *t, json_t *out)
     CW_TRY(backbone->declare(t->ctx, &shape, t->options, &counts));
     CW_TRY(backbone->fill(t->ctx, &shape, t->options, &counts));
     CW_TRY(backbone->rank(t->ctx, &shape, t->options, &counts, &pop));
+    pop.world = t->task.world;
     for (int part = CW_PART_VALID; part <= CW_PART_TEST; part++) {
         json_t *metrics;
         CW_TRY(measure_pop(t, &pop, (cw_part)part, &metrics));

@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/world.h"
 #include "core/json.h"
 #include "core/mem.h"
 #include "model/tensorfile.h"
-#include "train/train.h"
+#include "train/parts.h"
 
 enum {
     VERSION = 4,
     N_COUNTERS = 6,
     N_SUMS = 6,
+    N_COMMON = 3, /* arrays that are not of rows: counters, sums, luck */
     MAX_ARRAYS = CWI_MAX_STATE_ARRAYS + CWI_MAX_TENSORS + 3
 };
 
@@ -71,7 +73,8 @@ const cwi_file_kind cwi_checkpoint_kind = {"checkpoint", begins_like_a_checkpoin
 cw_status cwi_checkpoint_check(const cwi_trainer *t)
 {
     const char *path = cwi_options_text(t->options, "checkpoint");
-    return path[0] ? cwi_file_check(t->ctx, path, &cwi_checkpoint_kind, false) : CW_OK;
+    bool is_written = path[0] && cwi_trainer_leads(t);
+    return is_written ? cwi_file_check(t->ctx, path, &cwi_checkpoint_kind, false) : CW_OK;
 }
 
 /* ---- save ------------------------------------------------------------------- */
@@ -110,14 +113,18 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
                   "options", keep_fixed(cwi_train_identity(t->options), t->sequel.phase));
     char *identity_text = print(t, identity), *epochs_text = print(t, t->epochs);
     char *before_text = t->sequel.phase ? print(t, t->sequel.before) : NULL;
-    cwi_note notes[] = {{"identity", identity_text},
-                        {"epochs", epochs_text},
-                        {"phase", t->sequel.phase},
-                        {"before", before_text}};
+    char parts[16];
+    snprintf(parts, sizeof parts, "%d", t->task.world ? t->task.world->size : 1);
+    size_t n_notes = t->sequel.phase ? 4 : 2;
+    cwi_note notes[5] = {{"identity", identity_text},
+                         {"epochs", epochs_text},
+                         {"phase", t->sequel.phase},
+                         {"before", before_text}};
+    if (t->task.world) notes[n_notes++] = (cwi_note){"parts", parts};
     cwi_tensorfile file = {.format = format,
                            .version = VERSION,
                            .n_arrays = c->count,
-                           .n_notes = t->sequel.phase ? 4 : 2,
+                           .n_notes = n_notes,
                            .arrays = c->array,
                            .notes = notes};
     bool is_whole = identity_text && epochs_text && (before_text || !t->sequel.phase);
@@ -127,6 +134,18 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
     cwi_free(epochs_text);
     json_decref(identity);
     return status;
+}
+
+/* Of many processes each writes its rows, and the one that leads the rest. */
+static cw_status write_all(cwi_trainer *t, contents *c, const char *path)
+{
+    const cwi_world *w = t->task.world;
+    if (w) CW_PASS(cwi_parts_write(t, c->array + N_COMMON, c->count - N_COMMON));
+    if (w) c->count = N_COMMON;
+    if (cwi_trainer_leads(t)) CW_PASS(write_contents(t, c, path));
+    if (cwi_trainer_leads(t)) cwi_parts_sweep(t, w ? w->size : 0);
+    if (w) w->calls->meet();
+    return CW_OK;
 }
 
 cw_status cwi_checkpoint_save(cwi_trainer *t)
@@ -159,7 +178,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
         const cwi_state_array *a = &c->state.array[k];
         add(c, "", a->name, a->dtype, a->rows, a->columns, a->data);
     }
-    if (status == CW_OK) status = write_contents(t, c, path);
+    if (status == CW_OK) status = write_all(t, c, path);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     cwi_free(c);
     return status;
@@ -181,33 +200,73 @@ static cw_status take(cwi_trainer *t, const cwi_tensorfile *file, const char *pa
     return CW_OK;
 }
 
-static cw_status take_params(cwi_trainer *t, const cwi_tensorfile *file, const char *path,
-                             const char *prefix, cwi_params *out)
+/* What rows there are to take. */
+typedef struct rows_wanted {
+    const cwi_state *state; /* of the engine */
+    bool has_best;
+} rows_wanted;
+
+static cw_status take_rows(cwi_trainer *t, const cwi_parts_source *source, void *arg)
 {
-    cw_status status = CW_OK;
-    for (int k = 0; k < out->count && status == CW_OK; k++) {
-        cwi_tensor *tensor = &out->tensor[k];
-        status = take(t, file, path, prefix, tensor->name, CWI_F32, tensor->rows * tensor->columns,
-                      tensor->data);
+    const rows_wanted *wanted = arg;
+    char name[CWI_ARRAY_NAME_BYTES];
+    for (int k = 0; k < wanted->state->count; k++) {
+        const cwi_state_array *a = &wanted->state->array[k];
+        const cwi_array to = {
+            a->name, a->dtype, a->columns ? 2 : 1, {a->rows, a->columns}, a->data};
+        CW_PASS(cwi_parts_take(t, source, &to));
     }
+    for (int k = 0; k < t->best.count && wanted->has_best; k++) {
+        const cwi_tensor *b = &t->best.tensor[k];
+        snprintf(name, sizeof name, "best.%s", b->name);
+        const cwi_array to = {name, CWI_F32, 2, {b->rows, b->columns}, b->data};
+        CW_PASS(cwi_parts_take(t, source, &to));
+    }
+    return CW_OK;
+}
+
+/* In how many parts its rows are; 0: they are in the file itself. */
+static cw_status find_parts(cwi_trainer *t, const cwi_tensorfile *file, const char *path, int *out)
+{
+    const char *text = cwi_tensorfile_note(file, "parts");
+    *out = 0;
+    if (!text) return CW_OK;
+    if (sscanf(text, "%d", out) == 1 && *out >= 1 && *out <= CWI_MOST_PROCESSES) return CW_OK;
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'parts' is damaged", path);
+}
+
+/* What the engine keeps, over what it has, and the best parameters. */
+static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+{
+    const cwi_engine_verbs *verbs = t->engine->verbs;
+    const cwi_params *now;
+    const cwi_parts_source whole = {file, path, 0, 1};
+    int parts;
+    rows_wanted wanted = {.has_best = t->stopper.best_epoch > 0};
+    CW_PASS(find_parts(t, file, path, &parts));
+    if (wanted.has_best) {
+        CW_PASS(verbs->params(t->engine, &now));
+        CW_PASS(cwi_params_copy(t->ctx, now, &t->best));
+    }
+    cwi_state *state = cwi_alloc(t->ctx, 1, sizeof *state);
+    if (!state) return CW_NO_MEMORY;
+    wanted.state = state;
+    cw_status status = verbs->read(t->engine, state);
+    if (status == CW_OK)
+        status =
+            parts ? cwi_parts_each(t, parts, take_rows, &wanted) : take_rows(t, &whole, &wanted);
+    cwi_free(state);
+    if (status == CW_OK) status = verbs->write(t->engine, t->epoch, &t->tally);
     return status;
 }
 
-/* What the engine keeps, over what it has. */
-static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
+/* The same; what the engine says of it names no file. */
+static cw_status take_state_named(cwi_trainer *t, const cwi_tensorfile *file, const char *path)
 {
-    cwi_state *state = cwi_alloc(t->ctx, 1, sizeof *state);
-    if (!state) return CW_NO_MEMORY;
-    cw_status status = t->engine->verbs->read(t->engine, state);
-    for (int k = 0; k < state->count && status == CW_OK; k++) {
-        const cwi_state_array *a = &state->array[k];
-        int64_t numbers = a->rows * (a->columns ? a->columns : 1);
-        status = take(t, file, path, "", a->name, a->dtype, numbers, a->data);
-    }
-    cwi_free(state);
-    if (status == CW_OK) status = t->engine->verbs->write(t->engine, t->epoch, &t->tally);
-    if (status != CW_BAD_DATA) return status;
-    char reason[256];
+    char reason[512];
+    cw_status status = take_state(t, file, path);
+    if (status != CW_BAD_DATA || strncmp(cw_context_error(t->ctx), path, strlen(path)) == 0)
+        return status;
     snprintf(reason, sizeof reason, "%s", cw_context_error(t->ctx));
     cwi_begin(t->ctx);
     return cwi_fail(t->ctx, status, "%s: %s", path, reason);
@@ -357,7 +416,6 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     cw_status status;
     int64_t counters[N_COUNTERS], *counter[N_COUNTERS];
     double sums[N_SUMS], *sum[N_SUMS];
-    const cwi_params *now;
 
     CW_TRY(check_identity(t, file, path, t->sequel.phase));
     CW_TRY(take_epochs(t, file, path));
@@ -369,12 +427,7 @@ static cw_status restore(cwi_trainer *t, const cwi_tensorfile *file, const char 
     for (int k = 0; k < N_COUNTERS; k++) *counter[k] = counters[k];
     for (int k = 0; k < N_SUMS; k++) *sum[k] = sums[k];
     CW_TRY(check_progress(t, path));
-    CW_TRY(take_state(t, file, path));
-    if (t->stopper.best_epoch > 0) {
-        CW_TRY(t->engine->verbs->params(t->engine, &now));
-        CW_TRY(cwi_params_copy(t->ctx, now, &t->best));
-        CW_TRY(take_params(t, file, path, "best.", &t->best));
-    }
+    CW_TRY(take_state_named(t, file, path));
 done:
     return status;
 }

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "model/model.h"
+#include "prepare/rest.h"
 #include "train/train.h"
 
 /* Metrics of the final parameters on one part; null when it is empty. */
@@ -23,14 +24,25 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
         *out = json_null();
         return CW_OK;
     }
-    CW_TRY(cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape, t->options, &t->best,
-                           &ranker));
+    CW_TRY(task->world ? cwi_share_rank_best(t, &ranker)
+                       : cwi_method_rank(t->ctx, task->method, task->backbone, &task->shape,
+                                         t->options, &t->best, &ranker));
     CW_TRY(cwi_trainer_measure(t, &ranker, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     CW_TRY(cwi_json_check(t->ctx, *out));
 done:
     cwi_ranker_close(&ranker);
     return status;
+}
+
+/* Where the databases were at when they were read; NULL where there was none. */
+static json_t *find_latest(cw_context *ctx, const cw_dataset *dataset)
+{
+    json_t *origin = NULL;
+    if (!dataset->origin || cwi_json_reparse(ctx, dataset->origin, &origin) != CW_OK) return NULL;
+    json_t *latest = json_incref(json_object_get(json_object_get(origin, "source"), "latest"));
+    json_decref(origin);
+    return latest;
 }
 
 static json_t *describe_data(const cwi_trainer *t)
@@ -40,6 +52,8 @@ static json_t *describe_data(const cwi_trainer *t)
         json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users", d->n_users,
                   "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
                   (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+    json_t *latest = find_latest(t->ctx, d);
+    if (latest) cwi_json_set(&out, "latest", latest);
     if (t->propensity_hash[0]) cwi_json_set(&out, "propensities", json_string(t->propensity_hash));
     if (t->exposure.hash[0])
         cwi_json_set(&out, "metric_propensities", json_string(t->exposure.hash));
@@ -87,16 +101,6 @@ static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
     return cwi_json_sign(t->ctx, record, run);
 }
 
-/* Of a dataset that was prepared just now: whom and what the filters left out. */
-static cw_status copy_rest(cw_context *ctx, const cwi_rest *from, cwi_rest *to)
-{
-    CW_PASS(cwi_csr_copy(ctx, &from->hidden, &to->hidden));
-    if (from->users.count + from->items.count == 0) return CW_OK;
-    CW_PASS(cwi_idmap_copy(ctx, &from->users, &to->users));
-    CW_PASS(cwi_idmap_copy(ctx, &from->items, &to->items));
-    return cwi_csr_copy(ctx, &from->rows, &to->rows);
-}
-
 /* Hand over what the trainer holds; ids are copied. */
 static cw_status fill_model(cwi_trainer *t, cw_model *model)
 {
@@ -108,7 +112,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
     CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
-    CW_TRY(copy_rest(t->ctx, &t->dataset->rest, &model->rest));
+    CW_TRY(cwi_rest_copy(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
     model->seen = t->training.by_user;
@@ -199,7 +203,8 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
         CW_TRY(cwi_all_rows(ctx, dataset, &all));
         CW_TRY(cwi_refit(&t, &all, found));
     }
-    CW_TRY(cwi_make_model(t, found, out, run));
+    if (t->task.world) CW_TRY(cwi_share_gather_best(t));
+    if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
     cwi_bucket_clear(&bucket);

@@ -83,6 +83,8 @@ cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part 
                               cwi_metrics *out);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
+/* Is it the one of several processes that writes files and has the model in the end? */
+bool cwi_trainer_leads(const cwi_trainer *t);
 /* One step, in an epoch that begins with it when none is under way. */
 cw_status cwi_trainer_step(cwi_trainer *t);
 /* Hear from the engine how it goes; CW_BAD_DATA when the loss is not a number any more. */
@@ -116,6 +118,16 @@ cw_status cwi_treatment_load(cwi_trainer *t);
 
 /* init.c: first values of all parameters. */
 void cwi_params_init(const cw_options *options, int32_t n_users, cwi_params *params);
+/* Those of the rows of this process out of a table of this shape. */
+void cwi_params_init_share(const cw_options *options, int32_t n_users, const cwi_tensor *table,
+                           const struct cwi_world *world, float *own);
+
+/* share.c: what a process of many does in another way; it has its rows alone. */
+cw_status cwi_share_open(cwi_trainer *t); /* the engine */
+/* A ranker by the best parameters; the engine has them from then on. */
+cw_status cwi_share_rank_best(cwi_trainer *t, cwi_ranker *out);
+/* The best parameters, all rows of them, at the process that leads; the engine is closed. */
+cw_status cwi_share_gather_best(cwi_trainer *t);
 
 /* checkpoint.c */
 extern const cwi_file_kind cwi_checkpoint_kind;

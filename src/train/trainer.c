@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/world.h"
 #include "core/mem.h"
 #include "core/numbers.h"
 #include "core/text.h"
@@ -104,7 +105,7 @@ static int64_t count_steps(const cwi_trainer *t)
 /* A GPU is recorded, since its last bits are not those of the CPU. */
 static cw_status choose_device(cwi_trainer *t)
 {
-    CW_PASS(cwi_device_choose(t->ctx, &t->task, &t->task.gpu));
+    CW_PASS(cwi_device_choose(t->ctx, &t->task));
     if (t->task.gpu == 0 || !cwi_options_is(t->options, "device", "auto")) return CW_OK;
     cwi_log(t->ctx, CW_LOG_INFO, "training on a GPU; --device cpu does without");
     return cwi_options_assign(t->ctx, t->options, "device", "cuda");
@@ -133,6 +134,7 @@ static cw_status open_engine(cwi_trainer *t)
     task->steps_per_epoch = count_steps(t);
     CW_PASS(choose_device(t));
     CW_PASS(choose_optimizer(t));
+    if (task->world) return cwi_share_open(t);
     cw_status status = task->backbone->declare(t->ctx, &task->shape, t->options, &first);
     if (status == CW_OK && cwi_trainer_learns(t)) {
         cwi_params_init(t->options, task->shape.n_users, &first);
@@ -143,6 +145,20 @@ static cw_status open_engine(cwi_trainer *t)
         status = task->backbone->fill(t->ctx, &task->shape, t->options, &first);
     t->best = first; /* also after a failure, to be freed */
     return status;
+}
+
+/* Those on other machines may have read other files. */
+static cw_status compare_processes(cwi_trainer *t)
+{
+    const int64_t place[] = {t->before != NULL, t->epoch, t->tally.steps, t->tally.applied};
+    CW_PASS(cwi_world_agree(t->ctx, t->task.world, "the data are others", t->data_hash,
+                            sizeof t->data_hash));
+    return cwi_world_agree(t->ctx, t->task.world, "the checkpoint is another", place, sizeof place);
+}
+
+bool cwi_trainer_leads(const cwi_trainer *t)
+{
+    return !t->task.world || t->task.world->rank == 0;
 }
 
 cw_status cwi_trainer_create(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
@@ -174,6 +190,7 @@ cw_status cwi_trainer_follow(cw_context *ctx, const cw_dataset *dataset, const c
     CW_TRY(open_engine(t));
     if (t->engine && sequel->resumes && cwi_options_flag(t->options, "resume"))
         CW_TRY(cwi_checkpoint_load(t));
+    if (t->task.world) CW_TRY(compare_processes(t));
     *out = t;
 done:
     if (status != CW_OK) cwi_trainer_free(t);
@@ -253,23 +270,39 @@ static cw_status save(cwi_trainer *t)
     return status == CW_OK ? cwi_checkpoint_save(t) : status;
 }
 
+/* What one process wants all of them do after the same step.  The clock is that of the first. */
+static cw_status agree(cwi_trainer *t, cw_status progress, bool *saves)
+{
+    enum { STOP = 1, SAVE = 2 };
+    int all, wish = progress == CW_CANCELLED ? STOP : 0;
+    if (progress != CW_OK && progress != CW_CANCELLED) return progress;
+    if (t->task.world->rank == 0 && is_time_to_save(t)) wish |= SAVE;
+    CW_PASS(t->engine->verbs->agree(t->engine, wish, &all));
+    *saves = all & SAVE;
+    if (*saves) clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
+    return all & STOP ? CW_CANCELLED : CW_OK;
+}
+
 /* The engine is listened to now and then, so that it need not wait for us. */
 static cw_status run_steps(cwi_trainer *t)
 {
     cw_status status = CW_OK;
+    bool saves = false;
     int64_t all = t->task.steps_per_epoch;
     char stage[48];
 
     snprintf(stage, sizeof stage, "training, epoch %lld", (long long)t->epoch + 1);
     while (t->tally.steps < all && status == CW_OK) {
         status = cwi_progress(t->ctx, stage, t->tally.steps, all);
+        if (t->task.world) status = agree(t, status, &saves);
+        if (status == CW_OK && saves) status = save(t);
         if (status == CW_CANCELLED) { /* stop where we are, with the state kept */
             cw_status saved = save(t);
             return saved == CW_OK ? status : saved;
         }
         if (status == CW_OK) status = cwi_trainer_step(t);
         if (status == CW_OK && t->tally.steps % CWI_TELL_EVERY == 0) status = cwi_trainer_listen(t);
-        if (status == CW_OK && is_time_to_save(t)) status = save(t);
+        if (status == CW_OK && !t->task.world && is_time_to_save(t)) status = save(t);
     }
     return status;
 }

@@ -58,9 +58,35 @@ static void add_row(cwi_pairs *rows, int32_t user, int32_t item)
     rows->item[rows->count++] = item;
 }
 
-/* Rows of the model, then those of its guests who are users now. */
-static void add_known(const cw_model *model, const cwi_idmap *users, cwi_pairs *rows)
+static int64_t count_rows(const cwi_csr *rows)
 {
+    return rows->start ? rows->start[rows->n_rows] : 0;
+}
+
+/* Number of a user or guest of the model among the users of now; -1 for nobody. */
+static int32_t find_user(const cw_model *model, const cwi_idmap *users, int32_t anybody)
+{
+    int32_t user = anybody;
+    if (anybody >= model->n_users)
+        is_in(users, &model->rest.users, anybody - model->n_users, &user);
+    return user;
+}
+
+/* Of somebody: items that the filter had dropped and that are items now. */
+static void add_found(const cw_model *model, int32_t anybody, const cwi_idmap *items, int32_t user,
+                      cwi_pairs *rows)
+{
+    const cwi_csr *lost = &model->rest.lost;
+    int32_t item;
+    if (!lost->start) return;
+    for (int64_t e = lost->start[anybody]; e < lost->start[anybody + 1]; e++)
+        if (is_in(items, &model->rest.items, lost->value[e], &item)) add_row(rows, user, item);
+}
+
+/* Rows of the model, those of its guests who are users now, and those with items that are back. */
+static void add_known(const cw_model *model, const cw_dataset *data, cwi_pairs *rows)
+{
+    const cwi_idmap *users = &data->users;
     int32_t user;
     for (int32_t u = 0; u < model->n_users; u++)
         for (int64_t e = model->seen.start[u]; e < model->seen.start[u + 1]; e++)
@@ -69,6 +95,8 @@ static void add_known(const cw_model *model, const cwi_idmap *users, cwi_pairs *
         if (is_in(users, &model->rest.users, g, &user))
             for (int64_t e = model->rest.rows.start[g]; e < model->rest.rows.start[g + 1]; e++)
                 add_row(rows, user, model->rest.rows.value[e]);
+    for (int32_t a = 0; a < model->rest.lost.n_rows; a++)
+        if ((user = find_user(model, users, a)) >= 0) add_found(model, a, &data->items, user, rows);
 }
 
 static bool has_repeats(const cwi_csr *seen)
@@ -83,12 +111,11 @@ static cw_status fill_rows(cw_context *ctx, const cw_model *model, const cw_inte
                            growth *g)
 {
     cwi_pairs *train = &g->data.part[CW_PART_TRAIN];
-    int64_t guests =
-        model->rest.users.count > 0 ? model->rest.rows.start[model->rest.users.count] : 0;
+    int64_t guests = count_rows(&model->rest.rows) + count_rows(&model->rest.lost);
     int64_t overlaps, most = model->seen.start[model->n_users] + guests + rows->count;
     CW_PASS(cwi_pairs_create(ctx, most, train));
     train->count = 0;
-    add_known(model, &g->data.users, train);
+    add_known(model, &g->data, train);
     int64_t known = train->count;
     for (int64_t r = 0; r < rows->count; r++)
         add_row(train, g->user[rows->user[r]], g->item[rows->item[r]]);
@@ -133,8 +160,7 @@ static cw_status keep_guests(cw_context *ctx, const cw_model *model, cw_dataset 
     cwi_pairs rows = {0};
     int32_t number;
 
-    if (old->users.count > 0)
-        CW_TRY(cwi_pairs_create(ctx, old->rows.start[old->users.count], &rows));
+    CW_TRY(cwi_pairs_create(ctx, count_rows(&old->rows) + count_rows(&old->lost), &rows));
     rows.count = 0;
     for (int32_t g = 0; g < old->users.count; g++) {
         if (is_in(&data->users, &old->users, g, &number)) continue;
@@ -142,6 +168,7 @@ static cw_status keep_guests(cw_context *ctx, const cw_model *model, cw_dataset 
         CW_TRY(cwi_idmap_add(ctx, &rest->users, id, strlen(id), &number));
         for (int64_t e = old->rows.start[g]; e < old->rows.start[g + 1]; e++)
             add_row(&rows, number, old->rows.value[e]);
+        add_found(model, model->n_users + g, &data->items, number, &rows);
     }
     for (int32_t g = 0; g < old->items.count; g++) {
         if (is_in(&data->items, &old->items, g, &number)) continue;
@@ -149,6 +176,33 @@ static cw_status keep_guests(cw_context *ctx, const cw_model *model, cw_dataset 
         CW_TRY(cwi_idmap_add(ctx, &rest->items, id, strlen(id), &number));
     }
     CW_TRY(cwi_csr_create(ctx, rows.user, rows.item, rows.count, rest->users.count, &rest->rows));
+    cwi_csr_sort(&rest->rows);
+done:
+    cwi_pairs_clear(&rows);
+    return status;
+}
+
+/* Dropped items that did not come back are remembered of those who had them. */
+static cw_status keep_lost(cw_context *ctx, const cw_model *model, cw_dataset *data)
+{
+    cw_status status;
+    const cwi_csr *old = &model->rest.lost;
+    cwi_rest *rest = &data->rest;
+    cwi_pairs rows = {0};
+    int32_t item;
+
+    if (rest->items.count == 0 || !old->start) return CW_OK;
+    CW_PASS(cwi_pairs_create(ctx, count_rows(old), &rows));
+    rows.count = 0;
+    for (int32_t a = 0; a < old->n_rows; a++) {
+        int32_t user = cwi_find_anybody(data, cw_model_user_id(model, a));
+        for (int64_t e = old->start[a]; e < old->start[a + 1]; e++)
+            if (is_in(&rest->items, &model->rest.items, old->value[e], &item))
+                add_row(&rows, user, item);
+    }
+    CW_TRY(cwi_csr_create(ctx, rows.user, rows.item, rows.count, data->n_users + rest->users.count,
+                          &rest->lost));
+    cwi_csr_sort(&rest->lost);
 done:
     cwi_pairs_clear(&rows);
     return status;
@@ -173,11 +227,73 @@ static cw_status grow(cw_context *ctx, const cw_model *model, const cw_interacti
                         "there is nothing new: the model knows all %lld interactions already",
                         (long long)rows->count);
     CW_PASS(keep_guests(ctx, model, data));
+    CW_PASS(keep_lost(ctx, model, data));
     return hide_rows(ctx, model, &rows->below, data);
+}
+
+/* ---- databases ------------------------------------------------------------------- */
+
+static const char *text_at(const json_t *entry, const char *key)
+{
+    return cwi_json_get_text(entry, key);
+}
+
+/* What is known of a database that was not asked this time stays known. */
+static void add_known_latest(const json_t *known, json_t **latest)
+{
+    size_t k, n, count = json_array_size(*latest);
+    json_t *entry, *other;
+
+    json_array_foreach(known, k, entry)
+    {
+        bool is_asked = false;
+        for (n = 0; n < count; n++) {
+            other = json_array_get(*latest, n);
+            is_asked =
+                is_asked || (strcmp(text_at(entry, "database"), text_at(other, "database")) == 0 &&
+                             strcmp(text_at(entry, "table"), text_at(other, "table")) == 0);
+        }
+        if (!is_asked) cwi_json_add(latest, json_incref(entry));
+    }
+}
+
+/* Where databases are at now, in the place where a dataset has it. */
+static cw_status note_latest(cw_context *ctx, const json_t *about, const cw_interactions *rows,
+                             cw_dataset *data)
+{
+    const json_t *known = json_object_get(json_object_get(about, "data"), "latest");
+    json_t *source = NULL;
+
+    CW_PASS(rows->source ? cwi_json_reparse(ctx, rows->source, &source) : CW_OK);
+    json_t *read = json_object_get(source, "latest");
+    json_t *latest = read ? json_incref(read) : json_array();
+    json_decref(source);
+    add_known_latest(known, &latest);
+    if (json_array_size(latest) == 0) {
+        json_decref(latest);
+        return CW_OK;
+    }
+    return cwi_json_text(ctx, json_pack("{s:{s:o}}", "source", "latest", latest), &data->origin);
+}
+
+cw_status cw_import_new(cw_context *ctx, const cw_model *model, const char *const *paths,
+                        size_t n_paths, const cw_options *options, cw_interactions **out)
+{
+    json_t *about = NULL;
+
+    cwi_begin(ctx);
+    *out = NULL;
+    CW_PASS(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
+    cw_status status =
+        cwi_import_after(ctx, paths, n_paths, options,
+                         json_object_get(json_object_get(about, "data"), "latest"), out);
+    json_decref(about);
+    return status;
 }
 
 static void growth_clear(growth *g)
 {
+    cwi_free(g->data.origin);
     cwi_free(g->user);
     cwi_free(g->item);
     cwi_pairs_clear(&g->data.part[CW_PART_TRAIN]);
@@ -407,6 +523,7 @@ cw_status cw_update(cw_context *ctx, const cw_model *model, const cw_interaction
     CW_TRY(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     CW_TRY(refuse_sum(ctx, about));
     CW_TRY(grow(ctx, model, interactions, &g));
+    CW_TRY(note_latest(ctx, about, interactions, &g.data));
     CW_TRY(train_on(ctx, model, &g, options, about, out, run));
 done:
     growth_clear(&g);

@@ -1,5 +1,5 @@
 # a wrong word lists the right ones
 make_log >log.csv
-for flag in split=rand format=json delimiter=pipe header=maybe moveback=1 keep-duplicates=maybe; do
+for flag in split=rand format=json delimiter=slash header=maybe moveback=1 keep-duplicates=maybe; do
     refused log.csv --$flag
 done

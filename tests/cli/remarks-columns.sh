@@ -24,7 +24,7 @@ told wide.csv
 told wider.csv | sed 's/"8".*"253"/.../'
 told named.csv bare.csv # each file has its own
 # a column of that name whose values cannot be read
-printf 'user,item,date\n1,2,31/12/2020\n2,2,\n3,3,30/12/2020\n' >date.csv
+printf 'user,item,date\n1,2,31 Dec 2020\n2,2,\n3,3,30 Dec 2020\n' >date.csv
 told date.csv
 printf 'user,item,date\n1,2,\n2,2,\n' >blank.csv
 told blank.csv

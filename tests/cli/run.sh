@@ -10,13 +10,15 @@
 # where a half is written 0,5, when there is such a locale and CROSSWISE_LOCALES is not C.
 #
 # A test may also use:
+#   $TESTS                 the folder of tests, for what several share
 #   make_log               281 rating lines of 40 users and 22 items, with a header
 #   refused WORD...        crosswise prepare WORD... --out out must fail and leave nothing behind
 #   listing DIR            its files with their checksums
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${CROSSWISE:=$here/../../build/release/crosswise}"
-export CROSSWISE
+TESTS=$(dirname "$here")
+export CROSSWISE TESTS
 [ -x "$CROSSWISE" ] || { echo "run.sh: there is no $CROSSWISE; build it or set CROSSWISE" >&2; exit 2; }
 
 update=no

@@ -164,6 +164,11 @@ const command commands[] = {
      .uses = "cpr.safetensors users.txt history.txt",
      .words = "recommend cpr.safetensors --users users.txt --only history.txt --diversity 0.5 "
               "--explain 2" QUIET},
+    {.name = "recommend-to",
+     .uses = "bpr.safetensors cpr.safetensors",
+     .before = "recommend bpr.safetensors --all --k 3 --to lists.jsonl" QUIET,
+     .words = "recommend cpr.safetensors --all --k 3 --to lists.jsonl --force" QUIET,
+     .rival = "recommend bpr.safetensors --all --k 2 --to lists.jsonl --force" QUIET},
     {.name = "info", .uses = "cpr.safetensors", .words = "info cpr.safetensors" QUIET},
     {.name = "export",
      .uses = "cpr.safetensors",

@@ -429,7 +429,8 @@ static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
 /* Numbers of all sizes, some of them left out, and what is made of them. */
 static void check_softmax(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    float x[2][8][MAX_D] = {0}, sum[2][5];
+    float x[2][9][MAX_D] = {0}, sum[2][5];
+    double mirrored[2];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
         const cwi_ops *o = tables[t];
@@ -443,7 +444,10 @@ static void check_softmax(const cwi_ops *ops, const cwi_ops *ref, int d)
         sum[t][4] = (float)o->keep_largest(x[t][5], d, (d + 2) / 3);
         o->blend(0.3f, x[t][1], other[2], x[t][2], d, x[t][6]);
         o->blend(0.7f, x[t][1], NULL, NULL, d, x[t][7]);
+        o->margin_row(x[t][0], other[3], 0.7f, other[4], d, x[t][8]);
+        mirrored[t] = o->mirror_row(0.3f, x[t][1], other[5], d, x[t][1]);
     }
+    assert_memory_equal(mirrored, mirrored + 1, sizeof mirrored[0]);
     assert_memory_equal(x[0], x[1], sizeof x[0]);
     assert_memory_equal(sum[0], sum[1], sizeof sum[0]);
 }
@@ -476,6 +480,20 @@ static void exponentials_of_the_reference_are_right(void **state)
     assert_true(isnan(ref->softplus_row(x, 400, out)) && isnan(out[7]));
 }
 
+/* Blocks whose sides are no multiples of four, and no more lanes than rows. */
+static void rows_become_columns(const cwi_ops *ops, int d)
+{
+    enum { STRIDE = 11, LANES = 12 };
+    float from[7 * STRIDE], to[STRIDE * LANES];
+    int32_t rows = d % 7 + 1, columns = d % STRIDE + 1, lanes = d % 2 ? LANES : rows;
+    for (int k = 0; k < 7 * STRIDE; k++) from[k] = (float)(k + 1);
+    memset(to, 0xff, sizeof to);
+    ops->turn(from, STRIDE, rows, columns, lanes, to);
+    for (int32_t c = 0; c < columns; c++)
+        for (int32_t r = 0; r < lanes; r++)
+            assert_true(to[c * lanes + r] == (r < rows ? from[r * STRIDE + c] : 0));
+}
+
 /* Of equal numbers the first stay, and what was left out does not come back. */
 static void the_largest_numbers_are_kept(void **state)
 {
@@ -492,6 +510,43 @@ static void the_largest_numbers_are_kept(void **state)
     memcpy(x, first, sizeof x);
     assert_int_equal(ref->keep_largest(x, 9, 8), 8);
     assert_memory_equal(x, first, sizeof x);
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Numbers alike, of very different size, equal to each other or left out. */
+static float one_of_a_kind(int kind, int j)
+{
+    float x = table[j % ROWS][j % MAX_D];
+    if (kind == 1) return ldexpf(x, 20 * (j % 11 - 5));
+    if (kind == 2) return (float)(j % 5);
+    if (kind == 3) return j % 3 ? -INFINITY : x;
+    if (kind == 4) return j == 17 ? INFINITY : -x * x * x;
+    return x;
+}
+
+static void those_kept_are_the_largest(void **state)
+{
+    enum { N = 700, KINDS = 5 };
+    const cwi_ops *ops = cwi_ops_best();
+    static const int64_t many[] = {1, 2, 7, 175, 350, 699, 700};
+    float x[N], sorted[N];
+    (void)state;
+    fill();
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t m = 0; m < sizeof many / sizeof many[0]; m++) {
+            for (int j = 0; j < N; j++) x[j] = sorted[j] = one_of_a_kind(kind, j);
+            qsort(sorted, N, sizeof *sorted, compare_floats);
+            int64_t kept = ops->keep_largest(x, N, many[m]);
+            qsort(x, N, sizeof *x, compare_floats);
+            for (int64_t j = kept; j < N; j++) sorted[j] = -INFINITY;
+            assert_true(kept == many[m] || sorted[kept - 1] > -FLT_MAX);
+            assert_memory_equal(x, sorted, sizeof x);
+        }
 }
 
 /* Nothing was missed: a late step is a step, but for the units of the drift. */
@@ -549,6 +604,7 @@ static void all_tables_agree_bit_for_bit(void **state)
             check_deferred(ops, ref, widths[w]);
             check_layers(ops, ref, widths[w]);
             check_softmax(ops, ref, widths[w]);
+            rows_become_columns(ops, widths[w]);
         }
     }
 }
@@ -828,6 +884,7 @@ int main(void)
         cmocka_unit_test(relus_are_right),
         cmocka_unit_test(exponentials_of_the_reference_are_right),
         cmocka_unit_test(the_largest_numbers_are_kept),
+        cmocka_unit_test(those_kept_are_the_largest),
         cmocka_unit_test(products_are_one_chain_of_fused_steps),
         cmocka_unit_test(matrix_products_are_right_on_any_number_of_threads),
         cmocka_unit_test(products_in_tiles_are_right_on_any_number_of_threads),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "arrow_sample.h"
 #include "core/mem.h"
 #include "model_sample.h"
 #include "results_sample.h"
@@ -323,6 +324,35 @@ static cw_status from_arrays(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* Tables in memory of each kind, and a dataset of one. */
+static cw_status from_tables(cw_context *ctx, const char *folder)
+{
+    static const char *const text[] = {"ann", "bob", "cy", "ann"};
+    static const int64_t id[] = {1, 2, 3, 2};
+    static const int32_t offsets[] = {0, 3, 6, 8}, start[] = {0, 2, 3}, item[] = {1, 0, 1};
+    const cw_arrays arrays = {.n = 4, .user = text, .item_number = id};
+    const cw_matrix matrix = {2, 3, 4, start, item};
+    sample_stream sample = {.n_columns = 0};
+    cw_interactions *rows = NULL;
+    cw_dataset *dataset = NULL;
+    (void)folder;
+    sample_fill(&sample, 0, 0, "user", "u", 3, offsets, "annbobcy");
+    sample_fill(&sample, 1, 0, "item", "l", 3, id, NULL);
+    struct ArrowArrayStream *stream = sample_open(&sample);
+    cw_status status = cw_import_arrow(ctx, &stream, NULL, 1, NULL, &rows);
+    assert_int_equal(sample.given, sample.released);
+    cw_interactions_free(rows);
+    rows = NULL;
+    if (status == CW_OK) status = cw_import_arrays(ctx, &arrays, NULL, &rows);
+    cw_interactions_free(rows);
+    rows = NULL;
+    if (status == CW_OK) status = cw_import_matrix(ctx, &matrix, 1, &rows);
+    if (status == CW_OK) status = cw_dataset_prepare(ctx, rows, NULL, &dataset);
+    cw_dataset_free(dataset);
+    cw_interactions_free(rows);
+    return status;
+}
+
 static cw_status report_page(cw_context *ctx, const char *folder)
 {
     static const char json[] =
@@ -341,6 +371,22 @@ static cw_status report_experiment(cw_context *ctx, const char *folder)
     cw_status status = cw_report_experiment(ctx, paths_of(folder, "results", results),
                                             paths_of(folder, "report", out), true);
     if (status == CW_OK) say_file(paths_of(folder, "report/report.html", out));
+    return status;
+}
+
+/* Lists of rows of items that come with the question, and users who have them from now on. */
+static cw_status ask_for_rows(cw_context *ctx, const cw_recommender *rec)
+{
+    static const int32_t users[] = {1, 6}, own[] = {2, 0, 3};
+    static const int64_t start[] = {0, 2, 3};
+    const cw_rules rules = {.own_start = start, .own = own};
+    int32_t items[4];
+    const cw_lists lists = {.k = 2, .items = items};
+    cw_model *model = NULL;
+    cw_status status = cw_recommend(ctx, rec, own, 2, &rules, &lists);
+    if (status == CW_OK) status = cw_recommend_histories(ctx, rec, start, own, 2, NULL, &lists);
+    if (status == CW_OK) status = cw_model_fold_users(ctx, rec, users, start, own, 2, &model);
+    cw_model_free(model);
     return status;
 }
 
@@ -363,6 +409,7 @@ static cw_status ask(cw_context *ctx, cw_model *model, const cw_rules *rules, in
     if (status == CW_OK) status = cw_recommend_more(ctx, rec, 1, history, 2, rules, &lists[1]);
     if (status == CW_OK) status = cw_popular(ctx, rec, rules, &lists[0]);
     if (status == CW_OK) status = cw_explain(ctx, rec, history, 2, 3, pairs, NULL);
+    if (status == CW_OK) status = ask_for_rows(ctx, rec);
     cw_recommender_close(rec);
     return status;
 }
@@ -872,6 +919,7 @@ static void every_call_survives_each_failing_allocation(void **state)
         long stride;
         bool is_first; /* tried with memory before; some would leave nothing to be done */
     } scenarios[] = {{from_arrays, 1, false},
+                     {from_tables, 1, false},
                      {import_each_format, 1, false},
                      {prepare_each_way, 1, false},
                      {save_load_describe, 1, true},

@@ -599,12 +599,12 @@ static void times_stay_given_up_in_further_files(void **state)
 static void a_column_of_dates_in_another_form_is_mentioned(void **state)
 {
     bed *b = *state;
-    (void)import_text(b, "user,item,date\n1,2,\n1,3,31.12.2020\n", NULL);
+    (void)import_text(b, "user,item,date\n1,2,\n1,3,31 Dec 2020\n", NULL);
     expect_rows(b, 2, 1, 2);
     expect_log(b, "I:");
     expect_log(b, "item in column 2; ignored: date\n");
-    expect_log(b, "the times in column date cannot be read, such as '31.12.2020': no times");
-    (void)import_text(b, "user,item,date,ts\n1,2,31.12.2020,9\n", NULL);
+    expect_log(b, "the times in column date cannot be read, such as '31 Dec 2020': no times");
+    (void)import_text(b, "user,item,date,ts\n1,2,31 Dec 2020,9\n", NULL);
     assert_true(b->rows->time[0] == 9);
     assert_null(strstr(b->log, "cannot be read"));
     expect_log(b, "time in column 4; ignored: date\n");
@@ -614,7 +614,8 @@ static void a_column_of_dates_in_another_form_is_mentioned(void **state)
 
 static void ratings_must_be_finite_numbers(void **state)
 {
-    static const char *const texts[] = {"nan", "inf", "-inf", "1e999", "", "five", "2e15", "0x10"};
+    static const char *const texts[] = {"-nan", "inf",  "-inf", "1e999",
+                                        "-",    "five", "2e15", "0x10"};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         bed *b = *state;
         char text[128], wanted[128];
@@ -634,11 +635,11 @@ static void a_log_is_told_what_its_ratings_are(void **state)
     expect_log(b, "I:ratings count as likes, the low ones too: 1: 25 %, 3: 25 %, 4: 25 %, 5: 25 %; "
                   "--min-rating 4 keeps 50 % of the rows\n");
     (void)import_text(b, "user,item,rating\n1,2,1\n1,3,3\n", PAIRS("min-rating", "2"));
-    expect_log(b, "I:--min-rating 2 kept 1 of 2 rows, 1 was below it\n");
+    expect_log(b, "I:2 rows read, 1 kept; dropped: 1 below --min-rating 2\n");
     (void)import_text(b, "user,item,rating\n1,2,1.5\n1,3,1.5\n", NULL);
     expect_log(b, "I:every rating is 1.5 and counts as a like\n");
     (void)import_text(b, "user,item\n1,2\n1,3\n", NULL);
-    assert_null(strstr(b->log, "rating"));
+    expect_log(b, "I:2 rows read, 2 kept; there are no ratings, so each is a like\n");
 }
 
 static void ratings_below_the_least_are_left_out_with_their_ids(void **state)
@@ -784,7 +785,7 @@ static void binary_junk_is_refused(void **state)
     write_bytes(b, "x.csv", junk, sizeof junk);
     (void)import_names(b, PAIRS("x.csv"), NULL);
     expect_error(b, CW_BAD_DATA, "x.csv: this is not text");
-    write_bytes(b, "x.csv", "u\0s\0e\0r\0,\0i\0,\0,\0,\0,\0,\0", 22);
+    write_bytes(b, "x.csv", "u\0s\0e\0\1\0,\0i\0,\0,\0,\0,\0,\0", 22);
     (void)import_names(b, PAIRS("x.csv"), NULL);
     expect_error(b, CW_BAD_DATA, "x.csv: this is not text");
     write_bytes(b, "x.csv", "user,item\n1,2\n3,\0004\n", 18);

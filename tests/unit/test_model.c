@@ -473,6 +473,38 @@ static void no_room_for_guest_items(parts *x)
     array_of(x, "guests.items.start")->shape[0] = 0;
 }
 
+/* Of four users and two guests: bob and eve had "rare". */
+static void add_lost(parts *x)
+{
+    static const int64_t start[] = {0, 0, 1, 1, 1, 2, 2};
+    static const int32_t item[] = {0, 0};
+    add_guests(x);
+    x->array[x->file.n_arrays++] = (cwi_array){
+        .name = "guests.lost.start", .dtype = CWI_I64, .rank = 1, .shape = {7}, .data = start};
+    x->array[x->file.n_arrays++] = (cwi_array){
+        .name = "guests.lost.item", .dtype = CWI_I32, .rank = 1, .shape = {2}, .data = item};
+}
+
+static void lost_is_an_item(parts *x)
+{
+    static const int32_t item[] = {0, 1};
+    add_lost(x);
+    set_data(x, "guests.lost.item", item);
+}
+
+static void lost_of_too_few(parts *x)
+{
+    add_lost(x);
+    array_of(x, "guests.lost.start")->shape[0] = 6;
+}
+
+static void lost_without_start(parts *x)
+{
+    add_lost(x);
+    x->array[x->file.n_arrays - 2] = x->array[x->file.n_arrays - 1];
+    x->file.n_arrays--;
+}
+
 /* Of ann i1 and i5, of dee i4. */
 static void add_hidden(parts *x)
 {
@@ -631,6 +663,10 @@ static void what_does_not_fit_together_is_refused(void **state)
         {guests_without_ids, "guests.users.start is missing"},
         {no_room_for_guest_items, "guests.items.start has a wrong length"},
         {add_hidden, ""},
+        {add_lost, ""},
+        {lost_is_an_item, "guests.lost.item has an item that is out of range"},
+        {lost_of_too_few, "guests.lost.start has a wrong length"},
+        {lost_without_start, "guests.lost.start is missing"},
         {hidden_of_guests_is_missing, "hidden.start has a wrong length"},
         {hidden_of_too_few, "hidden.start has a wrong length"},
         {hidden_start_descends, "hidden.start does not ascend"},

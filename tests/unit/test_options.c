@@ -91,6 +91,23 @@ static void options_of_another_stage_are_refused(void **state)
 }
 
 /* Every stage in the registry: defaults pass their own checks, help is there. */
+static void the_name_of_a_stage_may_go(void **state)
+{
+    (void)state;
+    char stage[] = "simulate";
+    cw_context *ctx;
+    cw_options *options;
+    cw_dataset *dataset;
+    assert_int_equal(cw_context_create(&ctx), CW_OK);
+    assert_int_equal(cw_options_create(ctx, stage, &options), CW_OK);
+    memset(stage, 'x', sizeof stage - 1);
+    assert_int_equal(cw_options_set(ctx, options, "users", "300"), CW_OK);
+    assert_int_equal(cw_dataset_simulate(ctx, options, NULL, &dataset), CW_OK);
+    cw_dataset_free(dataset);
+    cw_options_free(options);
+    cw_context_free(ctx);
+}
+
 static void every_option_has_help_and_a_valid_default(void **state)
 {
     (void)state;
@@ -119,6 +136,7 @@ int main(void)
         cmocka_unit_test(unknown_names_list_the_known_ones),
         cmocka_unit_test(values_are_kept_as_text_and_number),
         cmocka_unit_test(options_of_another_stage_are_refused),
+        cmocka_unit_test(the_name_of_a_stage_may_go),
         cmocka_unit_test(every_option_has_help_and_a_valid_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

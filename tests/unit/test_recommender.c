@@ -655,6 +655,194 @@ static void scores_that_are_no_numbers_are_refused(void **state)
     assert_string_equal(cw_context_error(p->l.ctx), "the model gives a score that is not a number");
 }
 
+/* ---- what lists leave out, histories, and users folded in for good --------------------- */
+
+static void lists_may_leave_out_what_their_users_have_now(void **state)
+{
+    place *p = *state;
+    const int32_t users[] = {0, 0, 1, 0}, own[] = {1, 0, 2, 2, 3};
+    const int64_t start[] = {0, 2, 2, 3, 5};
+    const cw_rules rules = {.own_start = start, .own = own};
+    const cw_rules far = {.own_start = start, .own = (const int32_t[]){1, 0, 2, 2, 6}};
+    const cw_rules back = {.own_start = (const int64_t[]){0, 2, 1, 3, 5}, .own = own};
+    const cw_rules all = {.own_start = start, .own = own, .with_seen = true};
+    int32_t items[4 * 2];
+    const cw_lists lists = {.k = 2, .items = items};
+    const int32_t expected[] = {2, 3, 0, 1, 3, 0, 0, 1};
+
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, users, 4, &rules, &lists), CW_OK);
+    assert_memory_equal(items, expected, sizeof expected);
+    assert_int_equal(cw_recommend(p->l.ctx, p->rec, users, 4, &all, &lists), CW_OK);
+    assert_int_equal(items[0], 0);
+    REFUSED(p, cw_recommend(p->l.ctx, p->rec, users, 4, &far, &lists),
+            "own[4] is 6; it must lie between 0 and 5");
+    REFUSED(p, cw_recommend(p->l.ctx, p->rec, users, 4, &back, &lists),
+            "own: row 1 goes from 2 to 1");
+}
+
+static void histories_are_answered_one_by_one(void **state)
+{
+    place *p = *state;
+    const int32_t liked[] = {2, 0, 2, 3};
+    const int64_t start[] = {0, 3, 3, 4};
+    int32_t items[3 * 2], alone[2];
+    float scores[3 * 2], alone_scores[2];
+    const cw_lists lists = {.k = 2, .items = items, .scores = scores};
+    const cw_lists one = {.k = 2, .items = alone, .scores = alone_scores};
+
+    assert_int_equal(cw_recommend_histories(p->l.ctx, p->rec, start, liked, 3, NULL, &lists),
+                     CW_OK);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, liked, 3, NULL, &one), CW_OK);
+    assert_memory_equal(items, alone, sizeof alone);
+    assert_memory_equal(scores, alone_scores, sizeof alone_scores);
+    assert_int_equal(items[2], 0); /* nothing liked: what most people had */
+    assert_true(scores[2] == 2);
+    assert_int_equal(cw_recommend_history(p->l.ctx, p->rec, liked + 3, 1, NULL, &one), CW_OK);
+    assert_memory_equal(items + 4, alone, sizeof alone);
+    REFUSED(p, cw_recommend_histories(p->l.ctx, p->rec, NULL, liked, 3, NULL, &lists),
+            "histories is NULL");
+}
+
+static void users_are_folded_in_for_good(void **state)
+{
+    place *p = *state;
+    cw_context *ctx = p->l.ctx;
+    const int32_t users[] = {5, 1}, liked[] = {2, 0, 2, 3}, two[] = {5, 1};
+    const int64_t start[] = {0, 3, 4};
+    int32_t items[2 * 3], alone[3], width;
+    float scores[2 * 3], alone_scores[3];
+    const cw_lists lists = {.k = 3, .items = items, .scores = scores};
+    const cw_lists one = {.k = 3, .items = alone, .scores = alone_scores};
+    cw_model *model;
+    cw_recommender *rec;
+
+    assert_int_equal(cw_model_fold_users(ctx, p->rec, users, start, liked, 2, &model), CW_OK);
+    assert_int_equal(cw_model_users(model), 6);
+    assert_string_equal(cw_model_user_id(model, 5), "5");
+    assert_int_equal(cw_recommender_open(ctx, model, &rec), CW_OK);
+    cw_model_free(model);
+    assert_int_equal(cw_recommend(ctx, rec, two, 2, NULL, &lists), CW_OK);
+    assert_int_equal(cw_recommend_history(ctx, rec, liked, 3, NULL, &one), CW_OK);
+    assert_memory_equal(items, alone, sizeof alone);
+    assert_memory_equal(scores, alone_scores, sizeof alone_scores);
+    assert_int_equal(cw_recommend_history(ctx, rec, liked + 3, 1, NULL, &one), CW_OK);
+    assert_memory_equal(items + 3, alone, sizeof alone);
+    const float *vectors = cw_recommender_users(rec, &width);
+    assert_int_equal(width, SAMPLE_WIDTH);
+    assert_memory_equal(vectors, sample_vectors, SAMPLE_WIDTH * sizeof *vectors); /* others stay */
+    assert_memory_equal(cw_recommender_items(rec, &width), sample_vectors + 4 * SAMPLE_WIDTH,
+                        SAMPLE_ITEMS * SAMPLE_WIDTH * sizeof *vectors);
+    cw_recommender_close(rec);
+    REFUSED(p,
+            cw_model_fold_users(ctx, p->rec, users, (const int64_t[]){0, 0, 3}, liked, 2, &model),
+            "user 5 has no items to be folded in from");
+    strcpy(p->model->backbone, "lightgcn");
+    assert_int_equal(cw_model_fold_users(ctx, p->rec, users, start, liked, 2, &model),
+                     CW_UNSUPPORTED);
+}
+
+/* ---- many users at once ------------------------------------------------------------- */
+
+enum { MANY = 240, MANY_ITEMS = 600, MANY_WIDTH = 16, MANY_K = 9 };
+
+/* Vectors by chance, and four items that each user had. */
+static cw_model *make_many(cw_context *ctx)
+{
+    cw_model *model;
+    cwi_tensor *tensor;
+    int32_t row[4 * MANY], item[4 * MANY];
+    uint32_t random = 7;
+    assert_int_equal(cwi_model_create(ctx, &model), CW_OK);
+    model->n_users = MANY;
+    model->n_items = MANY_ITEMS;
+    strcpy(model->method, "bpr");
+    strcpy(model->backbone, "mf");
+    assert_int_equal(
+        cwi_params_add(ctx, &model->params, "embeddings", MANY + MANY_ITEMS, MANY_WIDTH, &tensor),
+        CW_OK);
+    for (int64_t k = 0; k < (MANY + MANY_ITEMS) * MANY_WIDTH; k++) {
+        random = random * 1664525 + 1013904223;
+        tensor->data[k] = (float)(random >> 8) * 0x1p-24f - 0.5f;
+    }
+    for (int32_t k = 0; k < 4 * MANY; k++) {
+        row[k] = k / 4;
+        item[k] = k % 4 * 100 + k / 4 % 100;
+    }
+    assert_int_equal(cwi_csr_create(ctx, row, item, 4 * MANY, MANY, &model->seen), CW_OK);
+    model->degree = cwi_alloc_zero(ctx, MANY_ITEMS, sizeof *model->degree);
+    assert_int_equal(cwi_idmap_number(ctx, MANY, &model->users), CW_OK);
+    assert_int_equal(cwi_idmap_number(ctx, MANY_ITEMS, &model->items), CW_OK);
+    return model;
+}
+
+/* The same as asking for one user after the other, whose lists come from all scores. */
+static void expect_many(cw_context *ctx, const cw_recommender *rec, const int32_t *users,
+                        const cw_rules *rules)
+{
+    static int32_t items[MANY * MANY_K], counts[MANY];
+    static float scores[MANY * MANY_K];
+    const cw_lists lists = {MANY_K, items, scores, counts};
+    assert_int_equal(cw_recommend(ctx, rec, users, MANY, rules, &lists), CW_OK);
+    for (int32_t k = 0; k < MANY; k++) {
+        int32_t item[MANY_K], count;
+        float score[MANY_K];
+        cw_rules own = *rules;
+        if (own.own_start) own.own_start += k;
+        assert_int_equal(
+            cw_recommend(ctx, rec, users + k, 1, &own, &(cw_lists){MANY_K, item, score, &count}),
+            CW_OK);
+        assert_int_equal(count, counts[k]);
+        assert_memory_equal(item, items + k * MANY_K, sizeof item);
+        assert_memory_equal(score, scores + k * MANY_K, sizeof score);
+    }
+}
+
+static void lists_of_many_users_are_those_of_each(void **state)
+{
+    (void)state;
+    static int32_t users[MANY], own[3 * MANY];
+    static int64_t start[MANY + 1];
+    const int32_t barred[] = {5, 6};
+    listener l;
+    cw_recommender *rec;
+    listener_init(&l);
+    assert_int_equal(cw_context_set_threads(l.ctx, 2), CW_OK);
+    cw_model *model = make_many(l.ctx);
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    for (int32_t k = 0; k < MANY; k++) {
+        users[k] = k * 7 % MANY;
+        start[k + 1] = start[k] + k % 4;
+        for (int64_t e = start[k]; e < start[k + 1]; e++) own[e] = (int32_t)(e * 37 % MANY_ITEMS);
+    }
+    expect_many(l.ctx, rec, users, &(cw_rules){.dial = 0});
+    expect_many(l.ctx, rec, users, &(cw_rules){.with_seen = true});
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own});
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own, .with_seen = true});
+    expect_many(l.ctx, rec, users, &(cw_rules){.exclude = barred, .n_exclude = 2});
+    users[3] = users[9]; /* with other rows of their own */
+    expect_many(l.ctx, rec, users, &(cw_rules){.own_start = start, .own = own});
+    expect_many(l.ctx, rec, users, &(cw_rules){.dial = 0});
+    cw_recommender_close(rec);
+    cw_model_free(model);
+    listener_clear(&l);
+}
+
+static void tensors_and_rows_are_lent(void **state)
+{
+    place *p = *state;
+    cw_tensor tensor;
+    const int32_t *items;
+    assert_true(cw_model_tensor(p->model, 0, &tensor));
+    assert_string_equal(tensor.name, "embeddings");
+    assert_int_equal(tensor.rows, SAMPLE_USERS + SAMPLE_ITEMS);
+    assert_int_equal(tensor.columns, SAMPLE_WIDTH);
+    assert_ptr_equal(tensor.data, p->model->params.tensor[0].data);
+    assert_false(cw_model_tensor(p->model, 1, &tensor));
+    const int64_t *start = cw_model_seen(p->model, &items);
+    assert_int_equal(start[2], 3);
+    assert_int_equal(items[1], 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_place, close_place)
@@ -669,6 +857,11 @@ int main(void)
         TEST(what_is_missing_is_named),
         TEST(numbers_out_of_range_are_named),
         TEST(scores_that_are_no_numbers_are_refused),
+        TEST(lists_may_leave_out_what_their_users_have_now),
+        TEST(histories_are_answered_one_by_one),
+        TEST(users_are_folded_in_for_good),
+        TEST(tensors_and_rows_are_lent),
+        cmocka_unit_test(lists_of_many_users_are_those_of_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

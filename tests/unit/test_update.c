@@ -143,6 +143,60 @@ static void old_numbers_stay_and_all_rows_are_known(void **state)
     cw_model_free(now);
 }
 
+static cw_interactions *rows_of(fixture *f, const int64_t *user, const int64_t *item, int64_t n)
+{
+    cw_interactions *rows;
+    assert_int_equal(cw_interactions_create(f->l.ctx, user, item, NULL, n, &rows), CW_OK);
+    return rows;
+}
+
+static cw_model *update_with(fixture *f, cw_model *old, int64_t user, int64_t item)
+{
+    cw_model *out;
+    cw_interactions *rows = rows_of(f, &user, &item, 1);
+    if (cw_update(f->l.ctx, old, rows, f->update, &out, NULL) != CW_OK)
+        fail_msg("%s", cw_context_error(f->l.ctx));
+    cw_interactions_free(rows);
+    cw_model_free(old);
+    return out;
+}
+
+/* Items that the core filter dropped come back one by one, each with all who ever had it: 900 of
+ * user 3 and guest 200, 901 of user 4. */
+static void dropped_items_come_back_to_those_who_had_them(void **state)
+{
+    fixture *f = *state;
+    static const int64_t rare[][2] = {{3, 900}, {200, 900}, {4, 901}};
+    int64_t user[N_OLD + 3], item[N_OLD + 3];
+    cw_options *prepare;
+    cw_dataset *data;
+    cw_model *model;
+    memcpy(user, f->user, N_OLD * sizeof *user);
+    memcpy(item, f->item, N_OLD * sizeof *item);
+    for (int k = 0; k < 3; k++) user[N_OLD + k] = rare[k][0], item[N_OLD + k] = rare[k][1];
+    cw_interactions *all = rows_of(f, user, item, N_OLD + 3);
+    assert_int_equal(cw_options_create(f->l.ctx, "prepare", &prepare), CW_OK);
+    set(f, prepare, "core", "3");
+    assert_int_equal(cw_dataset_prepare(f->l.ctx, all, prepare, &data), CW_OK);
+    assert_int_equal(cw_train(f->l.ctx, data, f->train, &model, NULL), CW_OK);
+    assert_true(cw_model_find_item(model, "900") < 0 && cw_model_find_item(model, "901") < 0);
+
+    model = update_with(f, model, 5, 900);
+    assert_true(knows(model, 5, 900) && knows(model, 3, 900));
+    assert_false(knows(model, 4, 900));
+    assert_true(cw_model_find_item(model, "901") < 0);
+    int32_t guest = cwi_idmap_find(&model->rest.users, "200", 3);
+    assert_true(guest >= 0);
+    assert_true(cwi_csr_has(&model->rest.rows, guest, cw_model_find_item(model, "900")));
+    model = update_with(f, model, 200, 901); /* one who was remembered, with both now */
+    assert_true(knows(model, 4, 901) && knows(model, 200, 901) && knows(model, 200, 900));
+    assert_null(model->rest.lost.start);
+    cw_model_free(model);
+    cw_dataset_free(data);
+    cw_options_free(prepare);
+    cw_interactions_free(all);
+}
+
 /* With the smallest of steps the vectors of old users and items are nearly what they were. */
 static void parameters_are_taken_over(void **state)
 {
@@ -260,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(old_numbers_stay_and_all_rows_are_known),
+        TEST(dropped_items_come_back_to_those_who_had_them),
         TEST(parameters_are_taken_over),
         TEST(the_dial_stays),
         TEST(every_method_goes_on_to_the_same_bits),

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backend/cpu/turned.h"
+
 enum {
     GEMM_LANES = (int)(sizeof(vec) / sizeof(float)),
     GEMM_COLUMNS = GEMM_VECS * GEMM_LANES,
@@ -18,8 +20,6 @@ enum {
 };
 
 typedef vec vec_at __attribute__((aligned(4), may_alias));
-typedef float quad __attribute__((vector_size(16)));
-typedef float quad_at __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* A strip of columns of some rows of op(b), to be multiplied with all of op(a). */
 typedef struct gemm_strip {
@@ -47,36 +47,6 @@ static void pack_lying(const float *b, int64_t ldb, int32_t depth, int32_t width
 {
     if (width < lanes) memset(to, 0, (size_t)(depth * lanes) * sizeof *to);
     for (int32_t j = 0; j < depth; j++, b += ldb, to += lanes) copy_few(b, width, to);
-}
-
-/* Four numbers of four rows become four of each column. */
-static inline void turn_four(const float *from, int64_t stride, float *to, int32_t lanes)
-{
-    quad a = *(const quad_at *)from, b = *(const quad_at *)(from + stride);
-    quad c = *(const quad_at *)(from + 2 * stride), d = *(const quad_at *)(from + 3 * stride);
-    quad low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    quad high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    quad low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    quad high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    *(quad_at *)to = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
-    *(quad_at *)(to + lanes) = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
-    *(quad_at *)(to + 2 * lanes) = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
-    *(quad_at *)(to + 3 * lanes) = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
-}
-
-/* `width` rows of `depth` numbers become columns; zeros beyond them. */
-static void pack_turned(const float *b, int64_t ldb, int32_t depth, int32_t width, int32_t lanes,
-                        float *to)
-{
-    int32_t whole = depth - depth % 4, s = 0;
-    if (width < lanes) memset(to, 0, (size_t)(depth * lanes) * sizeof *to);
-    for (; s + 4 <= width; s += 4, b += 4 * ldb) {
-        for (int32_t j = 0; j < whole; j += 4) turn_four(b + j, ldb, to + j * lanes + s, lanes);
-        for (int32_t j = whole; j < depth; j++)
-            for (int32_t r = 0; r < 4; r++) to[j * lanes + s + r] = b[r * ldb + j];
-    }
-    for (; s < width; s++, b += ldb)
-        for (int32_t j = 0; j < depth; j++) to[j * lanes + s] = b[j];
 }
 
 /* Sums of the blocks before are in c already, unless this is the first.  Where vecs and one of the
@@ -162,7 +132,7 @@ static void multiply_columns(gemm_strip *s, bool transpose, const float *b, int6
 {
     int32_t vecs = (s->width + GEMM_LANES - 1) / GEMM_LANES, lanes = vecs * GEMM_LANES;
     if (transpose)
-        pack_turned(b, ldb, s->depth, s->width, lanes, (float *)s->b);
+        turn_rows(b, ldb, s->width, s->depth, lanes, (float *)s->b);
     else
         pack_lying(b, ldb, s->depth, s->width, lanes, (float *)s->b);
     if (vecs == 1)

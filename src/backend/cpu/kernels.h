@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/philox.h"
 #include "backend/cpu/score.h"
+#include "backend/cpu/turned.h"
 
 enum { LANES = 16, ITEMS_AT_ONCE = 4, PAIRS_AHEAD = 8 };
 
@@ -723,6 +724,9 @@ const cwi_ops OPS_TABLE = {
     .normalise = normalise,
     .normalise_back = normalise_back,
     .sum_squares = sum_squares,
+    .turn = turn_rows,
+    .margin_row = margin_row,
+    .mirror_row = mirror_row,
     .exp_row = exp_row,
     .softplus_row = softplus_row,
     .largest = largest,

@@ -16,14 +16,14 @@ __attribute__((always_inline)) static inline native choose(native_whole where, n
     return (native)(((native_whole)yes & where) | ((native_whole)no & ~where));
 }
 
-/* e^x = 2^n e^r with |r| <= ln 2 / 2, to 2e-7 of it; what is not a number stays so. */
-__attribute__((always_inline)) static inline native exp_of(native x)
+/* e^x = 2^n e^r with |r| <= ln 2 / 2, to 2e-7 of it, for x that are not above most_power; what is
+ * not a number stays so. */
+__attribute__((always_inline)) static inline native exp_of_small(native x)
 {
     const float shift = 12582912.0f; /* 1.5 * 2^23 leaves the whole part in the low bits */
     native all = {0};
-    native y = choose(x > all + most_power, all + most_power, x);
-    native turned = y * 1.44269504f + shift, n = turned - shift;
-    native r = (y - n * 0.693359375f) + n * 2.12194440e-4f;
+    native turned = x * 1.44269504f + shift, n = turned - shift;
+    native r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     native p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
@@ -32,6 +32,12 @@ __attribute__((always_inline)) static inline native exp_of(native x)
     p = (p * r * r + r) + 1.0f;
     native_bits scaled = (native_bits)p + (((native_bits)turned - 0x4b400000u) << 23);
     return choose(x < all + least_power, all, (native)scaled);
+}
+
+__attribute__((always_inline)) static inline native exp_of(native x)
+{
+    native most = (native){0} + most_power;
+    return exp_of_small(choose(x > most, most, x));
 }
 
 /* ln(1 + t) for 0 <= t <= 1: 2 artanh(t / (2 + t)). */
@@ -88,7 +94,7 @@ __attribute__((always_inline)) static inline void softplus_some(const float *x, 
     for (int p = 0; p < PARTS; p++) {
         native y = natives(x)[p], zero = {0};
         native_whole up = y > zero;
-        native e = exp_of(choose(up, -y, y)), whole = 1.0f + e;
+        native e = exp_of_small(choose(up, -y, y)), whole = 1.0f + e;
         ((native_at *)out)[p] = choose(up, zero + 1.0f, e) / whole;
         sum->part[p] += choose(up, y, zero) + log1p_of(e);
     }
@@ -108,22 +114,29 @@ static float softplus_row(const float *x, int64_t n, float *out)
     return fold_sums(&sum);
 }
 
+/* Numbers side by side of which the largest and the least are kept: enough to hide the time of a
+ * comparison. */
+enum { ENDS = 64, END_PARTS = ENDS / VEC_LANES };
+
 static float largest(const float *x, const float *by, int64_t n)
 {
-    float most[LANES], top;
+    native most[END_PARTS];
     int64_t j = 0;
-    for (int l = 0; l < LANES; l++) most[l] = -INFINITY;
-    for (; j + LANES <= n; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            float y = by ? x[j + l] - by[j + l] : x[j + l];
-            most[l] = y > most[l] ? y : most[l];
+    for (int p = 0; p < END_PARTS; p++) most[p] = (native){0} - INFINITY;
+    for (; j + ENDS <= n; j += ENDS)
+#pragma GCC unroll 16
+        for (int p = 0; p < END_PARTS; p++) {
+            native y = natives(x + j)[p];
+            if (by) y -= natives(by + j)[p];
+            most[p] = choose(y > most[p], y, most[p]);
         }
-    for (int l = 0; j < n; j++, l++) {
+    float top = -INFINITY;
+    for (; j < n; j++) {
         float y = by ? x[j] - by[j] : x[j];
-        most[l] = y > most[l] ? y : most[l];
+        top = y > top ? y : top;
     }
-    top = most[0];
-    for (int l = 1; l < LANES; l++) top = most[l] > top ? most[l] : top;
+    for (int p = 1; p < END_PARTS; p++) most[0] = choose(most[p] > most[0], most[p], most[0]);
+    for (int l = 0; l < VEC_LANES; l++) top = most[0][l] > top ? most[0][l] : top;
     return top;
 }
 
@@ -132,6 +145,32 @@ static void keep_larger(const float *x, int64_t n, float *most)
     const float *restrict from = x;
     float *restrict to = most;
     for (int64_t j = 0; j < n; j++) to[j] = from[j] > to[j] ? from[j] : to[j];
+}
+
+static void margin_row(const float *x, const float *y, float own, const float *others, int64_t n,
+                       float *out)
+{
+    float *restrict to = out;
+    for (int64_t j = 0; j < n; j++) to[j] = 0.5f * (x[j] + y[j]) - 0.5f * (own + others[j]);
+}
+
+/* Eight partial sums. */
+static double mirror_row(float scale, const float *x, const float *y, int64_t n, float *out)
+{
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0};
+    int64_t j = 0;
+    for (; j + SUMS <= n; j += SUMS)
+        for (int l = 0; l < SUMS; l++) {
+            out[j + l] = scale * (x[j + l] + y[j + l]);
+            sum[l] += (double)out[j + l];
+        }
+    for (; j < n; j++) {
+        out[j] = scale * (x[j] + y[j]);
+        sum[0] += (double)out[j];
+    }
+    for (int l = 1; l < SUMS; l++) sum[0] += sum[l];
+    return sum[0];
 }
 
 static int64_t count_reaching(const float *x, int64_t n, float bound)
@@ -148,38 +187,108 @@ static int64_t count_reaching(const float *x, int64_t n, float bound)
     return total;
 }
 
-/* Floats in their order as whole numbers. */
-static inline float float_of(int32_t place)
+/* Floats in their order as whole numbers, and back. */
+static inline int64_t place_of(float x)
 {
-    uint32_t bits = place < 0 ? ~(uint32_t)place ^ 0x80000000u : (uint32_t)place;
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0 ? INT32_MIN - (int64_t)bits - 1 : bits;
+}
+
+static inline float float_of(int64_t place)
+{
+    int32_t bits = (int32_t)(place < 0 ? INT32_MIN - place - 1 : place);
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-/* The place of the largest number that at least k of the n numbers reach. */
-static int32_t find_bound(const float *x, int64_t n, int64_t k)
+/* The least number but for -infinity, and the largest. */
+static void find_ends(const float *x, int64_t n, float *least, float *most)
 {
-    int64_t low = -0x7f800001, high = 0x7f800000; /* places of -infinity and infinity */
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (count_reaching(x, n, float_of((int32_t)middle)) >= k)
-            low = middle;
-        else
-            high = middle - 1;
+    const native none = (native){0} - INFINITY;
+    native low[END_PARTS], high[END_PARTS];
+    int64_t j = 0;
+    for (int p = 0; p < END_PARTS; p++) {
+        low[p] = -none;
+        high[p] = none;
     }
-    return (int32_t)low;
+    for (; j + ENDS <= n; j += ENDS)
+#pragma GCC unroll 16
+        for (int p = 0; p < END_PARTS; p++) {
+            native y = natives(x + j)[p];
+            high[p] = choose(y > high[p], y, high[p]);
+            low[p] = choose((y > none) & (y < low[p]), y, low[p]);
+        }
+    *least = INFINITY;
+    *most = -INFINITY;
+    for (; j < n; j++) {
+        *most = x[j] > *most ? x[j] : *most;
+        *least = x[j] > -INFINITY && x[j] < *least ? x[j] : *least;
+    }
+    for (int p = 1; p < END_PARTS; p++) {
+        high[0] = choose(high[p] > high[0], high[p], high[0]);
+        low[0] = choose(low[p] < low[0], low[p], low[0]);
+    }
+    for (int l = 0; l < VEC_LANES; l++) {
+        *least = low[0][l] < *least ? low[0][l] : *least;
+        *most = high[0][l] > *most ? high[0][l] : *most;
+    }
+}
+
+/* A number between two others: in proportion, or in the middle of all floats between them where
+ * that has not helped. */
+static float look_between(float low, float high, double share, bool has_not_helped)
+{
+    int64_t least = place_of(low), most = place_of(high), at = least + (most - least) / 2;
+    float y = (float)((double)low + ((double)high - (double)low) * share);
+    if (!has_not_helped && y == y) at = place_of(y);
+    return float_of(at <= least ? least + 1 : at >= most ? most - 1 : at);
+}
+
+/* A bound that k of the `live` > k numbers reach; or more of them, where some are equal to it:
+ * *above is the number of those above it then, and k else.  Looks where a line through the counts
+ * at two ends meets k; an end that stays counts half (the Illinois rule). */
+static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int64_t *above)
+{
+    enum { SOON = 32 };
+    float low, high;
+    find_ends(x, n, &low, &high);
+    int64_t reached = live, missed = count_reaching(x, n, high);
+    if (missed >= k) {
+        *above = missed == k ? k : 0;
+        return high;
+    }
+    double over = (double)(reached - k), under = (double)(k - missed);
+    int moved = 0; /* 1: low, -1: high */
+    for (int tried = 0; reached > k && place_of(high) - place_of(low) > 1; tried++) {
+        float y = look_between(low, high, over / (over + under), tried >= SOON);
+        int64_t count = count_reaching(x, n, y);
+        if (count >= k) {
+            low = y;
+            reached = count;
+            over = (double)(count - k);
+            under *= moved == 1 ? 0.5 : 1;
+            moved = 1;
+        } else {
+            high = y;
+            missed = count;
+            under = (double)(k - count);
+            over *= moved == -1 ? 0.5 : 1;
+            moved = -1;
+        }
+    }
+    *above = reached == k ? k : missed;
+    return low;
 }
 
 static int64_t keep_largest(float *x, int64_t n, int64_t k)
 {
-    int64_t live = count_reaching(x, n, -FLT_MAX);
+    int64_t live = count_reaching(x, n, -FLT_MAX), above;
     if (live <= k) return live;
-    int32_t place = find_bound(x, n, k);
-    float bound = float_of(place), more = float_of(place + 1);
-    int64_t equal = k - count_reaching(x, n, more); /* of those at the bound: the first stay */
-    if (count_reaching(x, n, bound) == k) equal = n;
-    for (int64_t j = 0; j < n && equal < n; j++)
+    float bound = find_bound(x, n, live, k, &above);
+    int64_t equal = k - above; /* of those at the bound: the first stay */
+    for (int64_t j = 0; j < n && above < k; j++)
         if (x[j] == bound && --equal < 0) x[j] = -INFINITY;
     float *restrict to = x;
     for (int64_t j = 0; j < n; j++) to[j] = to[j] >= bound ? to[j] : -INFINITY;

@@ -10,8 +10,7 @@
 
 /* ---- open and close --------------------------------------------------------------- */
 
-/* What training on rows of slots needs. */
-static cw_status open_slots(cwi_cpu *e)
+cw_status cwi_cpu_open_slots(cwi_cpu *e)
 {
     cw_context *ctx = e->host.base.ctx;
     cwi_pile *pile = &e->host.pile;
@@ -39,7 +38,7 @@ cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi
     e->now = &e->drawn[0];
     e->next = &e->drawn[1];
     CW_PASS(cwi_host_open(ctx, verbs, task, first, &e->host));
-    return e->host.sampler ? open_slots(e) : CW_OK;
+    return e->host.sampler ? cwi_cpu_open_slots(e) : CW_OK;
 }
 
 /* Wait for the batch that is being drawn, if any. */
@@ -64,21 +63,50 @@ void cwi_cpu_close(cwi_engine *engine)
 
 /* ---- epochs ----------------------------------------------------------------------- */
 
-double cwi_cpu_reg(const cwi_cpu *e)
+typedef struct squaring {
+    const cwi_tensor *table;
+    double *out;
+} squaring;
+
+static cw_status square_block(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    double reg = 0;
-    for (int k = 0; k < e->host.params.count; k++) {
+    const squaring *s = arg;
+    int64_t d = s->table->columns;
+    s->out[chunk] = cwi_ops_best()->sum_squares(s->table->data + begin * d, (end - begin) * d);
+    return CW_OK;
+}
+
+cw_status cwi_cpu_squares(cw_context *ctx, const cwi_tensor *table, double *out)
+{
+    squaring s = {table, out};
+    return cwi_pool_for(ctx, table->rows, CWI_BLOCK_ROWS, square_block, &s);
+}
+
+cw_status cwi_cpu_reg(cwi_cpu *e, double *out)
+{
+    cw_context *ctx = e->host.base.ctx;
+    const cwi_tensor *table = cwi_host_table(&e->host);
+    int64_t blocks = cwi_pool_chunks(table->rows, CWI_BLOCK_ROWS);
+    double squares = 0, *part = cwi_alloc(ctx, (size_t)blocks, sizeof *part);
+    if (!part) return CW_NO_MEMORY;
+    cw_status status = cwi_cpu_squares(ctx, table, part);
+    for (int64_t b = 0; b < blocks && status == CW_OK; b++) squares += part[b];
+    cwi_free(part);
+    *out = (double)table->decay / 2 * squares;
+    for (int k = 1; k < e->host.params.count; k++) {
         const cwi_tensor *tensor = &e->host.params.tensor[k];
-        double squares = cwi_ops_best()->sum_squares(tensor->data, tensor->rows * tensor->columns);
-        reg += (double)tensor->decay / 2 * squares;
+        squares = cwi_ops_best()->sum_squares(tensor->data, tensor->rows * tensor->columns);
+        *out += (double)tensor->decay / 2 * squares;
     }
-    return reg;
+    return status;
 }
 
 cw_status cwi_cpu_begin(cwi_engine *engine, int64_t epoch)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
-    cwi_host_begin(&e->host, epoch, cwi_cpu_reg(e));
+    double reg;
+    CW_PASS(cwi_cpu_reg(e, &reg));
+    cwi_host_begin(&e->host, epoch, reg);
     return CW_OK;
 }
 

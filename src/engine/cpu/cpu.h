@@ -2,6 +2,7 @@
 #ifndef CWI_ENGINE_CPU_H
 #define CWI_ENGINE_CPU_H
 
+#include "comm/world.h"
 #include "engine/cpu/grid.h"
 #include "engine/host.h"
 
@@ -59,13 +60,26 @@ cw_status cwi_cpu_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi
 /* Start to draw the batch of the next step, beside work that one thread does alone. */
 cw_status cwi_cpu_draw_ahead(cwi_cpu *e);
 
-/* The L2 terms of all tensors. */
-double cwi_cpu_reg(const cwi_cpu *e);
+/* What training on rows of slots needs, once the sampler is open. */
+cw_status cwi_cpu_open_slots(cwi_cpu *e);
+
+/* Room to list the rows that a batch reads. */
+cw_status cwi_cpu_create_places(cw_context *ctx, cwi_cpu *e, cwi_places *out);
+
+/* Sums of squares of rows, CWI_BLOCK_ROWS at a time, to out[0], out[1], ... */
+cw_status cwi_cpu_squares(cw_context *ctx, const cwi_tensor *table, double *out);
+
+/* The L2 terms of all tensors; that of the table is summed by blocks of rows. */
+cw_status cwi_cpu_reg(cwi_cpu *e, double *out);
 
 /* dense.c: room for sums; a step on the tensors beside the table, whose L2 terms are added to *reg.
  */
 cw_status cwi_cpu_make_partial(cwi_cpu *e);
 cw_status cwi_cpu_step_others(cwi_cpu *e, const cwi_rates *rates, double *reg);
+/* A step on the table by e->gradient.  Sums of squares of before are left in e->partial, a number
+ * for every CWI_BLOCK_ROWS rows, unless rows outside the batch stand still. */
+cw_status cwi_cpu_step_table(cwi_cpu *e, const cwi_rates *rates);
+cw_status cwi_cpu_create_dense(cw_context *ctx, cwi_cpu *e); /* what that needs */
 
 /* deferred.c */
 void cwi_deferred_free(struct cwi_deferred *deferred); /* NULL is fine */

@@ -15,10 +15,7 @@
 
 #include "core/mem.h"
 #include "core/pool.h"
-#include "core/rooms.h"
-#include "engine/cpu/cpu.h"
-#include "optim/gap.h"
-#include "score/table.h"
+#include "engine/cpu/late.h"
 
 enum {
     ROWS_A_CHUNK = 256,
@@ -28,54 +25,17 @@ enum {
     SLOTS_AHEAD = 8
 };
 
-/* The pull of a row changes slowly, once it is slow. */
-enum { SLOW = 1, PULLS_EVERY = 8 };
-
-/* Shares of a row that the L2 term may take at once where the row is written, and where it is only
- * read, by a mean of its numbers. */
-static const float most_stepped = 1e-2f, most_read = 5e-3f;
-
-/* How far a row is. */
-typedef struct age {
-    uint32_t last; /* step up to which it is current, its low bits: gaps are shorter than those */
-    float pull;    /* how fast the L2 term shrinks it: share for a learning rate of one */
-} age;
-
-/* Where the parts of a block lie, in units of two bytes, each in whole cache lines: drift and root
- * (backend.h), and before them the parameters where scores are made from blocks, which settle then
- * copies to the table. */
-typedef struct layout {
-    bool holds_theta;
-    int64_t drift, root, width;
-} layout;
-
-typedef struct cwi_deferred {
-    const cwi_ops *ops;
-    float *theta; /* the table */
-    int64_t rows, d;
-    float decay;
-    age *ages;
-    layout block;
-    int16_t *blocks; /* [rows] */
-    float *no_slope; /* [d] zeros */
-    cwi_gaps gaps;
-    cwi_rooms *rooms; /* for gradients under way */
-
-    /* where scores are made from blocks */
-    int32_t n_users, heads;
-    float *user_now, *item_now; /* current values: users that are kept, items that are drawn */
-    cwi_table_plan plan;
-} deferred;
+typedef cwi_deferred deferred;
 
 /* ---- open and close --------------------------------------------------------------- */
 
-static layout make_layout(int64_t columns, bool holds_theta)
+static cwi_block_layout make_layout(int64_t columns, bool holds_theta)
 {
     enum { LINE = 32, PER_FLOAT = 2 };
     int64_t units = (columns + LINE - 1) / LINE * LINE;
     int64_t floats = (PER_FLOAT * columns + LINE - 1) / LINE * LINE;
     int64_t drift = holds_theta ? floats : 0;
-    return (layout){holds_theta, drift, drift + units, drift + units + floats};
+    return (cwi_block_layout){holds_theta, drift, drift + units, drift + units + floats};
 }
 
 void cwi_deferred_free(deferred *t)
@@ -99,7 +59,7 @@ static cw_status create_rows(cw_context *ctx, cwi_pile *pile, const cwi_adam_clo
         memcpy(t->blocks + (int64_t)r * t->block.width, t->theta + r * width,
                width * sizeof *t->theta);
     for (size_t r = 0; r < rows; r++)
-        t->ages[r] = (age){0, t->decay / (float)cwi_adam_epsilon(clock, 1)};
+        t->ages[r] = (cwi_age){0, t->decay / (float)cwi_adam_epsilon(clock, 1)};
     CW_PASS(cwi_rooms_create(ctx, (ROWS_AT_ONCE + 1) * width * sizeof(float), &t->rooms));
     cwi_gaps_init(clock, &t->gaps);
     return cwi_gaps_step(ctx, &t->gaps);
@@ -117,11 +77,13 @@ static cw_status create_values(cw_context *ctx, cwi_cpu *e, deferred *t)
     t->user_now = cwi_pile_add(ctx, &e->host.pile, (size_t)users, bytes);
     t->item_now = cwi_pile_add(ctx, &e->host.pile, (size_t)items, bytes);
     CW_PASS(e->host.pile.status);
-    return cwi_table_plan_create(ctx, (int32_t)t->rows, t->heads, e->host.max_slots, &t->plan);
+    return cwi_table_plan_create(ctx, shape->n_users + shape->n_items, t->heads, e->host.max_slots,
+                                 &t->plan);
 }
 
-static cw_status create_places(cw_context *ctx, cwi_cpu *e, int64_t rows, cwi_places *out)
+cw_status cwi_cpu_create_places(cw_context *ctx, cwi_cpu *e, cwi_places *out)
 {
+    int64_t rows = (int64_t)e->host.task->shape.n_users + e->host.task->shape.n_items;
     int64_t ends = 2 * e->host.max_slots, most = ends < rows ? ends : rows;
     out->row = cwi_pile_add(ctx, &e->host.pile, (size_t)most, sizeof *out->row);
     out->at = cwi_pile_add(ctx, &e->host.pile, (size_t)rows, sizeof *out->at);
@@ -130,7 +92,7 @@ static cw_status create_places(cw_context *ctx, cwi_cpu *e, int64_t rows, cwi_pl
     return CW_OK;
 }
 
-static cw_status open_table(cw_context *ctx, cwi_cpu *e)
+cw_status cwi_deferred_create(cw_context *ctx, cwi_cpu *e)
 {
     const cwi_tensor *table = cwi_host_table(&e->host);
     const cwi_adam_clock clock = cwi_adam_clock_of(e->host.task->options);
@@ -148,7 +110,7 @@ static cw_status open_table(cw_context *ctx, cwi_cpu *e)
     CW_PASS(create_rows(ctx, &e->host.pile, &clock, t));
     if (from_blocks) CW_PASS(create_values(ctx, e, t));
     e->lists_users = !from_blocks;
-    for (int k = 0; k < 2; k++) CW_PASS(create_places(ctx, e, t->rows, &e->drawn[k].places));
+    for (int k = 0; k < 2; k++) CW_PASS(cwi_cpu_create_places(ctx, e, &e->drawn[k].places));
     return CW_OK;
 }
 
@@ -160,126 +122,11 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     CW_TRY(cwi_cpu_open(ctx, &cwi_engine_deferred, task, first, &e));
     CW_TRY(cwi_host_remember(&e->host, false));
     CW_TRY(cwi_cpu_make_partial(e));
-    CW_TRY(open_table(ctx, e));
+    CW_TRY(cwi_deferred_create(ctx, e));
 done:
     *out = status == CW_OK ? &e->host.base : NULL;
     if (status != CW_OK) cwi_cpu_close((cwi_engine *)e);
     return status;
-}
-
-/* ---- rows ------------------------------------------------------------------------- */
-
-static inline int16_t *block_at(const deferred *t, int64_t row)
-{
-    return t->blocks + row * t->block.width;
-}
-
-static inline float *theta_at(const deferred *t, int64_t row)
-{
-    return t->block.holds_theta ? (float *)(void *)block_at(t, row) : t->theta + row * t->d;
-}
-
-static inline int16_t *drift_at(const deferred *t, int64_t row)
-{
-    return block_at(t, row) + t->block.drift;
-}
-
-static inline float *root_at(const deferred *t, int64_t row)
-{
-    return (float *)(void *)(block_at(t, row) + t->block.root);
-}
-
-static cwi_adam_row row_at(const deferred *t, int64_t row)
-{
-    return (cwi_adam_row){theta_at(t, row), drift_at(t, row), root_at(t, row)};
-}
-
-/* Inline, because a function that only fetches does nothing in the eyes of a compiler. */
-__attribute__((always_inline)) static inline void fetch_row(const deferred *t, int64_t row)
-{
-    __builtin_prefetch(t->ages + row);
-    cwi_fetch(theta_at(t, row), t->d * (int64_t)sizeof *t->theta);
-    cwi_fetch(drift_at(t, row), t->d * (int64_t)sizeof(int16_t));
-}
-
-/* How many steps a row has missed. */
-static inline int64_t missed(const deferred *t, int64_t row)
-{
-    return (int64_t)((uint32_t)t->gaps.step - t->ages[row].last);
-}
-
-/* Does the L2 term move a row so little that its missed steps may be taken at once?  It is then
- * small beside the root of v, and what is left out is of second order. */
-static bool is_light(float pull, const cwi_adam_pause *pause, float most)
-{
-    return pull <= SLOW && pull * pause->pull_rate <= most;
-}
-
-/* A row after the steps that it missed, one or more, with care. */
-static void miss_steps(const deferred *t, int64_t row, const cwi_adam_row *to)
-{
-    cwi_adam_gap gaps[CWI_GAP_PIECES];
-    cwi_adam_row from = row_at(t, row);
-    int64_t last = t->gaps.step - missed(t, row);
-    int n = cwi_gaps_find(&t->gaps, last, t->decay, gaps);
-    t->ops->adam_missed(&from, t->d, (float)t->gaps.time[last].epsilon, gaps, n, to);
-}
-
-static float find_pull(const deferred *t, const cwi_adam_row *row)
-{
-    float now = (float)t->gaps.time[t->gaps.step].epsilon;
-    return t->decay * t->ops->adam_pull(row->theta, row->root, t->d, now);
-}
-
-/* Bring a row up to date.  Where it may be done at once, the pause before a step is all there is of
- * the step: it neither learns nor moves.  `room` is that of a row. */
-static void catch_up(const deferred *t, int64_t row, float *room)
-{
-    cwi_adam_row at = row_at(t, row);
-    int64_t steps = missed(t, row);
-    if (steps == 0) return;
-    cwi_adam_pause pause = cwi_gaps_pause(&t->gaps, steps);
-    const cwi_rates still = {.beta1 = 1,
-                             .beta2 = 1,
-                             .epsilon = (float)t->gaps.time[t->gaps.step].epsilon,
-                             .decay = t->decay};
-    if (is_light(t->ages[row].pull, &pause, most_stepped))
-        t->ops->adam_late(&at, t->no_slope, t->d, &pause, &still, room);
-    else
-        miss_steps(t, row, &at);
-    t->ages[row] = (age){(uint32_t)t->gaps.step, find_pull(t, &at)};
-}
-
-/* The current values of a row are keep * theta - rate * drift, unless this returns false.  The pull
- * goes by a mean of the row here, and not into the table. */
-static bool find_pause(const deferred *t, int64_t row, float *keep, float *rate)
-{
-    float pull = t->ages[row].pull;
-    cwi_adam_pause pause = cwi_gaps_pause(&t->gaps, missed(t, row));
-    *keep = 1.0f - pull * pause.pull_rate;
-    *rate = pause.drift_rate / CWI_DRIFT_UNITS;
-    return is_light(pull, &pause, most_read) || pause.m_left == 1.0f;
-}
-
-/* The current values of a row, which stays as it is. */
-static void peek(const deferred *t, int64_t row, float *out)
-{
-    float keep, rate;
-    if (find_pause(t, row, &keep, &rate))
-        t->ops->adam_peek(theta_at(t, row), drift_at(t, row), t->d, keep, rate, out);
-    else
-        miss_steps(t, row, &(cwi_adam_row){.theta = out});
-}
-
-/* row . (plus - minus); `room` is that of a row. */
-static float dot_apart(const deferred *t, int64_t row, const float *plus, const float *minus,
-                       float *room)
-{
-    float keep, rate;
-    if (find_pause(t, row, &keep, &rate))
-        return t->ops->dot_apart(theta_at(t, row), drift_at(t, row), keep, rate, plus, minus, t->d);
-    miss_steps(t, row, &(cwi_adam_row){.theta = room});
-    return t->ops->dot_apart(room, NULL, 1, 0, plus, minus, t->d);
 }
 
 /* ---- score ------------------------------------------------------------------------ */
@@ -299,7 +146,7 @@ static cw_status catch_up_batch(void *arg, int64_t chunk, int64_t begin, int64_t
     const job *j = arg;
     float *room = cwi_rooms_enter(j->t->rooms);
     (void)chunk;
-    for (int64_t k = begin; k < end; k++) catch_up(j->t, j->drawn->places.row[k], room);
+    for (int64_t k = begin; k < end; k++) cwi_late_catch_up(j->t, j->drawn->places.row[k], room);
     cwi_rooms_leave(j->t->rooms, room);
     return CW_OK;
 }
@@ -311,8 +158,8 @@ static cw_status read_items(void *arg, int64_t chunk, int64_t begin, int64_t end
     const int32_t *row = j->drawn->places.row;
     (void)chunk;
     for (int64_t k = begin - AHEAD; k < end; k++) {
-        if (k + AHEAD < end) fetch_row(j->t, row[k + AHEAD]);
-        if (k >= begin) peek(j->t, row[k], j->t->item_now + k * j->t->d);
+        if (k + AHEAD < end) cwi_late_fetch(j->t, row[k + AHEAD]);
+        if (k >= begin) cwi_late_peek(j->t, row[k], j->t->item_now + k * j->t->d);
     }
     return CW_OK;
 }
@@ -335,10 +182,10 @@ static cw_status score_slots(void *arg, int64_t chunk, int64_t begin, int64_t en
     float *now = cwi_rooms_enter(t->rooms);
     (void)chunk;
     for (int64_t slot = begin - SLOTS_AHEAD; slot < end; slot++) {
-        if (slot + SLOTS_AHEAD < end) fetch_row(t, batch->user[slot + SLOTS_AHEAD]);
+        if (slot + SLOTS_AHEAD < end) cwi_late_fetch(t, batch->user[slot + SLOTS_AHEAD]);
         if (slot < begin) continue;
         if (slot == begin || batch->user[slot] != batch->user[slot - 1])
-            peek(t, batch->user[slot], now);
+            cwi_late_peek(t, batch->user[slot], now);
         for (int32_t h = 0; h < t->heads; h++)
             t->ops->dot_pairs(now + h * width, first, t->item_now + h * width,
                               item_places(j) + batch->item[slot], 1, width, d,
@@ -363,10 +210,10 @@ static cw_status score_apart(void *arg, int64_t chunk, int64_t begin, int64_t en
         pairs[k].minus = at[pairs[k].minus];
     }
     for (int64_t k = -SLOTS_AHEAD; k < n; k++) {
-        if (k + SLOTS_AHEAD < n) fetch_row(t, pairs[k + SLOTS_AHEAD].user);
+        if (k + SLOTS_AHEAD < n) cwi_late_fetch(t, pairs[k + SLOTS_AHEAD].user);
         if (k < 0) continue;
-        j->score[pairs[k].slot] = dot_apart(t, pairs[k].user, t->item_now + pairs[k].plus * t->d,
-                                            t->item_now + pairs[k].minus * t->d, room);
+        j->score[pairs[k].slot] = cwi_late_dot(t, pairs[k].user, t->item_now + pairs[k].plus * t->d,
+                                               t->item_now + pairs[k].minus * t->d, room);
         j->score[pairs[k].other] = 0;
     }
     cwi_rooms_leave(t->rooms, room);
@@ -408,30 +255,6 @@ static cw_status back(cwi_engine *engine)
     return CW_OK;
 }
 
-/* A row that is stepped now, after the steps that it missed. */
-__attribute__((always_inline)) static inline void step_late(const job *j, int64_t row,
-                                                            const float *gradient, float *now)
-{
-    const deferred *t = j->t;
-    cwi_adam_row at = row_at(t, row);
-    int64_t steps = missed(t, row), step = t->gaps.step + 1;
-    cwi_adam_pause pause = cwi_gaps_pause(&t->gaps, steps);
-    if (steps > 0 && !is_light(t->ages[row].pull, &pause, most_stepped)) {
-        miss_steps(t, row, &at);
-        pause = cwi_gaps_pause(&t->gaps, 0);
-    }
-    t->ops->adam_late(&at, gradient, t->d, &pause, &j->rates, now);
-    t->ages[row].last = (uint32_t)step;
-    if (t->ages[row].pull > SLOW || (step + row) % PULLS_EVERY == 0)
-        t->ages[row].pull = find_pull(t, &at);
-}
-
-__attribute__((always_inline)) static inline void fetch_block(const deferred *t, int64_t row)
-{
-    fetch_row(t, row);
-    cwi_fetch(root_at(t, row), t->d * (int64_t)sizeof(float));
-}
-
 static cw_status step_given(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     enum { AHEAD = 4 };
@@ -440,8 +263,8 @@ static cw_status step_given(void *arg, int64_t chunk, int64_t begin, int64_t end
     float *room = cwi_rooms_enter(j->t->rooms);
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
-        if (k + AHEAD < g->n_touched) fetch_block(j->t, g->touched[k + AHEAD]);
-        step_late(j, g->touched[k], g->rows + k * j->t->d, room);
+        if (k + AHEAD < g->n_touched) cwi_late_fetch_all(j->t, g->touched[k + AHEAD]);
+        cwi_late_step(j->t, &j->rates, g->touched[k], g->rows + k * j->t->d, room);
     }
     cwi_rooms_leave(j->t->rooms, room);
     return CW_OK;
@@ -464,9 +287,9 @@ static cw_status step_planned(void *arg, int64_t chunk, int64_t begin, int64_t e
         if (in == 0)
             cwi_table_plan_sum(&t->plan, t->user_now, t->item_now, (int32_t)t->d, k,
                                end - k < ROWS_AT_ONCE ? end : k + ROWS_AT_ONCE, made);
-        if (k + AHEAD < j->last) fetch_block(t, rows->row[k + AHEAD]);
-        step_late(j, rows->row[k], made + in * t->d,
-                  k < rows->n_users ? t->user_now + k * t->d : unused);
+        if (k + AHEAD < j->last) cwi_late_fetch_all(t, rows->row[k + AHEAD]);
+        cwi_late_step(t, &j->rates, rows->row[k], made + in * t->d,
+                      k < rows->n_users ? t->user_now + k * t->d : unused);
     }
     cwi_rooms_leave(t->rooms, made);
     return CW_OK;
@@ -511,46 +334,55 @@ static cw_status catch_up_all(void *arg, int64_t chunk, int64_t begin, int64_t e
     float *room = cwi_rooms_enter(t->rooms);
     (void)chunk;
     for (int64_t row = begin; row < end; row++) {
-        catch_up(t, row, room);
+        cwi_late_catch_up(t, row, room);
         if (t->block.holds_theta)
-            memcpy(t->theta + row * t->d, theta_at(t, row), (size_t)t->d * sizeof *t->theta);
+            memcpy(t->theta + row * t->d, cwi_late_theta(t, row), (size_t)t->d * sizeof *t->theta);
     }
     cwi_rooms_leave(t->rooms, room);
     return CW_OK;
 }
 
+cw_status cwi_deferred_settle(cw_context *ctx, deferred *t)
+{
+    return cwi_pool_for(ctx, t->rows, ROWS_A_CHUNK, catch_up_all, t);
+}
+
 static cw_status settle(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
-    cw_status status =
-        cwi_pool_for(engine->ctx, e->deferred->rows, ROWS_A_CHUNK, catch_up_all, e->deferred);
-    if (status == CW_OK) e->host.tally.reg_at_end = cwi_cpu_reg(e);
-    return status;
+    CW_PASS(cwi_deferred_settle(engine->ctx, e->deferred));
+    return cwi_cpu_reg(e, &e->host.tally.reg_at_end);
+}
+
+void cwi_deferred_list(const deferred *t, cwi_state *out)
+{
+    cwi_state_add(out, "", "mark", CWI_U64, t->rows, 0, t->ages);
+    cwi_state_add(out, "", "blocks", CWI_I16, t->rows, t->block.width, t->blocks);
 }
 
 static cw_status read_state(cwi_engine *engine, cwi_state *out)
 {
-    const deferred *t = ((cwi_cpu *)engine)->deferred;
-    cw_status status = cwi_host_read(engine, out);
-    cwi_state_add(out, "", "mark", CWI_U64, t->rows, 0, t->ages);
-    cwi_state_add(out, "", "blocks", CWI_I16, t->rows, t->block.width, t->blocks);
-    return status;
+    CW_PASS(cwi_host_read(engine, out));
+    cwi_deferred_list(((cwi_cpu *)engine)->deferred, out);
+    return CW_OK;
+}
+
+cw_status cwi_deferred_go_on(cw_context *ctx, deferred *t, int64_t applied)
+{
+    cwi_adam_clock clock = t->gaps.clock;
+    cwi_gaps_clear(&t->gaps);
+    cwi_gaps_init(&clock, &t->gaps);
+    while (t->gaps.step < applied) CW_PASS(cwi_gaps_step(ctx, &t->gaps));
+    for (int64_t r = 0; r < t->rows; r++)
+        if (cwi_late_missed(t, r) > t->gaps.step)
+            return cwi_fail(ctx, CW_BAD_DATA, "'mark' is damaged");
+    return CW_OK;
 }
 
 static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally *tally)
 {
-    cw_status status;
-    deferred *t = ((cwi_cpu *)engine)->deferred;
-    CW_TRY(cwi_cpu_write(engine, epoch, tally));
-    cwi_adam_clock clock = t->gaps.clock;
-    cwi_gaps_clear(&t->gaps);
-    cwi_gaps_init(&clock, &t->gaps);
-    while (t->gaps.step < tally->applied) CW_TRY(cwi_gaps_step(engine->ctx, &t->gaps));
-    for (int64_t r = 0; r < t->rows; r++)
-        if (missed(t, r) > t->gaps.step)
-            return cwi_fail(engine->ctx, CW_BAD_DATA, "'mark' is damaged");
-done:
-    return status;
+    CW_PASS(cwi_cpu_write(engine, epoch, tally));
+    return cwi_deferred_go_on(engine->ctx, ((cwi_cpu *)engine)->deferred, tally->applied);
 }
 
 const cwi_engine_verbs cwi_engine_deferred = {

@@ -8,7 +8,7 @@
 #include "core/pool.h"
 #include "engine/cpu/cpu.h"
 
-enum { ROWS_A_CHUNK = 256, ENTRIES_A_CHUNK = 1 << 15 };
+enum { ROWS_A_CHUNK = CWI_BLOCK_ROWS, ENTRIES_A_CHUNK = 1 << 15 };
 
 /* ---- open ------------------------------------------------------------------------- */
 
@@ -31,6 +31,15 @@ cw_status cwi_cpu_make_partial(cwi_cpu *e)
     return e->host.pile.status;
 }
 
+cw_status cwi_cpu_create_dense(cw_context *ctx, cwi_cpu *e)
+{
+    int64_t rows = cwi_host_table(&e->host)->rows;
+    CW_PASS(cwi_cpu_make_partial(e));
+    e->place = cwi_pile_add(ctx, &e->host.pile, (size_t)rows, sizeof *e->place);
+    for (int64_t r = 0; r < rows && e->place; r++) e->place[r] = -1;
+    return e->host.pile.status;
+}
+
 static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *first,
                              cwi_engine **out)
 {
@@ -38,11 +47,7 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
     cwi_cpu *e;
     CW_TRY(cwi_cpu_open(ctx, &cwi_engine_dense, task, first, &e));
     CW_TRY(cwi_host_remember(&e->host, true));
-    CW_TRY(cwi_cpu_make_partial(e));
-    int64_t rows = cwi_host_table(&e->host)->rows;
-    e->place = cwi_pile_add(ctx, &e->host.pile, (size_t)rows, sizeof *e->place);
-    status = e->host.pile.status;
-    for (int64_t r = 0; r < rows && status == CW_OK; r++) e->place[r] = -1;
+    CW_TRY(cwi_cpu_create_dense(ctx, e));
 done:
     *out = status == CW_OK ? &e->host.base : NULL;
     if (status != CW_OK) cwi_cpu_close((cwi_engine *)e);
@@ -114,19 +119,22 @@ static double sum_partial(const cwi_cpu *e, int64_t chunks)
     return sum;
 }
 
-/* *squares: sum of squares of the table before the step, NaN where not all of it is seen. */
-static cw_status step_table(cwi_cpu *e, const cwi_rates *rates, double *squares)
+/* Are all rows seen at every step? */
+static bool steps_all(const cwi_cpu *e)
+{
+    return e->host.task->optimizer->schedule != CWI_STEP_TOUCHED;
+}
+
+cw_status cwi_cpu_step_table(cwi_cpu *e, const cwi_rates *rates)
 {
     const cwi_gradient *g = &e->gradient;
     int64_t rows = cwi_host_table(&e->host)->rows;
     job j = job_of(e, rates, 0);
-    *squares = NAN;
-    if (e->host.task->optimizer->schedule == CWI_STEP_TOUCHED)
+    if (!steps_all(e))
         return cwi_pool_for(e->host.base.ctx, g->n_touched, ROWS_A_CHUNK, step_touched, &j);
     for (int64_t k = 0; k < g->n_touched; k++) e->place[g->touched[k]] = (int32_t)k;
     cw_status status = cwi_pool_for(e->host.base.ctx, rows, ROWS_A_CHUNK, step_all, &j);
     for (int64_t k = 0; k < g->n_touched; k++) e->place[g->touched[k]] = -1;
-    *squares = sum_partial(e, cwi_pool_chunks(rows, ROWS_A_CHUNK));
     return status;
 }
 
@@ -156,11 +164,13 @@ static cw_status apply(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
     cwi_rates rates;
-    double squares, reg;
+    const cwi_tensor *table = cwi_host_table(&e->host);
     if (e->is_idle) return CW_OK;
     e->host.task->optimizer->rates(e->host.task->options, ++e->host.tally.applied, &rates);
-    CW_PASS(step_table(e, &rates, &squares));
-    reg = (double)cwi_host_table(&e->host)->decay / 2 * squares;
+    CW_PASS(cwi_cpu_step_table(e, &rates));
+    double squares =
+        steps_all(e) ? sum_partial(e, cwi_pool_chunks(table->rows, ROWS_A_CHUNK)) : NAN;
+    double reg = (double)table->decay / 2 * squares;
     CW_PASS(cwi_cpu_step_others(e, &rates, &reg));
     cwi_host_count(&e->host, e->loss, e->gradient.penalty, reg);
     return CW_OK;
@@ -169,8 +179,7 @@ static cw_status apply(cwi_engine *engine)
 static cw_status settle(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
-    e->host.tally.reg_at_end = cwi_cpu_reg(e);
-    return CW_OK;
+    return cwi_cpu_reg(e, &e->host.tally.reg_at_end);
 }
 
 const cwi_engine_verbs cwi_engine_dense = {

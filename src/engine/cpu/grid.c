@@ -61,20 +61,29 @@ static const float *items_of(const cwi_grid *g, const cwi_batch *batch, int64_t 
     return g->vectors + (batch->n_slots + first) * g->d;
 }
 
+enum { ROWS_A_CHUNK = 64 };
+
 typedef struct job {
     cwi_grid *g;
     const cwi_batch *batch;
+    int64_t first; /* row of a part */
 } job;
 
-/* Leave out what the user of a row had.  Columns of an item are listed, so that only the user's own
+/* Leave out what the users of rows had.  Columns of an item are listed, so that only a user's own
  * items are looked at. */
-static void mask_row(const job *j, int64_t r)
+static cw_status mask_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
+    const job *j = arg;
     const cwi_grid *g = j->g;
-    int32_t user = j->batch->user[r];
-    float *score = g->loss.cross + r * g->loss.width;
-    for (int64_t e = g->train->start[user]; e < g->train->start[user + 1]; e++)
-        for (int32_t c = g->first[g->train->value[e]]; c >= 0; c = g->next[c]) score[c] = -INFINITY;
+    (void)chunk;
+    for (int64_t r = j->first + begin; r < j->first + end; r++) {
+        int32_t user = j->batch->user[r];
+        float *score = g->loss.cross + r * g->loss.width;
+        for (int64_t e = g->train->start[user]; e < g->train->start[user + 1]; e++)
+            for (int32_t c = g->first[g->train->value[e]]; c >= 0; c = g->next[c])
+                score[c] = -INFINITY;
+    }
+    return CW_OK;
 }
 
 static void list_columns(const job *j, int64_t first, bool lists)
@@ -87,13 +96,15 @@ static void list_columns(const job *j, int64_t first, bool lists)
     }
 }
 
-static void mask_part(const job *j, int64_t p)
+static cw_status mask_part(cw_context *ctx, job *j, int64_t p)
 {
     const cwi_loss_grid *l = &j->g->loss;
-    int64_t first = l->is_square ? p * l->side : l->rows;
-    list_columns(j, first, true);
-    for (int64_t r = p * l->side; r < (p + 1) * l->side; r++) mask_row(j, r);
-    list_columns(j, first, false);
+    int64_t column = l->is_square ? p * l->side : l->rows;
+    list_columns(j, column, true);
+    j->first = p * l->side;
+    CW_PASS(cwi_pool_for(ctx, l->side, ROWS_A_CHUNK, mask_rows, j));
+    list_columns(j, column, false);
+    return CW_OK;
 }
 
 /* Parts are small: one at a time. */
@@ -117,17 +128,14 @@ static cw_status score_own(void *arg, int64_t chunk, int64_t begin, int64_t end)
     (void)chunk;
     for (int64_t r = begin; r < end; r++) {
         const float *user = g->vectors + r * g->d, *item = user + j->batch->n_slots * g->d;
-        cwi_ops_best()->gemm(false, true, 1, 1, g->d, user, g->d, item, g->d, 0,
-                             (float *)g->loss.own + r, 1);
+        cwi_ops_best()->score_block(&user, 1, item, 1, g->d, (float *)g->loss.own + r);
     }
     return CW_OK;
 }
 
-enum { ROWS_A_CHUNK = 64 };
-
 cw_status cwi_grid_score(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
 {
-    job j = {g, batch};
+    job j = {.g = g, .batch = batch};
     const cwi_loss_grid *l = &g->loss;
     if (l->side <= ROWS_A_CHUNK)
         CW_PASS(cwi_pool_for(ctx, l->rows / l->side, ROWS_A_CHUNK / l->side, score_parts, &j));
@@ -136,7 +144,7 @@ cw_status cwi_grid_score(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
                                g->vectors + p * l->side * g->d, g->d, items_of(g, batch, p), g->d,
                                0, l->cross + p * l->side * l->width, (int32_t)l->width));
     CW_PASS(cwi_pool_for(ctx, l->rows, ROWS_A_CHUNK, score_own, &j));
-    for (int64_t p = 0; p < l->rows / l->side; p++) mask_part(&j, p);
+    for (int64_t p = 0; p < l->rows / l->side; p++) CW_PASS(mask_part(ctx, &j, p));
     g->loss.mark = batch->mark + (l->is_square ? 0 : l->rows);
     return CW_OK;
 }
@@ -156,7 +164,7 @@ static cw_status back_parts(void *arg, int64_t chunk, int64_t begin, int64_t end
         int64_t users = p * side * g->d, items = (j->batch->n_slots + p * side) * g->d;
         ops->gemm(false, false, side, g->d, width, slope, width, g->vectors + items, g->d, 0,
                   g->slopes + users, g->d);
-        ops->gemm(true, false, width, g->d, side, slope, width, g->vectors + users, g->d, 0,
+        ops->gemm(!l->is_even, false, width, g->d, side, slope, width, g->vectors + users, g->d, 0,
                   g->slopes + items, g->d);
     }
     return CW_OK;
@@ -172,8 +180,8 @@ static cw_status back_part(cw_context *ctx, const job *j, int64_t p)
     int64_t users = p * side * g->d;
     CW_PASS(cwi_gemm_tiled(ctx, false, false, side, g->d, width, slope, width, items, g->d, 0,
                            g->slopes + users, g->d));
-    return cwi_gemm_tiled(ctx, true, false, width, g->d, side, slope, width, g->vectors + users,
-                          g->d, 0, g->slopes + (items - g->vectors), g->d);
+    return cwi_gemm_tiled(ctx, !l->is_even, false, width, g->d, side, slope, width,
+                          g->vectors + users, g->d, 0, g->slopes + (items - g->vectors), g->d);
 }
 
 /* The slopes of observed pairs: on the diagonal of a square they are part of the products. */
@@ -199,7 +207,7 @@ static cw_status add_own(void *arg, int64_t chunk, int64_t begin, int64_t end)
 
 cw_status cwi_grid_back(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
 {
-    job j = {g, batch};
+    job j = {.g = g, .batch = batch};
     const cwi_loss_grid *l = &g->loss;
     int64_t parts = l->rows / l->side;
     if (l->is_square) place_own(l);

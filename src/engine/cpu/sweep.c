@@ -36,8 +36,7 @@ static cw_status apply(cwi_engine *engine)
 static cw_status settle(cwi_engine *engine)
 {
     cwi_cpu *e = (cwi_cpu *)engine;
-    e->host.tally.reg_at_end = cwi_cpu_reg(e);
-    return CW_OK;
+    return cwi_cpu_reg(e, &e->host.tally.reg_at_end);
 }
 
 const cwi_engine_verbs cwi_engine_sweep = {

@@ -14,6 +14,7 @@
 #include "engine/cuda/library.h"
 #include "engine/host.h"
 #include "score/graph.h"
+#include "score/tower.h"
 
 typedef struct cwi_cuda_host {
     cwi_host host;
@@ -55,25 +56,61 @@ static cwi_cuda_penalty penalty_of(const cwi_task *t)
     return CWI_CUDA_NO_PENALTY;
 }
 
+static bool has_graph(const cwi_task *t)
+{
+    return t->backbone == &cwi_backbone_lightgcn || t->backbone == &cwi_backbone_ngcf;
+}
+
 /* The graph, and the L2 term of what it makes of the table. */
 static void describe_graph(const cuda *e, cwi_cuda_task *out)
 {
     const cwi_task *t = e->host.task;
-    if (t->backbone != &cwi_backbone_lightgcn) return;
-    out->graph =
-        (cwi_cuda_graph){e->graph.n_nodes, (int32_t)cwi_options_integer(t->options, "layers"),
-                         e->graph.start, e->graph.neighbour, e->graph.weight};
-    if (cwi_options_is(t->options, "reg-target", "final") &&
-        cwi_options_choice(t->options, "reg-kind") == 0)
+    bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
+    if (!has_graph(t)) return;
+    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
+                                  (int32_t)cwi_options_integer(t->options, "layers"),
+                                  is_ngcf,
+                                  e->graph.start,
+                                  e->graph.neighbour,
+                                  e->graph.weight};
+    if (!cwi_options_is(t->options, "reg-target", "final")) return;
+    if (is_ngcf)
+        out->final_decay = out->graph.layers > 0 ? out->tensor[0].decay : 0;
+    else if (cwi_options_choice(t->options, "reg-kind") == 0)
         out->final_decay = (float)(2 * cwi_options_real(t->options, "reg") /
                                    (double)(t->shape.n_users + t->shape.n_items));
+}
+
+static void describe_tensors(const cuda *e, cwi_cuda_task *out)
+{
+    const cwi_params *params = &e->host.params;
+    out->n_tensors = params->count;
+    for (int t = 0; t < params->count; t++) {
+        out->tensor[t].rows = params->tensor[t].rows;
+        out->tensor[t].columns = params->tensor[t].columns;
+        out->tensor[t].decay = params->tensor[t].decay;
+    }
+}
+
+/* The networks of all heads are alike. */
+static cw_status describe_tower(const cuda *e, cwi_cuda_task *out)
+{
+    const cwi_task *t = e->host.task;
+    cwi_tower tower[CWI_MAX_TOWERS];
+    _Static_assert((int)CWI_CUDA_MOST_LAYERS == (int)CWI_MAX_LAYERS, "room for all layers");
+    if (t->backbone != &cwi_backbone_neumf) return CW_OK;
+    CW_PASS(cwi_tower_find(e->host.base.ctx, &e->host.params, t->shape.heads, out->d, tower));
+    out->tower.layers = tower[0].n_layers;
+    for (int l = 0; l < tower[0].n_layers; l++) out->tower.size[l] = tower[0].size[l];
+    return CW_OK;
 }
 
 static cwi_cuda_task describe(const cuda *e)
 {
     const cwi_task *t = e->host.task;
     const cwi_tensor *table = &e->host.params.tensor[0];
-    double temperature = cwi_options_real(t->options, "temperature");
+    bool has_scorer = t->backbone->vector_width != NULL;
+    double temperature = has_scorer ? cwi_options_real(t->options, "temperature") : 1;
     return (cwi_cuda_task){
         .device = t->gpu - 1,
         .sampler = t->method->sampler->name,
@@ -90,8 +127,7 @@ static cwi_cuda_task describe(const cuda *e)
         .n_items = t->shape.n_items,
         .heads = t->shape.heads,
         .d = (int32_t)table->columns,
-        .decay = table->decay,
-        .is_cosine = cwi_options_choice(t->options, "scorer") == 1,
+        .is_cosine = has_scorer && cwi_options_choice(t->options, "scorer") == 1,
         .batch_reg = cwi_options_choice(t->options, "reg-kind") == 1
                          ? cwi_options_real(t->options, "reg")
                          : 0,
@@ -110,13 +146,18 @@ static void close_engine(cwi_engine *engine)
     cwi_free(e);
 }
 
+static cw_status send_part(cuda *e, int part, const cwi_params *from)
+{
+    for (int t = 0; t < from->count; t++)
+        CW_PASS(pass_on(e, e->calls->put(e->device, part, t, from->tensor[t].data, e->why)));
+    return CW_OK;
+}
+
 static cw_status send_state(cuda *e)
 {
-    CW_PASS(pass_on(
-        e, e->calls->put(e->device, CWI_CUDA_PARAMS, e->host.params.tensor[0].data, e->why)));
+    CW_PASS(send_part(e, CWI_CUDA_PARAMS, &e->host.params));
     for (int m = 0; e->host.task->optimizer->memory[m]; m++)
-        CW_PASS(pass_on(e, e->calls->put(e->device, CWI_CUDA_MEMORY + m,
-                                         e->host.memory[m].tensor[0].data, e->why)));
+        CW_PASS(send_part(e, CWI_CUDA_MEMORY + m, &e->host.memory[m]));
     return CW_OK;
 }
 
@@ -126,11 +167,13 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
                              &e->host.max_slots, &e->host.sampler));
     CW_PASS(cwi_host_remember(&e->host, true));
     CW_PASS(pass_on(e, cwi_cuda_load(&e->calls, e->why)));
-    if (task->backbone == &cwi_backbone_lightgcn)
+    if (has_graph(task))
         CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
                                  &e->graph));
     cwi_cuda_task about = describe(e);
+    describe_tensors(e, &about);
     describe_graph(e, &about);
+    CW_PASS(describe_tower(e, &about));
     (void)cwi_host_grid(&e->host, &about.grid);
     if (about.grid.side == 0) about.grid.rows = 0;
     CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
@@ -175,9 +218,11 @@ static cw_status enter_epoch(cuda *e)
 
 static cw_status find_reg(cuda *e, double *out)
 {
-    double squares;
-    CW_PASS(pass_on(e, e->calls->squares(e->device, &squares, e->why)));
-    *out = (double)e->host.params.tensor[0].decay / 2 * squares;
+    double squares[CWI_MAX_TENSORS];
+    CW_PASS(pass_on(e, e->calls->squares(e->device, squares, e->why)));
+    *out = 0;
+    for (int t = 0; t < e->host.params.count; t++)
+        *out += (double)e->host.params.tensor[t].decay / 2 * squares[t];
     return CW_OK;
 }
 
@@ -269,11 +314,17 @@ static cw_status tell(cwi_engine *engine, cwi_tally *out)
     return cwi_host_tell(engine, out);
 }
 
+static cw_status fetch_part(cuda *e, int part, const cwi_params *to)
+{
+    for (int t = 0; t < to->count; t++)
+        CW_PASS(pass_on(e, e->calls->get(e->device, part, t, to->tensor[t].data, e->why)));
+    return CW_OK;
+}
+
 static cw_status fetch_params(cuda *e)
 {
     CW_PASS(catch_up(e));
-    return pass_on(
-        e, e->calls->get(e->device, CWI_CUDA_PARAMS, e->host.params.tensor[0].data, e->why));
+    return fetch_part(e, CWI_CUDA_PARAMS, &e->host.params);
 }
 
 /* The ranker of the host has vectors with the bits that lists go by. */
@@ -317,8 +368,7 @@ static cw_status read_state(cwi_engine *engine, cwi_state *out)
     cuda *e = (cuda *)engine;
     CW_PASS(fetch_params(e));
     for (int m = 0; e->host.task->optimizer->memory[m]; m++)
-        CW_PASS(pass_on(e, e->calls->get(e->device, CWI_CUDA_MEMORY + m,
-                                         e->host.memory[m].tensor[0].data, e->why)));
+        CW_PASS(fetch_part(e, CWI_CUDA_MEMORY + m, &e->host.memory[m]));
     return cwi_host_read(engine, out);
 }
 

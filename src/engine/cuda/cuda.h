@@ -12,8 +12,9 @@
 #include "loss/loss.h"
 #include "optim/optimizer.h"
 #include "sample/sampler.h"
+#include "score/params.h"
 
-enum { CWI_CUDA_VERSION = 1, CWI_CUDA_TEXT = 512, CWI_CUDA_MOST_DEVICES = 64 };
+enum { CWI_CUDA_VERSION = 2, CWI_CUDA_TEXT = 512, CWI_CUDA_MOST_DEVICES = 64 };
 
 typedef struct cwi_cuda_device {
     char name[128];
@@ -38,10 +39,18 @@ typedef enum cwi_cuda_penalty {
 /* The graph of train, as in cwi_graph; no nodes: scores are of the table itself. */
 typedef struct cwi_cuda_graph {
     int32_t n_nodes, layers;
+    bool has_weights; /* NGCF: every layer has matrices of its own */
     const int64_t *start;
     const int32_t *neighbour;
     const float *weight;
 } cwi_cuda_graph;
+
+/* A network on top of the two vectors of a slot, as in cwi_tower; no layers: scores are inner
+ * products. */
+enum { CWI_CUDA_MOST_LAYERS = 7 };
+typedef struct cwi_cuda_tower {
+    int32_t layers, size[CWI_CUDA_MOST_LAYERS]; /* of a head */
+} cwi_cuda_tower;
 
 /* What is trained; borrowed while the engine is open, all in the memory of the host. */
 typedef struct cwi_cuda_task {
@@ -53,8 +62,14 @@ typedef struct cwi_cuda_task {
     int memories;
     bool steps_all; /* rows outside the batch too */
     int32_t n_users, n_items, heads, d;
-    float decay, scale; /* of the table; of inner products */
-    double batch_reg;   /* of the vectors of a batch; 0: none */
+    float scale;   /* of inner products */
+    int n_tensors; /* the first is the table */
+    struct {
+        int64_t rows, columns;
+        float decay;
+    } tensor[CWI_MAX_TENSORS];
+    cwi_cuda_tower tower;
+    double batch_reg; /* of the vectors of a batch; 0: none */
     cwi_cuda_penalty penalty;
     double strength; /* of it */
     bool is_cosine;
@@ -72,18 +87,18 @@ typedef struct cwi_cuda_tally {
 
 typedef struct cwi_cuda cwi_cuda;
 
-/* The parts of the state: parameters, then what the optimiser keeps. */
+/* The parts of the state: parameters, then what the optimiser keeps, of every tensor. */
 enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
 
 /*
  *   count   how many devices there are
  *   look    at one of them
  *   open    everything but the values: an engine that `close` takes, also after a failure
- *   put     a part of the state onto the device, from rows side by side
+ *   put     a part of the state of a tensor onto the device, from rows side by side
  *   get     the same from there
  *   begin   an epoch, or the rest of one: what the sampler has of it, what the loss has of it, and
  *           the sums so far
- *   squares the sum of squares of all parameters
+ *   squares the sum of squares of every tensor
  *   run     n steps from number `step` over all epochs on, which is step `first` of the epoch,
  *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on, and is
  *           borrowed until `tell`.  At most `most_steps` of them; so many as `next` may follow.
@@ -100,8 +115,8 @@ typedef struct cwi_cuda_calls {
     cw_status (*look)(int device, cwi_cuda_device *out, char *why);
     cw_status (*open)(const cwi_cuda_task *task, cwi_cuda **out, char *why);
     int (*most_steps)(const cwi_cuda *engine);
-    cw_status (*put)(cwi_cuda *engine, int part, const float *from, char *why);
-    cw_status (*get)(cwi_cuda *engine, int part, float *to, char *why);
+    cw_status (*put)(cwi_cuda *engine, int part, int tensor, const float *from, char *why);
+    cw_status (*get)(cwi_cuda *engine, int part, int tensor, float *to, char *why);
     cw_status (*begin)(cwi_cuda *engine, const cwi_drawing *drawing,
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why);

@@ -160,7 +160,7 @@ __device__ inline contribution read_end(const work &w, int64_t step, uint32_t en
     const draw_group &p = w.group[group_of_slot(w, c.slot)];
     c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
     c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
-    if (w.grid.rows > 0) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
+    if (w.ends_slope) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
     c.minus = kind == END_PAIR ? w.n_users + item[c.slot + (end >> 2 & 15u) + 1] : -1;
     return c;
 }

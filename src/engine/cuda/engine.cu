@@ -1,5 +1,4 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
-#include "engine/cuda/graph.cuh"
 #include "engine/cuda/samplers.cuh"
 #include "engine/cuda/terms.cuh"
 
@@ -12,48 +11,10 @@
 #include "loss/softmax.c"
 #include "loss/ubpr.c"
 
-#include "engine/cuda/lists.cuh" /* with formulas of those */
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "engine/cuda/ngcf_steps.cuh" /* with formulas of those */
+#include "engine/cuda/tower_steps.cuh"
 
 enum { MANY_ENDS = 1 << 27 };
-
-/* A window that is drawn, or about to be. */
-typedef struct drawn {
-    uint64_t step;
-    int n; /* 0: none */
-} drawn;
-
-struct cwi_cuda {
-    gpu g;
-    work windows[2], w; /* one at work, one being drawn; w is a copy of one of them */
-    drawn ready[2];
-    int at_hand;
-    int window; /* steps, at most */
-    int64_t pairs, room_bytes;
-    void *room; /* of sorting */
-    double *setting;
-    net graph;
-    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
-    int32_t ranked_items, ranked_width, users_at_once;
-    listing lists;
-    cwi_csr seen;            /* what users had, on the device */
-    float *final, *layer[2]; /* [n_rows][d] where there is a graph */
-    void *sampler;
-    cwi_cuda_task task;
-    void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
-    void (*score)(cwi_cuda *e, int s); /* and its loss; NULL: it has none of rows */
-    double settings[CWI_LOSS_SETTINGS]; /* as on the device */
-    void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
-    void *(*copy)(gpu *g, const cwi_drawing *opened);
-    unsigned blocks; /* of kernels that walk over rows */
-};
-
-static unsigned blocks_for(int64_t n, int64_t each)
-{
-    return (unsigned)((n + each - 1) / each);
-}
 
 /* ---- parts by name -------------------------------------------------------------------------- */
 
@@ -75,6 +36,11 @@ CWI_SAMPLERS(DRAW)
             LAUNCH_NEXT((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
         else                                                                                       \
             LAUNCH_NEXT((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
+    }                                                                                              \
+    static void lose_##id(cwi_cuda *e, int s)                                                      \
+    {                                                                                              \
+        work w = e->w;                                                                             \
+        LAUNCH((lose_rows<id##_row>), dim3(blocks_for(w.rows, BLOCK)), dim3(BLOCK), &e->g, w, s);  \
     }
 CWI_LOSSES(LOSS)
 
@@ -111,9 +77,10 @@ static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
     if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
     CWI_SAMPLERS(FIND_DRAW)
 #define FIND_LOSS(id)                                                                              \
-    if (is_named(#id, task->loss)) e->score = loss_##id;
+    if (is_named(#id, task->loss)) e->score = loss_##id, e->lose = lose_##id;
     CWI_LOSSES(FIND_LOSS)
     if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
+    if (task->tower.layers > 0) e->score = e->lose ? score_towers : NULL;
     return e->draw && (e->score || task->grid.rows > 0);
 }
 
@@ -141,9 +108,10 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->n_users = task->n_users;
     w->n_rows = task->n_users + task->n_items;
-    w->d = task->d;
+    w->d = task->graph.has_weights ? task->d * (task->graph.layers + 1) : task->d;
     w->heads = task->heads;
-    w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine && task->grid.rows == 0;
+    w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine &&
+                   task->grid.rows == 0 && task->tower.layers == 0;
     w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
     while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
@@ -151,9 +119,10 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->per_group = task->per_group;
     w->steps_all = task->steps_all;
     w->rule = task->rule;
-    w->decay = task->decay;
+    w->decay = task->tensor[0].decay;
     w->scale = task->scale;
     w->final_decay = task->final_decay;
+    w->layers = task->graph.has_weights ? task->graph.layers : 0;
     w->penalty = task->penalty;
     w->strength = task->strength;
     w->grid.rows = task->grid.rows;
@@ -171,11 +140,6 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     e->window = WINDOW;
     while (e->window > 1 && w->ends * e->window > MANY_ENDS) e->window /= 2;
-}
-
-template <typename T> static void add(gpu *g, T **out, int64_t count)
-{
-    *out = (T *)gpu_alloc(g, count, sizeof **out);
 }
 
 /* What is kept of a window: of two. */
@@ -232,59 +196,13 @@ static void add_step(cwi_cuda *e)
     w->setting = e->setting;
 }
 
-/* Rows cut into parts of as many edges; a list of them, or none where there is no memory. */
-static edge_part *cut_edges(const cwi_cuda_graph *graph, net *out, uint32_t **longer)
-{
-    int64_t most = graph->n_nodes + graph->start[graph->n_nodes] / EDGES;
-    edge_part *part = (edge_part *)calloc((size_t)most, sizeof *part);
-    *longer = (uint32_t *)calloc((size_t)graph->n_nodes, sizeof **longer);
-    for (int32_t r = 0; r < graph->n_nodes && part && *longer; r++) {
-        int64_t begin = graph->start[r], end = graph->start[r + 1];
-        uint32_t first = (uint32_t)out->n_parts;
-        uint32_t count = (uint32_t)(end > begin ? (end - begin + EDGES - 1) / EDGES : 1);
-        for (uint32_t k = 0; k < count; k++, begin += EDGES) {
-            int64_t until = begin + EDGES < end ? begin + EDGES : end;
-            part[out->n_parts++] = (edge_part){begin, until, r, first, count};
-        }
-        if (count > 1) (*longer)[out->n_long++] = first;
-    }
-    return part;
-}
-
-static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
-{
-    gpu *g = &e->g;
-    net *n = &e->graph;
-    int64_t edges = graph->start[graph->n_nodes], numbers = (int64_t)e->w.n_rows * e->w.d;
-    uint32_t *longer = NULL;
-    memset(n, 0, sizeof *n);
-    edge_part *part = cut_edges(graph, n, &longer);
-    if (!part || !longer) {
-        g->status = CW_NO_MEMORY;
-        snprintf(g->why, sizeof g->why, "there is no memory left");
-    } else {
-        n->part = copy_array(g, part, n->n_parts);
-        n->longer = copy_array(g, longer, n->n_long);
-        n->neighbour = copy_array(g, graph->neighbour, edges);
-        n->weight = copy_array(g, graph->weight, edges);
-        add(g, &n->partial, n->n_parts * e->w.d);
-        add(g, &e->final, numbers);
-        add(g, &e->layer[0], numbers);
-        add(g, &e->layer[1], numbers);
-        add(g, &e->w.gradient, numbers);
-        e->w.vectors = e->final;
-    }
-    free(part);
-    free(longer);
-}
-
 static void add_grid(cwi_cuda *e)
 {
     gpu *g = &e->g;
     work *w = &e->w;
     grid_work *to = &w->grid;
     add(g, &to->vectors, 2 * w->slots * w->d);
-    add(g, &to->slopes, 2 * w->slots * w->d);
+    add(g, &w->ends_slope, 2 * w->slots * w->d);
     add(g, &to->cross, to->rows * to->width);
     add(g, &to->slope, to->rows * to->width);
     add(g, &to->own, to->rows);
@@ -299,12 +217,15 @@ static void add_grid(cwi_cuda *e)
 
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
 {
-    int64_t numbers = (int64_t)e->w.n_rows * e->w.d;
+    int64_t numbers = (int64_t)e->w.n_rows * task->d;
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
     if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
+    add_others(e, task);
     if (task->grid.rows > 0) add_grid(e);
+    if (task->tower.layers > 0) add_towers(e, task);
+    if (task->graph.has_weights) add_ngcf(e, task);
     if (task->is_cosine) add(&e->g, &e->w.factor, (int64_t)e->w.n_rows * e->w.heads);
     e->seen = task->drawing->training->by_user;
     e->sampler = e->copy(&e->g, task->drawing);
@@ -382,26 +303,29 @@ static int most_steps(const cwi_cuda *e)
 
 /* ---- parts of the state --------------------------------------------------------------------- */
 
-static float *part_of(const cwi_cuda *e, int part)
+static float *part_of(const cwi_cuda *e, int part, int tensor)
 {
-    return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[part - CWI_CUDA_MEMORY];
+    int m = part - CWI_CUDA_MEMORY;
+    if (tensor == 0) return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[m];
+    return (part == CWI_CUDA_PARAMS ? e->others.theta : e->others.memory[m]) + e->tensor[tensor];
 }
 
-static size_t part_bytes(const cwi_cuda *e)
+static int64_t numbers_of(const cwi_cuda *e, int tensor)
 {
-    return (size_t)e->w.n_rows * (size_t)e->w.d * sizeof(float);
+    return e->task.tensor[tensor].rows * e->task.tensor[tensor].columns;
 }
 
-static cw_status put(cwi_cuda *e, int part, const float *from, char *why)
+static cw_status put(cwi_cuda *e, int part, int tensor, const float *from, char *why)
 {
-    gpu_put(&e->g, part_of(e, part), from, part_bytes(e));
+    gpu_put(&e->g, part_of(e, part, tensor), from,
+            (size_t)numbers_of(e, tensor) * sizeof *from);
     gpu_wait(&e->g);
     return end_call(&e->g, why);
 }
 
-static cw_status get(cwi_cuda *e, int part, float *to, char *why)
+static cw_status get(cwi_cuda *e, int part, int tensor, float *to, char *why)
 {
-    gpu_get(&e->g, to, part_of(e, part), part_bytes(e));
+    gpu_get(&e->g, to, part_of(e, part, tensor), (size_t)numbers_of(e, tensor) * sizeof *to);
     return end_call(&e->g, why);
 }
 
@@ -430,16 +354,21 @@ static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
     return end_call(&e->g, why);
 }
 
-static cw_status squares(cwi_cuda *e, double *out, char *why)
+static double squares_of(cwi_cuda *e, int tensor)
 {
-    double partial[SQUARE_BLOCKS] = {0};
-    const float *theta = e->w.theta;
+    double partial[SQUARE_BLOCKS] = {0}, sum = 0;
+    const float *theta = part_of(e, CWI_CUDA_PARAMS, tensor);
     double *to = e->w.squares;
-    int64_t n = (int64_t)e->w.n_rows * e->w.d;
+    int64_t n = numbers_of(e, tensor);
     LAUNCH(sum_squares, dim3(SQUARE_BLOCKS), dim3(BLOCK), &e->g, theta, n, to);
     gpu_get(&e->g, partial, e->w.squares, sizeof partial);
-    *out = 0;
-    for (int b = 0; b < SQUARE_BLOCKS; b++) *out += partial[b];
+    for (int b = 0; b < SQUARE_BLOCKS; b++) sum += partial[b];
+    return sum;
+}
+
+static cw_status squares(cwi_cuda *e, double *out, char *why)
+{
+    for (int t = 0; t < e->task.n_tensors; t++) out[t] = squares_of(e, t);
     return end_call(&e->g, why);
 }
 
@@ -482,54 +411,7 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     gpu_turn(g, 0);
 }
 
-template <bool WHOLE> static void multiply(cwi_cuda *e, const product &p)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    net n = e->graph;
-    dim3 all(e->blocks);
-    LAUNCH((multiply_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
-    if (n.n_long > 0) LAUNCH((join_parts<WHOLE>), all, dim3(BLOCK), g, w, n, p);
-}
-
-/* From the table to vectors: the mean of it and what its layers make of it. */
-template <bool WHOLE> static void propagate(cwi_cuda *e)
-{
-    int32_t layers = e->task.graph.layers;
-    const float *from = e->w.theta;
-    gpu_copy(&e->g, e->final, from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof *from);
-    for (int32_t k = 0; k < layers; k++) {
-        bool is_last = k + 1 == layers;
-        float *to = is_last ? e->final : e->layer[k % 2];
-        product p = {from, is_last ? e->final : NULL, to, is_last ? NULL : e->final,
-                     is_last ? 1.0f / (float)(layers + 1) : 1};
-        multiply<WHOLE>(e, p);
-        from = to;
-    }
-}
-
-/* From slopes of vectors to those of the table, which are returned. */
-template <bool WHOLE> static const float *go_back(cwi_cuda *e)
-{
-    int32_t layers = e->task.graph.layers;
-    const float *from = e->w.gradient;
-    for (int32_t k = 0; k < layers; k++) {
-        product p = {from, e->w.gradient, e->layer[k % 2], NULL,
-                     k + 1 == layers ? 1.0f / (float)(layers + 1) : 1};
-        multiply<WHOLE>(e, p);
-        from = p.to;
-    }
-    return from;
-}
-
 /* ---- grids ---------------------------------------------------------------------------------- */
-
-static void multiply_all(cwi_cuda *e, const matrices &x)
-{
-    unsigned tiles = blocks_for(x.m, TILE) * blocks_for(x.n, TILE);
-    unsigned parts = x.parts < 65535 ? (unsigned)x.parts : 65535;
-    LAUNCH(multiply_matrices, dim3(tiles, parts), dim3(BLOCK), &e->g, x);
-}
 
 static int64_t items_at(const work &w)
 {
@@ -613,9 +495,9 @@ static void go_back_grid(cwi_cuda *e, float *slope)
     int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
     int64_t items = items_at(w), step = (int64_t)side * w.d, next = (int64_t)side * width;
     if (w.grid.is_square) LAUNCH(place_own, all, threads, g, w, slope);
-    matrices users = {slope, w.grid.vectors + items, w.grid.slopes, side, w.d, width, width, w.d,
+    matrices users = {slope, w.grid.vectors + items, w.ends_slope, side, w.d, width, width, w.d,
                       w.d, false, false, w.grid.rows / side, next, step, step};
-    matrices others = {slope, w.grid.vectors, w.grid.slopes + items, width, w.d, side, width, w.d,
+    matrices others = {slope, w.grid.vectors, w.ends_slope + items, width, w.d, side, width, w.d,
                        w.d, true, false, w.grid.rows / side, next, step, step};
     multiply_all(e, users);
     multiply_all(e, others);
@@ -636,6 +518,7 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
         e->score(e, s);
     }
     if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+    if (e->task.tower.layers > 0) go_back_towers(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
     if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms, all, threads, g, w, s);
@@ -646,15 +529,22 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
 {
     gpu *g = &e->g;
     work w = e->w;
+    bool has_weights = e->task.graph.has_weights;
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
-        propagate<WHOLE>(e);
+        if (has_weights)
+            pass_ngcf(e);
+        else
+            propagate<WHOLE>(e);
         take_scores<WHOLE>(e, s);
         LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
         LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
-        const float *gradient = go_back<WHOLE>(e);
-        LAUNCH((step_all<RULE, WHOLE>), all, threads, g, w, s, gradient);
+        const float *gradient = has_weights ? go_back_ngcf(e) : go_back<WHOLE>(e);
+        piece_at table = {w.theta, {w.memory[0], w.memory[1]}};
+        int64_t numbers = (int64_t)w.n_rows * e->task.d;
+        LAUNCH((step_tensor<RULE>), all, threads, g, w, s, table, gradient, numbers, w.decay);
+        step_others<RULE>(e, s);
     }
 }
 
@@ -672,6 +562,7 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
         take_scores<WHOLE>(e, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         LAUNCH_NEXT((step_rows<RULE, WHOLE>), all, threads, g, w, s);
+        step_others<RULE>(e, s);
     }
 }
 

@@ -92,7 +92,15 @@ template <bool WHOLE> __global__ void join_parts(work w, net n, product p)
     }
 }
 
-/* Slopes of all vectors by their own L2 term, or zeros; its squares. */
+/* Does a column of a final vector of NGCF belong to a row of length 1? */
+__device__ inline bool is_of_length_one(const work &w, int64_t k)
+{
+    int32_t of_head = w.d / w.heads;
+    return w.layers > 0 && k % of_head >= of_head / (w.layers + 1);
+}
+
+/* Slopes of all vectors by their own L2 term, or zeros; its squares.  Rows of length 1 have no
+ * slope, and tables of NGCF have that of the optimiser. */
 __global__ void start_slopes(work w)
 {
     __shared__ double room[WARPS];
@@ -101,7 +109,8 @@ __global__ void start_slopes(work w)
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n;
          k += (int64_t)gridDim.x * blockDim.x) {
         float x = w.final_decay > 0 ? w.vectors[k] : 0;
-        w.gradient[k] = w.final_decay * x;
+        w.gradient[k] = w.layers > 0 ? 0 : w.final_decay * x;
+        if (w.layers > 0 && !is_of_length_one(w, k)) x = 0;
         sum += (double)x * (double)x;
     }
     sum = block_sum(sum, room);
@@ -126,20 +135,6 @@ template <bool WHOLE> __global__ void place_slopes(work w, int s)
             store_quad<WHOLE>(to, w.d, base, lane, &g);
         }
     }
-}
-
-/* A step on all rows, a warp each. */
-template <int RULE, bool WHOLE> __global__ void step_all(work w, int s, const float *gradient)
-{
-    int lane = (int)threadIdx.x % WARP, at = w.plan[s].before;
-    if (has_failed(w) || w.plan[s].is_empty) return;
-    for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid())
-        for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            piece p = load_piece<WHOLE>(w, row, base, lane);
-            quad g = load_quad<WHOLE>(gradient + row * w.d, w.d, base, lane);
-            rule_step<RULE>(w.rate[at], w.decay, g, &p);
-            store_piece<WHOLE>(w, row, base, lane, &p);
-        }
 }
 
 #endif

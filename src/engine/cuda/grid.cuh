@@ -431,8 +431,8 @@ __global__ void add_own(work w)
          k += (int64_t)gridDim.x * blockDim.x) {
         int64_t item = w.slots * w.d + k;
         float by = g.own_slope[k / w.d];
-        g.slopes[k] += by * g.vectors[item];
-        g.slopes[item] = by * g.vectors[k];
+        w.ends_slope[k] += by * g.vectors[item];
+        w.ends_slope[item] = by * g.vectors[k];
     }
 }
 

@@ -1,106 +1,13 @@
-/*
- * library.c - where the CUDA engine is: beside what this code is part of, or in the folder of the
- * library, by absolute path and nowhere else.
- */
+/* library.c - the shared object of the CUDA engine, which lies beside this code. */
 #include "engine/cuda/library.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#if !defined(CWI_LIBRARY_FROM_COMMANDS)
-#define CWI_LIBRARY_FROM_COMMANDS "../lib"
-#endif
-
-static const char file_name[] = "crosswise-cuda.so";
-
-/* ---- the folder that this code was loaded from ----------------------------------------------- */
-
-typedef struct place {
-    uintptr_t code;
-    char path[PATH_MAX]; /* of the file that has it */
-    bool is_found;
-} place;
-
-static bool holds(const struct dl_phdr_info *object, uintptr_t code)
-{
-    for (int k = 0; k < object->dlpi_phnum; k++) {
-        uintptr_t begin = object->dlpi_addr + object->dlpi_phdr[k].p_vaddr;
-        if (object->dlpi_phdr[k].p_type == PT_LOAD && code >= begin &&
-            code - begin < object->dlpi_phdr[k].p_memsz)
-            return true;
-    }
-    return false;
-}
-
-/* The program itself has no name here. */
-static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
-{
-    place *p = arg;
-    (void)size;
-    if (!holds(object, p->code)) return 0;
-    const char *name =
-        object->dlpi_name && object->dlpi_name[0] ? object->dlpi_name : "/proc/self/exe";
-    p->is_found = realpath(name, p->path) != NULL;
-    return 1;
-}
-
-static bool find_folder(char out[PATH_MAX])
-{
-    cw_status (*here)(const cwi_cuda_calls **, char *) = cwi_cuda_load;
-    place p = {0};
-    memcpy(&p.code, &here, sizeof p.code); /* ISO C has no cast from a function to a number */
-    dl_iterate_phdr(look_at, &p);
-    char *end = p.is_found ? strrchr(p.path, '/') : NULL;
-    if (!end) return false;
-    *end = '\0';
-    memcpy(out, p.path, sizeof p.path);
-    return true;
-}
-
-/* ---- open ---------------------------------------------------------------------------------------
- */
-
-/* The build folder, the library's folder, and that as seen from the command's. */
-static bool find_file(char out[PATH_MAX])
-{
-    static const char *const from_here[] = {"", "crosswise/",
-                                            CWI_LIBRARY_FROM_COMMANDS "/crosswise/"};
-    char folder[PATH_MAX], path[2 * PATH_MAX];
-    if (!find_folder(folder)) return false;
-    for (size_t k = 0; k < sizeof from_here / sizeof from_here[0]; k++) {
-        snprintf(path, sizeof path, "%s/%s%s", folder, from_here[k], file_name);
-        if (access(path, R_OK) == 0 && realpath(path, out)) return true;
-    }
-    return false;
-}
+#include "core/beside.h"
 
 cw_status cwi_cuda_load(const cwi_cuda_calls **out, char *why)
 {
-    char path[PATH_MAX];
-    cwi_cuda_find find;
-    *out = NULL;
-    if (!find_file(path)) {
-        snprintf(why, CWI_CUDA_TEXT, "crosswise was built or installed without its CUDA engine");
-        return CW_UNSUPPORTED;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    void *symbol = library ? dlsym(library, CWI_CUDA_SYMBOL) : NULL;
-    if (!symbol) {
-        snprintf(why, CWI_CUDA_TEXT, "%.400s cannot be opened as the CUDA engine", path);
-        return CW_UNSUPPORTED;
-    }
-    memcpy(&find, &symbol, sizeof find);
-    const cwi_cuda_calls *calls = find();
-    if (calls->version != CWI_CUDA_VERSION || strcmp(calls->release, cw_version()) != 0) {
-        snprintf(why, CWI_CUDA_TEXT, "%.300s is of crosswise %.40s, not %s", path, calls->release,
-                 cw_version());
-        return CW_UNSUPPORTED;
-    }
-    *out = calls;
-    return CW_OK;
+    const cwi_beside_calls *found;
+    cw_status status = cwi_beside_open("crosswise-cuda.so", "CUDA engine", CWI_CUDA_SYMBOL,
+                                       CWI_CUDA_VERSION, &found, why);
+    *out = (const cwi_cuda_calls *)(const void *)found;
+    return status;
 }

@@ -11,6 +11,11 @@
 
 #include "engine/cuda/draw.cuh"
 
+/* A tensor and what is kept of it. */
+typedef struct piece_at {
+    float *theta, *memory[CWI_MAX_MEMORIES];
+} piece_at;
+
 /* Four numbers of a row. */
 typedef struct piece {
     quad theta, memory[CWI_MAX_MEMORIES];
@@ -153,6 +158,32 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
             rule_step<RULE>(w.rate[at], w.decay, g, &p);
             miss_steps<RULE>(w, at + 1, task.until, &p);
             if (!failed) store_piece<WHOLE>(w, task.row, base, lane, &p);
+        }
+    }
+}
+
+/* A step on n numbers of a tensor that has a gradient everywhere; four a thread. */
+template <int RULE>
+__global__ void step_tensor(work w, int s, piece_at at, const float *gradient, int64_t n,
+                            float decay)
+{
+    if (has_failed(w) || w.plan[s].is_empty) return;
+    for (int64_t k = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x); k < n;
+         k += 4 * (int64_t)gridDim.x * blockDim.x) {
+        piece p;
+        quad g;
+        int left = n - k < 4 ? (int)(n - k) : 4;
+        for (int o = 0; o < 4; o++) {
+            p.theta.x[o] = o < left ? at.theta[k + o] : 0;
+            g.x[o] = o < left ? gradient[k + o] : 0;
+            for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+                p.memory[m].x[o] = o < left && at.memory[m] ? at.memory[m][k + o] : 0;
+        }
+        rule_step<RULE>(w.rate[w.plan[s].before], decay, g, &p);
+        for (int o = 0; o < left; o++) {
+            at.theta[k + o] = p.theta.x[o];
+            for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+                if (at.memory[m]) at.memory[m][k + o] = p.memory[m].x[o];
         }
     }
 }

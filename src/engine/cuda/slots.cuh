@@ -104,6 +104,13 @@ template <loss_fn *loss> __device__ inline void take_loss(const work &w, int s, 
                  mass;
 }
 
+/* Losses of rows whose slots have scores; a thread each. */
+template <loss_fn *loss> __global__ void lose_rows(work w, int s)
+{
+    int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < w.rows) take_loss<loss>(w, s, r);
+}
+
 /* Rows of slots, a warp each; then their losses, a thread each. */
 template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
 {
@@ -411,7 +418,7 @@ __device__ inline void add_few(const work &w, const float *from, const contribut
         if (o >= n) continue;
         for (int k = 0; k < 4; k++) {
             float by = weight[o];
-            if (w.heads > 1) {
+            if (w.heads > 1 && !w.ends_slope) {
                 int32_t column = column_of<WHOLE>(base, lane, k);
                 int32_t h = column >= w.d ? 0 : column / (w.d / w.heads);
                 by = w.slope[(int64_t)c[o].slot * w.heads + h] * w.scale;
@@ -433,10 +440,10 @@ __device__ inline contribution share(contribution mine, int source)
     return c;
 }
 
-/* What the row of a contribution is multiplied with, of one head.  Those of a grid are slopes. */
+/* What the row of a contribution is multiplied with, of one head; some are slopes already. */
 __device__ inline float weigh(const work &w, const contribution &c)
 {
-    if (w.grid.rows > 0) return c.row < w.slots ? w.scale : 1;
+    if (w.ends_slope) return c.row < w.slots ? w.scale : 1;
     float weight = w.slope[(int64_t)c.slot * w.heads] * w.scale;
     return w.factor && w.heads == 1 ? weight * w.factor[c.row] : weight;
 }
@@ -446,7 +453,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *p = &w.plan[s];
-    const float *from = w.grid.rows > 0 ? w.grid.slopes : w.vectors;
+    const float *from = w.ends_slope ? w.ends_slope : w.vectors;
     await_last();
     if (blockIdx.x == 0) {
         if (!w.closes_late) close_rows(w, s);
@@ -462,7 +469,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
             mine = w.given[s * w.ends + range.x + lane];
             weight = weigh(w, mine);
             counts = weight != 0;
-            for (int h = 1; h < w.heads; h++)
+            for (int h = 1; h < w.heads && !w.ends_slope; h++)
                 counts |= w.slope[(int64_t)mine.slot * w.heads + h] != 0;
             counts &= w.grid.rows > 0 || w.kept[mine.of] != 0;
         }

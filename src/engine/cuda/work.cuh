@@ -63,7 +63,7 @@ enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
 typedef struct grid_work {
     int64_t rows, side, width;
     bool is_square;
-    float *vectors, *slopes; /* [2][slots][d] of users, then items */
+    float *vectors;          /* [2][slots][d] of users, then items */
     float *cross, *slope;    /* [rows][width] */
     float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
     double *value;                                               /* [rows] */
@@ -75,6 +75,7 @@ typedef struct work {
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
     bool is_paired, by_group, selects, per_group, steps_all;
     int rule;
+    int32_t layers; /* of NGCF; 0: none */
     float decay, scale, final_decay;
     int penalty;
     double strength, batch_reg;
@@ -107,6 +108,8 @@ typedef struct work {
     double *margin, *value;  /* [rows] */
     uint8_t *kept;           /* [rows] */
     float *sum;              /* [chunks][d] */
+    float *ends_slope;       /* [2][slots][d] of users, then items, where contributions are not
+                              * slopes of slots times vectors; NULL: they are */
 
     float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
     const float *vectors;                    /* what scores are of */

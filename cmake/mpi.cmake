@@ -1,0 +1,27 @@
+# MPI behind a shared object of its own, which the library opens at run time.  Where no MPI is found
+# it is left out, and everything else is as it is.
+set(CROSSWISE_MPI AUTO CACHE STRING "build the MPI engine: ON, OFF, or AUTO, where MPI is found")
+
+set(has_mpi OFF)
+if(CROSSWISE_MPI)
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(has_mpi ON)
+  elseif(CROSSWISE_MPI STREQUAL AUTO)
+    message(STATUS "MPI is not here: its engine is left out, training is on one machine alone")
+  else()
+    message(FATAL_ERROR "MPI is not here: CROSSWISE_MPI=ON asks for its engine (libopenmpi-dev or libmpich-dev)")
+  endif()
+else()
+  message(STATUS "CROSSWISE_MPI is OFF: the MPI engine is left out")
+endif()
+
+if(has_mpi)
+  add_library(crosswise_mpi MODULE src/comm/mpi_object.c)
+  target_include_directories(crosswise_mpi PRIVATE src)
+  target_compile_definitions(crosswise_mpi PRIVATE CWI_MPI_RELEASE="${PROJECT_VERSION}")
+  target_link_libraries(crosswise_mpi PRIVATE crosswise_flags MPI::MPI_C)
+  set_target_properties(crosswise_mpi PROPERTIES PREFIX "" OUTPUT_NAME crosswise-mpi)
+  install(TARGETS crosswise_mpi DESTINATION ${CMAKE_INSTALL_LIBDIR}/crosswise)
+endif()

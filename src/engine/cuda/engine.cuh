@@ -1,0 +1,138 @@
+/* engine.cuh - the engine on a device, and what its parts share. */
+#ifndef CWI_ENGINE_CUDA_ENGINE_CUH
+#define CWI_ENGINE_CUDA_ENGINE_CUH
+
+#include "engine/cuda/graph.cuh"
+#include "engine/cuda/lists.cuh"
+#include "engine/cuda/ngcf.cuh"
+#include "engine/cuda/tower.cuh"
+
+enum { MOST_HEADS = 2 };
+
+/* A window that is drawn, or about to be. */
+typedef struct drawn {
+    uint64_t step;
+    int n; /* 0: none */
+} drawn;
+
+struct cwi_cuda {
+    gpu g;
+    work windows[2], w; /* one at work, one being drawn; w is a copy of one of them */
+    drawn ready[2];
+    int at_hand;
+    int window; /* steps, at most */
+    int64_t pairs, room_bytes;
+    void *room; /* of sorting */
+    double *setting;
+    net graph;
+    int64_t tensor[CWI_MAX_TENSORS]; /* where tensors beside the table begin */
+    int64_t n_others;                /* numbers of all of them */
+    piece_at others;
+    float *others_gradient;
+    ngcf_work ngcf;
+    tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
+    float *tower_slope[2];        /* [padded][widest] */
+    float *partial;               /* [slices][the largest tensor] */
+    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
+    int32_t ranked_items, ranked_width, users_at_once;
+    listing lists;
+    cwi_csr seen;            /* what users had, on the device */
+    float *final, *layer[2]; /* [n_rows][d] where there is a graph */
+    void *sampler;
+    cwi_cuda_task task;
+    void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);
+    void (*score)(cwi_cuda *e, int s); /* and its loss; NULL: it has none of rows */
+    void (*lose)(cwi_cuda *e, int s);  /* the loss alone */
+    double settings[CWI_LOSS_SETTINGS]; /* as on the device */
+    void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
+    void *(*copy)(gpu *g, const cwi_drawing *opened);
+    unsigned blocks; /* of kernels that walk over rows */
+};
+
+static unsigned blocks_for(int64_t n, int64_t each)
+{
+    return (unsigned)((n + each - 1) / each);
+}
+
+template <typename T> static void add(gpu *g, T **out, int64_t count)
+{
+    *out = (T *)gpu_alloc(g, count, sizeof **out);
+}
+
+/* ---- products and tensors ------------------------------------------------------------------- */
+
+static void multiply_all(cwi_cuda *e, const matrices &x)
+{
+    unsigned tiles = blocks_for(x.m, TILE) * blocks_for(x.n, TILE);
+    unsigned parts = x.parts < 65535 ? (unsigned)x.parts : 65535;
+    LAUNCH(multiply_matrices, dim3(tiles, parts), dim3(BLOCK), &e->g, x);
+}
+
+/* Room for sums over rows that make the gradient of a tensor. */
+static void add_sums(cwi_cuda *e, const cwi_cuda_task *task, slices over)
+{
+    int64_t largest = 0;
+    for (int t = 1; t < task->n_tensors; t++) {
+        int64_t n = task->tensor[t].rows * task->tensor[t].columns;
+        if (n > largest) largest = n;
+    }
+    add(&e->g, &e->partial, over.count * largest);
+}
+
+static void join(cwi_cuda *e, slices over, int64_t n, float *to)
+{
+    const float *partial = e->partial;
+    LAUNCH(join_slices, dim3(e->blocks), dim3(BLOCK), &e->g, partial, n, over.count, to);
+}
+
+static void sum_rows(cwi_cuda *e, slices over, columns x, float *to)
+{
+    float *partial = e->partial;
+    LAUNCH(sum_columns, dim3(blocks_for(x.n, BLOCK), (unsigned)over.count), dim3(BLOCK), &e->g, x,
+           over.each, partial);
+    join(e, over, x.n, to);
+}
+
+/* to = a^T b over all rows: a of m columns, b of n. */
+static void sum_product(cwi_cuda *e, slices over, const float *a, int32_t m, int32_t lda,
+                        const float *b, int32_t n, int32_t ldb, float *to)
+{
+    multiply_all(e, {a, b, e->partial, m, n, (int32_t)over.each, lda, ldb, n, true, false,
+                     over.count, over.each * lda, over.each * ldb, (int64_t)m * n});
+    join(e, over, (int64_t)m * n, to);
+}
+
+/* Room for tensors beside the table, each from a whole quad on. */
+static void add_others(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    e->n_others = 0;
+    for (int t = 1; t < task->n_tensors; t++) {
+        e->tensor[t] = e->n_others;
+        e->n_others += (task->tensor[t].rows * task->tensor[t].columns + 3) / 4 * 4;
+    }
+    if (e->n_others == 0) return;
+    add(&e->g, &e->others.theta, e->n_others);
+    add(&e->g, &e->others_gradient, e->n_others);
+    for (int m = 0; m < task->memories; m++) add(&e->g, &e->others.memory[m], e->n_others);
+}
+
+/* A step on tensors beside the table; those of equal L2 terms at once. */
+template <int RULE> static void step_others(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    int most = e->task.n_tensors;
+    for (int t = 1, end; t < most; t = end) {
+        float decay = e->task.tensor[t].decay;
+        for (end = t + 1; end < most && e->task.tensor[end].decay == decay;) end++;
+        int64_t begin = e->tensor[t], n = (end < most ? e->tensor[end] : e->n_others) - begin;
+        const float *gradient = e->others_gradient + begin;
+        piece_at at = e->others;
+        at.theta += begin;
+        for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+            if (at.memory[m]) at.memory[m] += begin;
+        LAUNCH((step_tensor<RULE>), dim3(e->blocks), dim3(BLOCK), g, w, s, at, gradient, n, decay);
+    }
+}
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * ngcf.cuh - the layers of NGCF but for their products: with P = A E^(l),
+ *   S = P W1 + b1, B = (E^(l) * P) W2 + b2, E^(l+1) = phi(S) + phi(B), N^(l+1) of rows of length 1.
+ * Tables are [rows][d], the columns of a head side by side; final vectors have the blocks of all
+ * layers side by side for every head.
+ */
+#ifndef CWI_ENGINE_CUDA_NGCF_CUH
+#define CWI_ENGINE_CUDA_NGCF_CUH
+
+#include "engine/cuda/sums.cuh"
+
+enum { MOST_NGCF_LAYERS = 16, ON_A = 1, ON_B = 2 };
+
+typedef struct ngcf_work {
+    int32_t d, heads, width, layers; /* of the table; columns of a head */
+    int64_t rows;
+    slices over;                      /* rows */
+    float *e[MOST_NGCF_LAYERS + 1];   /* [padded][d]; [0] is the table */
+    float *p[MOST_NGCF_LAYERS];       /* [padded][d] */
+    uint8_t *sign[MOST_NGCF_LAYERS];  /* [rows][d] which summands are above zero */
+    float *factor[MOST_NGCF_LAYERS];  /* [rows][heads] one over the lengths of rows */
+    float *s, *b, *q, *t;             /* [padded][d] */
+    float *final;                     /* [rows][d * (layers + 1)] */
+} ngcf_work;
+
+/* Where block `block` of a final vector begins. */
+__device__ inline int64_t block_at(const ngcf_work &n, int64_t row, int32_t head, int32_t block)
+{
+    int32_t blocks = n.layers + 1;
+    return (row * n.heads + head) * blocks * n.width + block * n.width;
+}
+
+__global__ void copy_table(ngcf_work n)
+{
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
+         k += (int64_t)gridDim.x * blockDim.x) {
+        int32_t c = (int32_t)(k % n.d);
+        n.final[block_at(n, k / n.d, c / n.width, 0) + c % n.width] = n.e[0][k];
+    }
+}
+
+/* q = e * p */
+__global__ void cross_rows(ngcf_work n, int32_t layer)
+{
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
+         k += (int64_t)gridDim.x * blockDim.x)
+        n.q[k] = n.e[layer][k] * n.p[layer][k];
+}
+
+__device__ inline float leak(float x)
+{
+    return x > 0 ? x : 0.2f * x;
+}
+
+__device__ inline float unit_factor(float square)
+{
+    return 1.0f / sqrtf(square > 1e-12f ? square : 1e-12f);
+}
+
+typedef struct ngcf_biases {
+    const float *first[2], *second[2]; /* [heads] */
+} ngcf_biases;
+
+/* From the two products, which lie in s and b; a row of a head a warp. */
+__global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias)
+{
+    int lane = (int)threadIdx.x % WARP;
+    for (int64_t k = warp_of_grid(); k < n.rows * n.heads; k += warps_of_grid()) {
+        int32_t head = (int32_t)(k % n.heads);
+        int64_t at = k * n.width, to = block_at(n, k / n.heads, head, layer + 1);
+        const float *b1 = bias.first[head], *b2 = bias.second[head];
+        float square = 0;
+        for (int32_t c = lane; c < n.width; c += WARP) {
+            float a = n.s[at + c] + b1[c], b = n.b[at + c] + b2[c], sum = leak(a) + leak(b);
+            n.sign[layer][at + c] = (uint8_t)((a > 0 ? ON_A : 0) | (b > 0 ? ON_B : 0));
+            n.e[layer + 1][at + c] = sum;
+            square = fmaf(sum, sum, square);
+        }
+        float factor = unit_factor(warp_sum(square));
+        for (int32_t c = lane; c < n.width; c += WARP)
+            n.final[to + c] = factor * n.e[layer + 1][at + c];
+        if (lane == 0) n.factor[layer][k] = factor;
+    }
+}
+
+/* The slope of E^(l+1), which lies in s but for what its rows of length 1 add, turns into that of S
+ * there and that of B in b; a row of a head a warp. */
+__global__ void activate_back(ngcf_work n, int32_t layer, const float *gradient)
+{
+    int lane = (int)threadIdx.x % WARP;
+    for (int64_t k = warp_of_grid(); k < n.rows * n.heads; k += warps_of_grid()) {
+        int64_t at = k * n.width;
+        int64_t from = block_at(n, k / n.heads, (int32_t)(k % n.heads), layer + 1);
+        float factor = n.factor[layer][k], along = 0;
+        for (int32_t c = lane; c < n.width; c += WARP)
+            along = fmaf(n.final[from + c], gradient[from + c], along);
+        along = warp_sum(along);
+        if (factor >= unit_factor(0)) along = 0; /* too short to have a direction */
+        for (int32_t c = lane; c < n.width; c += WARP) {
+            float g = n.s[at + c] +
+                      factor * (gradient[from + c] - along * n.final[from + c]);
+            uint8_t sign = n.sign[layer][at + c];
+            n.s[at + c] = sign & ON_A ? g : 0.2f * g;
+            n.b[at + c] = sign & ON_B ? g : 0.2f * g;
+        }
+    }
+}
+
+/* From the slopes of P by S, in t, and of Q, in q: all of that of P, and that of E. */
+__global__ void cross_back(ngcf_work n, int32_t layer)
+{
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
+         k += (int64_t)gridDim.x * blockDim.x) {
+        float r = n.q[k];
+        n.t[k] = fmaf(n.e[layer][k], r, n.t[k]);
+        n.q[k] = n.p[layer][k] * r;
+    }
+}
+
+/* What the first block of final vectors adds to the slope of the table. */
+__global__ void table_back(ngcf_work n, const float *gradient)
+{
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
+         k += (int64_t)gridDim.x * blockDim.x) {
+        int32_t c = (int32_t)(k % n.d);
+        n.s[k] += gradient[block_at(n, k / n.d, c / n.width, 0) + c % n.width];
+    }
+}
+
+#endif

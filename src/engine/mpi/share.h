@@ -1,0 +1,84 @@
+/* share.h - what the files of the MPI engine share. */
+#ifndef CWI_ENGINE_SHARE_H
+#define CWI_ENGINE_SHARE_H
+
+#include "comm/route.h"
+#include "engine/cpu/cpu.h"
+#include "score/table.h"
+
+/* The rows of this process in the graph of train, and those of others that they meet. */
+typedef struct cwi_share_layers {
+    int64_t count; /* of layers */
+    int64_t n_own, n_others;
+    int64_t *start;  /* [n_own + 1] */
+    int32_t *column; /* places of rows of this process, then of others */
+    float *weight;
+    float *final;   /* [n_own][d] as in score/lightgcn.c */
+    float *work[2]; /* [n_own + n_others][d] */
+    int32_t *out;   /* rows that others need, in the order of processes */
+    int64_t n_out;
+    float *to_send;       /* [n_out][d] */
+    int *sent, *received; /* [size] */
+    bool *is_wanted;      /* [n_own] in the batch */
+    int32_t *wanted;
+    int64_t n_wanted;
+    int32_t *all; /* [n_own] 0, 1, 2, ... */
+} cwi_share_layers;
+
+typedef struct cwi_share_engine {
+    cwi_cpu cpu; /* its table has the rows of this process */
+    const cwi_world *world;
+    int64_t rows, d; /* of the whole table */
+    const float
+        *vectors; /* what is scored: the rows of this process, or what a graph makes of them */
+    cwi_share_layers *layers; /* of that graph, or NULL */
+
+    /* grids: the vectors of a batch, as they are scored, in the order of processes */
+    cwi_table view;
+    int32_t *place; /* [rows] of the table */
+    float *own_rows, *all_rows;
+
+    /* a batch: values of the rows that this process needs, in places of items and of the plan */
+    float *user_now, *item_now;
+    cwi_table_plan *plan, own_plan;
+    cwi_route items, users;
+    int32_t *thing;                /* [slots] place of the item */
+    float *own_score, *all_scores; /* in the order of processes, a wish before those of each */
+    int *counts;                   /* [size] */
+    int64_t *cursor;               /* [size] */
+    int wish, agreed;              /* as in the verb `agree` */
+
+    /* rows of this process that the batch touches: places in the table and in the plan */
+    int64_t n_touched;
+    int32_t *touched, *planned;
+    float *gradient;
+    cwi_rates rates;
+
+    double *squares; /* [CWI_TELL_EVERY][blocks] of the table, by steps since the last look */
+    int n_squares;
+} cwi_share_engine;
+
+static inline bool cwi_share_has(const cwi_share_engine *e, int64_t row)
+{
+    return cwi_row_owner(e->world, row) == e->world->rank;
+}
+
+/* List rows of this process among those of the plan from `begin` on. */
+void cwi_share_list(cwi_share_engine *e, int64_t begin, int64_t end);
+
+/* grid.c: batches whose users all meet its items. */
+cw_status cwi_share_open_grid(cw_context *ctx, cwi_share_engine *e);
+cw_status cwi_share_score_grid(cwi_share_engine *e);
+cw_status cwi_share_back_grid(cwi_share_engine *e); /* gradients of the rows of this process */
+
+/* layers.c: vectors averaged over the layers of a graph. */
+cw_status cwi_share_open_layers(cw_context *ctx, cwi_share_engine *e);
+cw_status cwi_share_propagate(cwi_share_engine *e);     /* e->vectors of the batch at hand */
+cw_status cwi_share_propagate_all(cwi_share_engine *e); /* of all rows of this process */
+cw_status cwi_share_spread_back(cwi_share_engine *e); /* from its gradients to those of all rows */
+
+/* state.c: that of the rows of this process. */
+cw_status cwi_share_read(cwi_engine *engine, cwi_state *out);
+cw_status cwi_share_write(cwi_engine *engine, int64_t epoch, const cwi_tally *tally);
+
+#endif

@@ -1,0 +1,49 @@
+#!/bin/bash
+# bits.sh - a model trained by any number of processes is the file that one process writes.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh"
+
+# What is told of an epoch, but for the time it took.
+epochs() { sed -n 's/"\(train_s\|eval_s\)":[^,}]*//g; /"event":"epoch"/p' "$1"; }
+
+# same "N..." WORD...: the same files with so many processes
+same() {
+    local counts=$1 n
+    shift
+    "$CROSSWISE" train set --dim 12 --epochs 2 --quiet --json --threads 1 --out one --force "$@" >one.json
+    for n in $counts; do
+        many "$n" set --dim 12 --epochs 2 --quiet --json --out many --force "$@" >many.json ||
+            fail "$n processes: $*"
+        cmp one many || fail "$n processes, another model: $*"
+        diff <(epochs one.json) <(epochs many.json) || fail "$n processes, other losses: $*"
+        echo "the same with $n: $*"
+    done
+}
+
+case $1 in
+rows)
+    same "1 2 3 4 7" --method cpr --optimizer adam-deferred
+    same "2 7" --method cpr --optimizer adam
+    same "3" --method bpr --optimizer adam-deferred
+    same "4" --method bpr --optimizer adam-lazy --reg 0.1
+    same "2" --method cpr-rand --optimizer sgd --lr 1
+    same "3" --method bce --optimizer adam
+    same "2" --method rel-mf --optimizer adam-deferred
+    ;;
+grids)
+    same "1 2 3 4 7" --method cross-softmax --batch 256
+    same "3" --method cross-all --batch 256 --group 32 --scorer cosine --temperature 0.3
+    same "2" --method cross-softmax --batch 256 --optimizer adam-deferred
+    same "4" --method cross
+    same "2" --method sl
+    same "3" --method fs-pair
+    ;;
+layers)
+    same "1 2 3 4 7" --method cpr --backbone lightgcn --layers 2
+    same "3" --method bpr --backbone lightgcn --layers 3
+    same "4" --method bpr --backbone lightgcn --layers 0
+    same "2" --method cpr-rand --backbone lightgcn --optimizer adam-lazy
+    same "7" --method cross-softmax --backbone lightgcn --batch 256
+    ;;
+*) fail "there are no tests of $1" ;;
+esac
