@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lists.h"
+#include "listing.h"
 
 /* ---- ids ------------------------------------------------------------------------ */
 

@@ -205,6 +205,17 @@ static void tend(server *s, door *d, cw_context *ctx)
     }
 }
 
+/* Without memory Jansson may leave its buffers.  A server ends then, and whoever watches it starts
+ * it again: what was acknowledged is on the disk. */
+static void *allocate(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (block) return block;
+    static const char text[] = "crosswise: out of memory\n";
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(FAILED);
+}
+
 /* ---- the whole -------------------------------------------------------------------------- */
 
 static int serve_at(server *s, cw_context *ctx, int socket)
@@ -242,6 +253,7 @@ int serve_run(cw_context *ctx, const serve_settings *settings)
     }
     if (!check_user(&set)) return MISUSED;
     set.threads = cw_context_threads(ctx);
+    json_set_alloc_funcs(allocate, free);
     json_object_seed(0);
     watch_signals();
     int socket = open_socket(set.listen, &code);

@@ -31,8 +31,8 @@ request = function()
   seed = (seed * 1103515245 + 12345) % 2147483648
   return wrk.format("GET", "/v1/recommend/" .. ids[math.floor(seed / 8) % #ids + 1] .. "?n=10")
 end
-failed = 0
-response = function(status) if status ~= 200 then failed = failed + 1 end end
+local pause = tonumber(os.getenv("PAUSE_MS") or 0)
+if pause > 0 then delay = function() return pause end end
 done = function(summary, latency)
   local e = summary.errors
   io.write(string.format("  %.0f requests/s, p50 %.2f ms, p99 %.2f ms, %d errors\n", summary.requests / summary.duration * 1e6,
@@ -63,7 +63,11 @@ start "$crosswise" serve "$work/now.safetensors" --listen 127.0.0.1:8901 --threa
 wait_for http://127.0.0.1:8901/health/ready
 load http://127.0.0.1:8901 16 3 >/dev/null
 echo "crosswise serve ($threads threads), as fast as it goes:"
-load http://127.0.0.1:8901 16
+result=$(load http://127.0.0.1:8901 16)
+echo "$result"
+echo "crosswise serve, at about half of that (64 connections that pause):"
+rate=$(echo "$result" | awk '{ print $1 }')
+PAUSE_MS=$((64 * 2000 / rate)) load http://127.0.0.1:8901 64
 echo "memory $(memory)"
 load http://127.0.0.1:8901 16 "$((3 * seconds))"
 echo "memory $(memory) later"

@@ -1,5 +1,5 @@
-/* lists.c - lists for machines and people. */
-#include "lists.h"
+/* listing.c - lists for machines and people. */
+#include "listing.h"
 
 #include <stdlib.h>
 #include <string.h>

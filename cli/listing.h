@@ -1,10 +1,10 @@
-/* lists.h - what recommend asks for, and how it is printed. */
-#ifndef CLI_LISTS_H
-#define CLI_LISTS_H
+/* listing.h - what recommend asks for, and how it is printed. */
+#ifndef CLI_LISTING_H
+#define CLI_LISTING_H
 
 #include "cli.h"
 
-/* ---- lists.c: lists for machines and people ---- */
+/* ---- listing.c: lists for machines and people ---- */
 
 /* Where lists go. */
 typedef struct printer {

@@ -1,4 +1,4 @@
-/* lists.c - what is asked of a model: lists, orders, reasons. */
+/* questions.c - what is asked of a model: lists, orders, reasons. */
 #include <stdlib.h>
 #include <string.h>
 
