@@ -15,9 +15,9 @@
 
 enum { FAILED = 1, MISUSED = 2, FILES_BESIDE = 64 };
 
-#define NUMBER(id, text, field, standard, least, most)                                             \
+#define NUMBER(id, text, member, standard, least, most)                                            \
     {                                                                                              \
-        id, text, standard, least, most, offsetof(serve_settings, field)                           \
+        id, text " [" #standard "]", standard, least, most, offsetof(serve_settings, member)       \
     }
 
 const serve_number serve_numbers[] = {
