@@ -45,6 +45,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_call call;
     int code = cli_begin(&call, command, argc, argv, flags);
     if (code < 0 && describes) {
+        serve_guard_memory();
         char *text = serve_openapi();
         if (text) puts(text);
         free(text);

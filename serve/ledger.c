@@ -169,6 +169,15 @@ static bool open_files(ledger *l)
     return go_on(l, last, whole);
 }
 
+/* A new folder has its name on the disk before anything in it is acknowledged. */
+static bool keep_folder(const ledger *l)
+{
+    int above = openat(l->place, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_kept = above >= 0 && fsync(above) == 0;
+    if (above >= 0) (void)close(above);
+    return is_kept;
+}
+
 ledger *ledger_open(const char *folder, int64_t rotate_bytes)
 {
     ledger *l = calloc(1, sizeof *l);
@@ -180,9 +189,10 @@ ledger *ledger_open(const char *folder, int64_t rotate_bytes)
     l->folder = folder;
     l->rotate_bytes = rotate_bytes;
     l->lock = l->file = -1;
-    if (mkdir(folder, 0750) != 0 && errno != EEXIST) (void)0; /* opening it says why */
+    bool is_new = mkdir(folder, 0750) == 0; /* otherwise opening it says why */
     l->place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is_good = l->place >= 0 || complain(l, "open", "", errno);
+    if (is_good && is_new) is_good = keep_folder(l) || complain(l, "keep", "", errno);
     if (is_good) {
         l->lock = openat(l->place, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
         is_good = l->lock >= 0 || complain(l, "open", "lock", errno);

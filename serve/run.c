@@ -15,9 +15,9 @@
 
 enum { FAILED = 1, MISUSED = 2, FILES_BESIDE = 64 };
 
-#define NUMBER(id, text, field, standard, least, most)                                             \
+#define NUMBER(id, text, member, standard, least, most)                                            \
     {                                                                                              \
-        id, text, standard, least, most, offsetof(serve_settings, field)                           \
+        id, text " [" #standard "]", standard, least, most, offsetof(serve_settings, member)       \
     }
 
 const serve_number serve_numbers[] = {
@@ -29,12 +29,12 @@ const serve_number serve_numbers[] = {
            "requests of one address a second, 0: as many as it likes; this machine, where a proxy "
            "is, has no limit",
            client_rate, 1000, 0, 1000000),
-    NUMBER("body-bytes", "length of a body", body_bytes, 1 << 20, 1024, 64 << 20),
+    NUMBER("body-bytes", "length of a body", body_bytes, 1048576, 1024, 64 << 20),
     NUMBER("timeout", "seconds for a whole request to come, and for its reply to be taken",
            timeout_s, 10, 1, 3600),
     NUMBER("grace", "seconds that a stop waits for requests under way", grace_s, 10, 1, 3600),
     NUMBER("rotate-bytes", "length of a file of feedback before the next one begins", rotate_bytes,
-           64 << 20, 4096, 1 << 29),
+           67108864, 4096, 1 << 29),
     {0}};
 
 const char *serve_missing(void)
@@ -216,6 +216,11 @@ static void *allocate(size_t bytes)
     _exit(FAILED);
 }
 
+void serve_guard_memory(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
 /* ---- the whole -------------------------------------------------------------------------- */
 
 static int serve_at(server *s, cw_context *ctx, int socket)
@@ -253,7 +258,7 @@ int serve_run(cw_context *ctx, const serve_settings *settings)
     }
     if (!check_user(&set)) return MISUSED;
     set.threads = cw_context_threads(ctx);
-    json_set_alloc_funcs(allocate, free);
+    serve_guard_memory();
     json_object_seed(0);
     watch_signals();
     int socket = open_socket(set.listen, &code);

@@ -33,6 +33,9 @@ const char *serve_missing(void);
  * standard output. */
 int serve_run(cw_context *ctx, const serve_settings *settings);
 
+/* From now on the process ends, with a message, where JSON finds no memory. */
+void serve_guard_memory(void);
+
 /* The routes as OpenAPI 3.1 (JSON) and as Markdown, to be freed. */
 char *serve_openapi(void);
 char *serve_markdown(void);

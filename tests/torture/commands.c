@@ -169,6 +169,7 @@ const command commands[] = {
      .before = "recommend bpr.safetensors --all --k 3 --to lists.jsonl" QUIET,
      .words = "recommend cpr.safetensors --all --k 3 --to lists.jsonl --force" QUIET,
      .rival = "recommend bpr.safetensors --all --k 2 --to lists.jsonl --force" QUIET},
+    {.name = "serve-openapi", .words = "serve --openapi" QUIET},
     {.name = "info", .uses = "cpr.safetensors", .words = "info cpr.safetensors" QUIET},
     {.name = "export",
      .uses = "cpr.safetensors",
