@@ -74,6 +74,7 @@ class BaseRecommender:
     _defaults: ClassVar[Mapping[str, object]] = _NAMED
     _params: dict[str, Any]
     model_: Model
+    _dial: float = 0.0  # of a model that tune made
     dataset_shape_: tuple[int, int]
 
     def _set(self, values: Mapping[str, object]) -> None:
@@ -198,6 +199,7 @@ class BaseRecommender:
     def _use(self, model: Model) -> None:
         self.model_ = model
         self._shape = (model.n_users, model.n_items)
+        self._dial = model.dial
         self._ready: Ready = open_recommender(model, self._threads)
 
     @property
@@ -285,7 +287,7 @@ class BaseRecommender:
             raise InvalidArgument("items and filter_items cannot both be given")
         wanted = None if items is None else np.unique(_numbers(items, "items"))
         barred = None if filter_items is None else _numbers(filter_items, "filter_items")
-        rules = Rules(0.0, not filter_already_liked_items, barred, wanted)
+        rules = Rules(self._dial, not filter_already_liked_items, barred, wanted)
         k = N if wanted is None else min(N, max(len(wanted), 1))
         room = Room(len(users), k)
         if len(users):

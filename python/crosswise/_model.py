@@ -230,6 +230,15 @@ class Model(Handle):
         return self._list("item")
 
     @property
+    def dial(self) -> float:
+        """The popularity dial that it was tuned with; 0 when it was not."""
+        made = ctypes.POINTER(native.Rules)()
+        context().call("cw_rules_create", self._pointer, None, ctypes.byref(made))
+        dial = float(made.contents.dial)
+        lib.cw_rules_free(made)
+        return dial
+
+    @property
     def tensors(self) -> dict[str, Floats]:
         """Every parameter by name: views of the model's memory."""
         found: dict[str, Floats] = {}
@@ -278,12 +287,8 @@ class Model(Handle):
         exclude: Iterable[Any] | None,
         only: Iterable[Any] | None,
     ) -> Rules:
-        made = ctypes.POINTER(native.Rules)()
-        context().call("cw_rules_create", self._pointer, None, ctypes.byref(made))
-        dial = made.contents.dial if popularity is None else float(popularity)
-        lib.cw_rules_free(made)
         return Rules(
-            dial,
+            self.dial if popularity is None else float(popularity),
             with_seen,
             self._numbers("item", exclude) if exclude is not None else None,
             self._numbers("item", only) if only is not None else None,

@@ -164,7 +164,20 @@ def test_a_fitted_model_can_be_pickled(likes, fitted):
     assert repr(again) == repr(fitted)
 
 
+def test_a_tuned_dial_is_followed(likes, fitted, monkeypatch):
+    assert fitted.model_.dial == 0
+    fame = np.asarray(likes.sum(axis=0)).ravel()
+    plain = fame[fitted.recommend(1, likes[1], N=5)[0]]
+    monkeypatch.setattr(fitted, "_dial", 50.0)
+    with_dial = fame[fitted.recommend(1, likes[1], N=5)[0]]
+    others = np.delete(fame, likes[1].indices)
+    assert sorted(with_dial) == sorted(others)[-5:]  # nothing but popularity counts
+    assert with_dial.sum() > plain.sum()
+
+
 def test_an_unfitted_model_says_so(likes):
+    with pytest.raises(NotFitted):
+        BPR().recommend(0)
     with pytest.raises(NotFitted, match="this BPR is not fitted yet; call fit first"):
         BPR().recommend(0, likes[0])
     with pytest.raises(AttributeError, match="BPR has no attribute 'colour'"):
