@@ -16,7 +16,7 @@ all: release ## build the command and the library (the default)
 .PHONY: release
 release: deps-build
 	@$(call build,release)
-	@sed -n 's/^-- \(.*CUDA engine is left out.*\)/\1/p' build/release.configure.log
+	@sed -n 's/^-- \(.*engine is left out.*\)/\1/p' build/release.configure.log
 
 .PHONY: demo
 demo: deps-demo ## the whole story on simulated data, in about a minute; leaves build/demo/demo.html

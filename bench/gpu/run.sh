@@ -1,33 +1,143 @@
 #!/bin/sh
-# run - epochs on the GPU of this machine: ours, for each method, and PyTorch's of the first of them.
-#   bench/gpu/run.sh [CROSSWISE [FOLDER]]
-# CROSSWISE is the command (build/release/crosswise), FOLDER a dataset folder, made when it is not there
-# (build/gpu-shape, of the size of MovieLens-10M).  Seconds of an epoch are the median of five after the first.
-# PyTorch is measured where python3 has it.
+# run - what training takes on the GPU of this machine, in one run and in at most ten minutes.
+#   bench/gpu/run.sh [--try] [PART...]
+# Parts, all but the last two unless some are named:
+#   epochs    seconds of an epoch and of an evaluation: methods and backbones, on the shapes ml10m, gowalla, ml1m
+#   same      two runs, and one that is killed and goes on, end in the same bytes
+#   peers     PyTorch on the same data, where python3 has it
+#   large     ten times the users and interactions of ml10m, batch 8192
+#   recipe    LightGCN on Gowalla as published, 1,000 epochs: the folder GOWALLA, a quarter of an hour
+# CROSSWISE is the command (build/release/crosswise), FOLDER where simulated sets are kept (build/gpu-shapes).
+# --try goes through all of it with sets of a few hundred rows: to see that the script works, not to measure.
+# Rows go to the screen and to build/gpu.csv: device, shape, method, backbone, what, seconds.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-crosswise=${1:-$here/../../build/release/crosswise} folder=${2:-$here/../../build/gpu-shape}
+crosswise=${CROSSWISE:-$here/../../build/release/crosswise} folder=${FOLDER:-$here/../../build/gpu-shapes}
+table=${TABLE:-$here/../../build/gpu.csv}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-[ -d "$folder" ] ||
-    "$crosswise" simulate --users 61770 --items 6958 --interactions 1533956 --quiet --out "$folder"
+epochs=6 dim=128 batch=2048 large=8192 evaluates=0 tries=
+if [ "${1:-}" = --try ]; then
+    shift
+    epochs=2 dim=8 batch=64 large=128 tries="--relevant 0.5 --popularity 0.5" folder=$scratch/shapes
+fi
+parts=${*:-epochs same peers large}
+mkdir -p "$folder"
 "$crosswise" info --devices
+device=$("$crosswise" info --devices --json | tr -d '\n' | sed -n 's/.*"device": "cuda:0"[^}]*"name": "\([^"]*\)".*/\1/p')
+: >"$table"
 
-# epoch METHOD BACKBONE [OPTION...]
-epoch() {
-    method=$1 backbone=$2
-    shift 2
-    "$crosswise" train "$folder" --method "$method" --backbone "$backbone" --preset paper --dim 128 --epochs 6 \
-        --eval-every 0 --device cuda --quiet --out "$scratch/model" --force "$@" >/dev/null
-    seconds=$(tr -d ' \n' <"$scratch/model.run.json" | grep -o '"train_s":[0-9.e-]*' | cut -d: -f2 | tail -n 5 |
-        sort -g | sed -n 3p)
-    printf '%-14s %-9s %s s an epoch\n' "$method" "$backbone" "$seconds"
+# shape NAME: its folder, simulated when it is not there.
+shape() {
+    case $1 in
+        ml10m) users=61770 items=6958 rows=1533956 ;;
+        gowalla) users=29858 items=40981 rows=1027370 ;;
+        ml1m) users=5950 items=3125 rows=231000 ;;
+        large) users=617700 items=69580 rows=15339560 ;;
+    esac
+    [ -z "$tries" ] || users=300 items=150 rows=3000
+    # shellcheck disable=SC2086 # words
+    [ -d "$folder/$1" ] || "$crosswise" simulate --users $users --items $items --interactions $rows \
+        $tries --quiet --out "$folder/$1"
+    echo "$folder/$1"
 }
 
-epoch cpr mf --beta 3
-for method in cpr-rand bpr dice cause ubpr rel-mf bce mse wmf fs-pair fs-point cross cross-softmax cross-all sl psl bsl; do
-    epoch $method mf
-done
-for method in cpr bpr dice cross-softmax; do epoch $method lightgcn; done
-python3 -c 'import torch' 2>/dev/null || { echo "python3 has no torch: PyTorch was not measured" && exit 0; }
-python3 "$here/peer.py" "$folder"
+row() {
+    printf '%-8s %-14s %-9s %-8s %s s\n' "$1" "$2" "$3" "$4" "$5"
+    echo "$device,$1,$2,$3,$4,$5" >>"$table"
+}
+
+# The median of a number of the record over all epochs but the first.
+median() {
+    tr -d ' \n' <"$scratch/model.run.json" | grep -o "\"$1\":[0-9.e-]*" | cut -d: -f2 | sed 1d | sort -g |
+        awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'
+}
+
+# train SHAPE METHOD BACKBONE [OPTION...]
+train() {
+    at=$(shape "$1") method=$2 backbone=$3
+    shift 3
+    "$crosswise" train "$at" --method "$method" --backbone "$backbone" --preset paper --dim $dim --batch $batch \
+        --epochs $epochs --eval-every $evaluates --device cuda --quiet --out "$scratch/model" --force "$@" >/dev/null
+}
+
+# epoch SHAPE METHOD BACKBONE [OPTION...]
+epoch() {
+    train "$@"
+    row "$1" "$2" "$3" epoch "$(median train_s)"
+}
+
+evaluation() {
+    evaluates=1
+    train "$@"
+    evaluates=0
+    row "$1" "$2" "$3" evaluate "$(median eval_s)"
+}
+
+measure_epochs() {
+    epoch ml10m cpr mf --beta 3
+    for method in cpr-rand bpr dice cause ubpr rel-mf bce mse wmf fs-pair fs-point; do epoch ml10m $method mf; done
+    for method in cross-softmax cross-all sl psl bsl; do epoch ml10m $method mf; done
+    for backbone in lightgcn ngcf neumf; do
+        for method in cpr bpr; do epoch ml10m $method "$backbone"; done
+    done
+    epoch ml10m cross-softmax lightgcn
+    for set in gowalla ml1m; do
+        for backbone in mf lightgcn; do
+            for method in cpr bpr; do epoch $set $method "$backbone"; done
+        done
+    done
+    dim=$((dim / 2))
+    epoch gowalla bpr lightgcn --layers 3
+    dim=$((2 * dim))
+    for set in ml10m gowalla ml1m; do evaluation $set cpr mf; done
+}
+
+# fix NAME OPTION...: the bytes of a model
+fix() {
+    name=$1 at=$(shape ml1m)
+    shift
+    "$crosswise" train "$at" --method cpr --dim $dim --batch $batch --epochs 4 --device cuda --quiet --seed 5 \
+        --checkpoint-every 1 --out "$scratch/$name" --force "$@" >/dev/null
+}
+
+# Kill one run about in the middle of what a whole one takes, and let it go on.
+measure_same() {
+    for backbone in mf lightgcn ngcf neumf; do
+        begin=$(date +%s%N)
+        fix one --backbone $backbone
+        half=$(awk -v a="$begin" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 2e9 }')
+        fix two --backbone $backbone
+        cmp "$scratch/one" "$scratch/two" || { echo "$backbone: two runs differ" >&2 && exit 1; }
+        rm -f "$scratch"/two*
+        timeout -s KILL "$half" "$crosswise" train "$at" --method cpr --dim $dim --batch $batch --epochs 4 --device cuda \
+            --quiet --seed 5 --out "$scratch/two" --backbone $backbone --checkpoint-every 1 >/dev/null 2>&1 || true
+        fix two --backbone $backbone --resume
+        cmp "$scratch/one" "$scratch/two" || { echo "$backbone: a killed run goes on otherwise" >&2 && exit 1; }
+        echo "$backbone: the same bytes from two runs, and from one that was killed after $half s"
+    done
+}
+
+measure_peers() {
+    python3 -c 'import torch' 2>/dev/null || { echo "python3 has no torch: it was not measured" && return; }
+    for set in ml10m gowalla ml1m; do
+        at=$(shape $set)
+        python3 "$here/peer.py" "$at"
+    done
+}
+
+measure_large() {
+    epochs=3 batch=$large
+    epoch large cpr mf --beta 3
+}
+
+# As LightGCN was published: 64 numbers, 3 layers, Recall@20 0.1830 and NDCG@20 0.1554 in the end.
+measure_recipe() {
+    "$crosswise" train "${GOWALLA:?is the folder of the published split}" --method bpr --backbone lightgcn --dim 64 \
+        --layers 3 --lr 1e-3 --reg 1e-4 --reg-kind batch --reg-target table --epochs 1000 --eval-every 50 \
+        --device cuda --out "$scratch/model" --force
+    "$crosswise" evaluate "$GOWALLA" "$scratch/model" --split test --k 20
+}
+
+for part in $parts; do "measure_$part"; done
+echo "the rows are in $table"

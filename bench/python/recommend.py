@@ -28,7 +28,7 @@ logging.getLogger("crosswise").setLevel(logging.ERROR)
 warnings.simplefilter("ignore")
 
 SHAPE = [61770, 6958, 1140000, 128]
-K, REPEATS = 20, 3
+K, REPEATS = 20, 5
 
 
 def make_likes(n_users, n_items, rows):
@@ -42,14 +42,20 @@ def make_likes(n_users, n_items, rows):
     return likes
 
 
-def best(work):
-    """Shortest of some times, and what came out."""
-    times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        out = work()
-        times.append(time.perf_counter() - begin)
-    return min(times), max(times), out
+def once(work):
+    """Seconds that pass, and of the processor, and what came out."""
+    begin, used = time.perf_counter(), time.process_time()
+    out = work()
+    return time.perf_counter() - begin, time.process_time() - used, out
+
+
+def in_turn(*works):
+    """The least of several times for each, one after the other so that noise hits all."""
+    rounds = [[once(work) for work in works] for _ in range(REPEATS)]
+    return [
+        (min(r[k][0] for r in rounds), min(r[k][1] for r in rounds), rounds[0][k][2])
+        for k in range(len(works))
+    ]
 
 
 def overhead(model, likes):
@@ -83,23 +89,22 @@ def main():
     model = BPR(factors=factors, iterations=2, random_state=1, refit=False)
     model.fit(likes, show_progress=False)
     users = np.arange(n_users, dtype=np.int32)
-    low, high, mine = best(lambda: model.recommend(users, likes, N=K))
-    shape = f"{n_users} users, {n_items} items, {factors} factors"
-    print(f"crosswise: {low:.2f} s (to {high:.2f}) for {shape}")
     python, library = overhead(model, likes)
     print(f"one user: {python:.1f} us of Python, of which the library takes {library:.1f} us")
     try:
         from implicit.cpu.als import AlternatingLeastSquares
     except ImportError:
-        print("implicit is not installed")
-        return
+        sys.exit("implicit is not installed")
     other = AlternatingLeastSquares(factors=factors)
-    other.user_factors, other.item_factors = (
-        np.array(model.user_factors),
-        np.array(model.item_factors),
+    other.user_factors = np.array(model.user_factors)
+    other.item_factors = np.array(model.item_factors)
+    (wall, used, mine), (wall_other, used_other, theirs) = in_turn(
+        lambda: model.recommend(users, likes, N=K), lambda: other.recommend(users, likes, N=K)
     )
-    low_other, high_other, theirs = best(lambda: other.recommend(users, likes, N=K))
-    print(f"implicit: {low_other:.2f} s (to {high_other:.2f}); {low_other / low:.1f} times as long")
+    print(f"all of {n_users} users, {n_items} items, {factors} factors, lists of {K}:")
+    print(f"  crosswise {wall:.2f} s, {used:.2f} s of the processor")
+    print(f"  implicit  {wall_other:.2f} s, {used_other:.2f} s of the processor")
+    print(f"  {wall_other / wall:.1f} times as long, {used_other / used:.1f} times the processor")
     same = (mine[0] == theirs[0]).mean()
     print(f"{100 * same:.3f} % of the places are the same; the others are ties within rounding")
 

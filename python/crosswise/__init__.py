@@ -11,9 +11,10 @@ Modules are loaded when they are first needed, so that ``import crosswise`` is q
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing typing would take most of the time
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import evaluation as evaluation
     from ._data import Dataset as Dataset
     from ._data import Description as Description

@@ -248,21 +248,28 @@ class Interactions(Handle):
         return f"<Interactions: {len(self)} of {self.n_users} users and {self.n_items} items>"
 
 
+# The names that the library knows (src/import/columns.c), in small letters and without separators.
 _USUAL = {
-    "user": ("user", "user_id", "userid", "uid", "users", "customer", "customer_id", "session_id"),
-    "item": ("item", "item_id", "itemid", "iid", "items", "movie", "movie_id", "movieid", "product",
-             "product_id", "book_id", "song_id", "track_id", "artist_id", "article_id"),
-    "rating": ("rating", "score", "stars", "weight"),
-    "time": ("time", "timestamp", "date", "datetime", "ts"),
-}  # fmt: skip
+    "user": "user userid users uid username customer customerid reviewer reviewerid member "
+    "memberid visitor visitorid account accountid person personid profile profileid session "
+    "sessionid",
+    "item": "item itemid items iid movie movieid film filmid business businessid product productid "
+    "asin parentasin book bookid isbn song songid track trackid artist artistid venue venueid "
+    "location locationid poi poiid place placeid gmapid news newsid article articleid game gameid "
+    "app appid anime animeid video videoid outfit outfitid sku recipe recipeid",
+    "rating": "rating ratings score stars star weight overall bookrating reviewrating value "
+    "preference",
+    "time": "timestamp time date datetime ts unixtime unixreviewtime reviewtime createdat ratedat",
+}
+_SEPARATORS = str.maketrans("", "", "_- .")
 
 
 def _guess(names: Sequence[str]) -> dict[str, int]:
-    """Columns by the usual names; the library knows more of them."""
+    """Columns by the usual names, the first that fits, as the library finds them."""
     found: dict[str, int] = {}
     for role, usual in _USUAL.items():
         for at, name in enumerate(names):
-            if role not in found and name.lower() in usual:
+            if role not in found and name.lower().translate(_SEPARATORS) in usual.split():
                 found[role] = at
     return found
 

@@ -64,6 +64,20 @@ def test_a_given_split_is_kept(make):
     assert [data.item_ids[i] for i in items] == [2, 7]
 
 
+def test_names_of_columns_are_those_that_the_library_knows():
+    """The lists in the package and in the library are the same."""
+    from crosswise._data import _USUAL
+
+    for role in ("user", "item"):
+        other = {"user": "item", "item": "user"}[role]
+        for name in _USUAL[role].split():
+            with Interactions.from_frame({name.upper(): ["a"], other: ["b"]}) as log:
+                assert len(log) == 1
+            frame = pytest.importorskip("pyarrow").table({"x": [1], other: ["b"], name: ["a"]})
+            with Interactions.from_frame(frame) as log:
+                assert len(log) == 1
+
+
 def some_rows(users, n=600, seed=0):
     r = np.random.default_rng(seed)
     return {

@@ -13,6 +13,7 @@ cw_status cwi_route_create(cw_context *ctx, const cwi_world *world, int64_t max_
     size_t sent = things * size < slots ? things * size : slots;
     out->out = cwi_pile_add(ctx, pile, sent, sizeof *out->out);
     out->in = cwi_pile_add(ctx, pile, things, sizeof *out->in);
+    out->own = cwi_pile_add(ctx, pile, things, sizeof *out->own);
     out->sent = cwi_pile_add(ctx, pile, size, sizeof *out->sent);
     out->received = cwi_pile_add(ctx, pile, size, sizeof *out->received);
     out->to_send = cwi_pile_add(ctx, pile, sent, bytes);
@@ -51,32 +52,47 @@ static void put_in_order(cwi_route *r, const int32_t *thing, const int *peer, in
     for (int64_t k = 0; k < n; k++) out[r->cursor[peer[k]]++] = thing[k];
 }
 
+static void give(cwi_route *r, int32_t thing, int to)
+{
+    uint8_t *is_sent = r->is_sent + (int64_t)thing * r->world->size + to;
+    if (*is_sent) return;
+    *is_sent = 1;
+    r->thing[0][r->n_out] = thing;
+    r->peer[0][r->n_out++] = to;
+    r->sent[to]++;
+}
+
+static void take(cwi_route *r, int32_t thing, int from)
+{
+    if (r->is_received[thing]) return;
+    r->is_received[thing] = 1;
+    if (from == r->world->rank) {
+        r->own[r->n_own++] = thing;
+        return;
+    }
+    r->thing[1][r->n_in] = thing;
+    r->peer[1][r->n_in++] = from;
+    r->received[from]++;
+}
+
 void cwi_route_fill(cwi_route *r, int64_t n_slots, const int32_t *thing, cwi_route_side giver,
                     cwi_route_side taker)
 {
     int me = r->world->rank, size = r->world->size;
-    r->n_out = r->n_in = 0;
+    r->n_own = r->n_out = r->n_in = 0;
     memset(r->sent, 0, (size_t)size * sizeof *r->sent);
     memset(r->received, 0, (size_t)size * sizeof *r->received);
     for (int64_t s = 0; s < n_slots; s++) {
         int from = owner_at(r, giver, s), to = owner_at(r, taker, s);
-        uint8_t *is_sent = r->is_sent + (int64_t)thing[s] * size + to;
-        if (from == me && !*is_sent) {
-            *is_sent = 1;
-            r->thing[0][r->n_out] = thing[s];
-            r->peer[0][r->n_out++] = to;
-            r->sent[to]++;
-        }
-        if (to == me && !r->is_received[thing[s]]) {
-            r->is_received[thing[s]] = 1;
-            r->thing[1][r->n_in] = thing[s];
-            r->peer[1][r->n_in++] = from;
-            r->received[from]++;
-        }
+        if (to == me)
+            take(r, thing[s], from);
+        else if (from == me)
+            give(r, thing[s], to);
     }
     for (int64_t k = 0; k < r->n_out; k++)
         r->is_sent[(int64_t)r->thing[0][k] * size + r->peer[0][k]] = 0;
     for (int64_t k = 0; k < r->n_in; k++) r->is_received[r->thing[1][k]] = 0;
+    for (int64_t k = 0; k < r->n_own; k++) r->is_received[r->own[k]] = 0;
     put_in_order(r, r->thing[0], r->peer[0], r->n_out, r->sent, r->out);
     put_in_order(r, r->thing[1], r->peer[1], r->n_in, r->received, r->in);
 }
@@ -84,10 +100,6 @@ void cwi_route_fill(cwi_route *r, int64_t n_slots, const int32_t *thing, cwi_rou
 void cwi_route_run(cwi_route *r)
 {
     const cwi_world *w = r->world;
-    for (int p = 0; p < w->size; p++) {
-        if (p == w->rank || r->sent[p] == 0) continue;
-        r->messages++;
-        r->bytes += (int64_t)r->sent[p] * (int64_t)(r->width * sizeof(float));
-    }
+    if (w->size == 1) return;
     w->calls->exchange(r->to_send, r->sent, r->arrived, r->received, r->width * sizeof(float));
 }

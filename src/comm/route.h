@@ -19,7 +19,8 @@ typedef struct cwi_route_side {
 
 typedef struct cwi_route {
     const cwi_world *world;
-    int64_t n_out, n_in;
+    int64_t n_own, n_out, n_in;
+    int32_t *own;             /* things that this process needs and has */
     int32_t *out, *in;        /* things to send and to receive, in the order of processes */
     int *sent, *received;     /* [size] how many */
     size_t width;             /* floats of a thing */
@@ -27,12 +28,11 @@ typedef struct cwi_route {
 
     /* scratch */
     size_t max_things;
-    uint8_t *is_sent;        /* [max_things][size] */
-    uint8_t *is_received;    /* [max_things] */
-    int32_t *thing[2];       /* in slot order: of out, of in */
-    int *peer[2];            /* their processes */
-    int64_t *cursor;         /* [size] */
-    int64_t messages, bytes; /* to other processes, all in all */
+    uint8_t *is_sent;     /* [max_things][size] */
+    uint8_t *is_received; /* [max_things] */
+    int32_t *thing[2];    /* in slot order: of out, of in */
+    int *peer[2];         /* their processes */
+    int64_t *cursor;      /* [size] */
     cwi_pile pile;
 } cwi_route;
 
@@ -45,7 +45,7 @@ void cwi_route_clear(cwi_route *route); /* a zeroed one is fine; also after a fa
 void cwi_route_fill(cwi_route *route, int64_t n_slots, const int32_t *thing, cwi_route_side giver,
                     cwi_route_side taker);
 
-/* Send to_send; arrived is what came, also from this process itself. */
+/* Send to_send; arrived is what came. */
 void cwi_route_run(cwi_route *route);
 
 #endif

@@ -25,10 +25,12 @@ static cw_status join(cw_context *ctx)
                           "--device is 'mpi': there are %d processes, at most "
                           "%d are possible",
                           w->size, CWI_MOST_PROCESSES);
-    if (status == CW_OK)
+    if (status == CW_OK) {
+        *w = cwi_world_of(w->calls, w->rank, w->size);
         ctx->world = w;
-    else
+    } else {
         cwi_free(w);
+    }
     return status;
 }
 

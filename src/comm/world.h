@@ -18,15 +18,24 @@ typedef struct cwi_world {
     int rank, size;
 } cwi_world;
 
+/* A process of so many. */
+static inline cwi_world cwi_world_of(const cwi_mpi_calls *calls, int rank, int size)
+{
+    return (cwi_world){calls, rank, size};
+}
+
 /* Who has a row, and where. */
 static inline int cwi_row_owner(const cwi_world *w, int64_t row)
 {
-    return (int)(row / CWI_BLOCK_ROWS % w->size);
+    if (w->size == 1) return 0;
+    return (int)((uint32_t)(row / CWI_BLOCK_ROWS) % (uint32_t)w->size); /* quicker than 64 bits */
 }
 
 static inline int64_t cwi_row_place(const cwi_world *w, int64_t row)
 {
-    return row / CWI_BLOCK_ROWS / w->size * CWI_BLOCK_ROWS + row % CWI_BLOCK_ROWS;
+    if (w->size == 1) return row;
+    int64_t round = (uint32_t)(row / CWI_BLOCK_ROWS) / (uint32_t)w->size;
+    return round * CWI_BLOCK_ROWS + row % CWI_BLOCK_ROWS;
 }
 
 /* The row in a place of a process. */

@@ -52,6 +52,7 @@ typedef struct cwi_tally {
     double data_loss, reg_loss, penalty;
     double reg_at_start, reg_at_end; /* the L2 terms of all parameters; at the end once settled */
     cwi_draws draws;
+    int64_t sent, exchanges; /* bytes to other processes since it was opened, and how often */
 } cwi_tally;
 
 enum { CWI_TELL_EVERY = 32, CWI_ARRAY_NAME_BYTES = CWI_TENSOR_NAME_BYTES + 8 };

@@ -138,7 +138,7 @@ static void copy_rows(const holder *from, const char *theirs, const holder *to, 
 
 static cwi_world world_of(const cwi_trainer *t)
 {
-    return t->task.world ? *t->task.world : (cwi_world){.size = 1};
+    return t->task.world ? *t->task.world : cwi_world_of(NULL, 0, 1);
 }
 
 static cw_status mismatch(cwi_trainer *t, const cwi_parts_source *source, const char *name)
@@ -149,7 +149,7 @@ static cw_status mismatch(cwi_trainer *t, const cwi_parts_source *source, const 
 
 cw_status cwi_parts_take(cwi_trainer *t, const cwi_parts_source *source, const cwi_array *to)
 {
-    holder from = {{.rank = source->part, .size = source->parts}, 0}, ours = {world_of(t), 0};
+    holder from = {cwi_world_of(NULL, source->part, source->parts), 0}, ours = {world_of(t), 0};
     int64_t columns = to->rank == 2 ? to->shape[1] : 1, rows = to->shape[0];
     int64_t table = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
     bool is_dealt = (source->parts > 1 || ours.world.size > 1) && rows > 0;

@@ -46,6 +46,10 @@ cw_status cwi_share_gather_best(cwi_trainer *t)
     size_t row_bytes = (size_t)own->columns * sizeof *own->data;
     t->engine->verbs->close(t->engine);
     t->engine = NULL;
+    cwi_free(t->training.pair); /* of samplers alone */
+    cwi_free(t->training.bits);
+    t->training.pair = NULL;
+    t->training.bits = NULL;
     if (w->rank > 0) return cwi_rows_gather(t->ctx, w, 0, own->data, 0, rows, row_bytes, NULL);
     cw_status status = make_room(t, &whole);
     if (status != CW_OK) return status;

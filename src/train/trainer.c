@@ -402,12 +402,24 @@ static bool is_done(const cwi_trainer *t)
     return t->stopper.worse >= cwi_options_integer(t->options, "patience");
 }
 
+/* What the network has to carry, once. */
+static void say_traffic(const cwi_trainer *t)
+{
+    const cwi_tally *tally = &t->tally;
+    if (!t->task.world || t->epoch > 0 || t->sequel.phase || tally->steps == 0) return;
+    cwi_log(t->ctx, CW_LOG_INFO,
+            "%d processes; a step sends %.1f KB from this one to the others, in %.1f exchanges",
+            t->task.world->size, (double)tally->sent / 1e3 / (double)tally->steps,
+            (double)tally->exchanges / (double)tally->steps);
+}
+
 static cw_status run_epoch(cwi_trainer *t)
 {
     cw_status status;
     clock_gettime(CLOCK_MONOTONIC, &t->epoch_began);
     CW_TRY(run_steps(t));
     CW_TRY(close_epoch(t));
+    say_traffic(t);
     t->epoch++;
     CW_TRY(finish_epoch(t, t->train_s + cwi_seconds_since(&t->epoch_began)));
     t->train_s = 0;

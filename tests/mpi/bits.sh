@@ -10,9 +10,9 @@ epochs() { sed -n 's/"\(train_s\|eval_s\)":[^,}]*//g; /"event":"epoch"/p' "$1"; 
 same() {
     local counts=$1 n
     shift
-    "$CROSSWISE" train set --dim 12 --epochs 2 --quiet --json --threads 1 --out one --force "$@" >one.json
+    "$CROSSWISE" train set --dim 12 --epochs 2 --epoch-steps 25 --quiet --json --threads 1 --out one --force "$@" >one.json
     for n in $counts; do
-        many "$n" set --dim 12 --epochs 2 --quiet --json --out many --force "$@" >many.json ||
+        many "$n" set --dim 12 --epochs 2 --epoch-steps 25 --quiet --json --out many --force "$@" >many.json ||
             fail "$n processes: $*"
         cmp one many || fail "$n processes, another model: $*"
         diff <(epochs one.json) <(epochs many.json) || fail "$n processes, other losses: $*"

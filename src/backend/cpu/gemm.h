@@ -42,9 +42,21 @@ static inline void copy_few(const float *from, int32_t n, float *to)
     for (; j < n; j++) to[j] = from[j];
 }
 
+/* Whole vectors of a known number: for others gcc would call memcpy() in every row. */
+static void pack_vecs(const float *b, int64_t ldb, int32_t depth, vec *to)
+{
+    for (int32_t j = 0; j < depth; j++, b += ldb, to += GEMM_VECS)
+#pragma GCC unroll 4
+        for (int v = 0; v < GEMM_VECS; v++) to[v] = ((const vec_at *)b)[v];
+}
+
 static void pack_lying(const float *b, int64_t ldb, int32_t depth, int32_t width, int32_t lanes,
                        float *to)
 {
+    if (width == GEMM_COLUMNS) {
+        pack_vecs(b, ldb, depth, (vec *)to);
+        return;
+    }
     if (width < lanes) memset(to, 0, (size_t)(depth * lanes) * sizeof *to);
     for (int32_t j = 0; j < depth; j++, b += ldb, to += lanes) copy_few(b, width, to);
 }

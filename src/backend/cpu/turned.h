@@ -30,6 +30,8 @@ static void turn_rows(const float *from, int64_t stride, int32_t rows, int32_t c
     int32_t whole = columns - columns % 4, r = 0;
     if (rows < lanes) memset(to, 0, (size_t)(columns * lanes) * sizeof *to);
     for (; r + 4 <= rows; r += 4, from += 4 * stride) {
+        for (int32_t k = 8; k < 12 && r + k < rows; k++)
+            for (int32_t c = 0; c < columns; c += 16) __builtin_prefetch(from + k * stride + c);
         for (int32_t c = 0; c < whole; c += 4)
             turn_four(from + c, stride, to + c * lanes + r, lanes);
         for (int32_t c = whole; c < columns; c++)

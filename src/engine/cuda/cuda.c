@@ -131,6 +131,7 @@ static cwi_cuda_task describe(const cuda *e)
         .batch_reg = cwi_options_choice(t->options, "reg-kind") == 1
                          ? cwi_options_real(t->options, "reg")
                          : 0,
+        .pulls_table = has_graph(t) && !cwi_options_is(t->options, "reg-target", "final"),
         .penalty = penalty_of(t),
         .strength = t->method->penalty ? cwi_options_real(t->options, "dis-penalty") : 0,
         .scale = temperature == 1 ? 1 : (float)(1 / temperature)};

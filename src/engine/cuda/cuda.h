@@ -70,6 +70,7 @@ typedef struct cwi_cuda_task {
     } tensor[CWI_MAX_TENSORS];
     cwi_cuda_tower tower;
     double batch_reg; /* of the vectors of a batch; 0: none */
+    bool pulls_table; /* of its rows of the table instead, where those differ */
     cwi_cuda_penalty penalty;
     double strength; /* of it */
     bool is_cosine;

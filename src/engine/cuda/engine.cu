@@ -130,6 +130,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->grid.width = task->grid.width;
     w->grid.is_square = task->grid.is_square;
     w->batch_reg = task->batch_reg;
+    w->pulls_table = task->batch_reg > 0 && task->pulls_table;
+    w->table_d = task->d;
     w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
@@ -540,7 +542,8 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
         LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
         LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
-        const float *gradient = has_weights ? go_back_ngcf(e) : go_back<WHOLE>(e);
+        float *gradient = has_weights ? go_back_ngcf(e) : go_back<WHOLE>(e);
+        if (w.pulls_table) LAUNCH(pull_table, all, threads, g, w, s, gradient);
         piece_at table = {w.theta, {w.memory[0], w.memory[1]}};
         int64_t numbers = (int64_t)w.n_rows * e->task.d;
         LAUNCH((step_tensor<RULE>), all, threads, g, w, s, table, gradient, numbers, w.decay);

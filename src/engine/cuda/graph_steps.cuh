@@ -93,10 +93,10 @@ template <bool WHOLE> static void propagate(cwi_cuda *e)
 }
 
 /* From slopes of vectors to those of the table, which are returned. */
-template <bool WHOLE> static const float *go_back(cwi_cuda *e)
+template <bool WHOLE> static float *go_back(cwi_cuda *e)
 {
     int32_t layers = e->task.graph.layers;
-    const float *from = e->w.gradient;
+    float *from = e->w.gradient;
     for (int32_t k = 0; k < layers; k++) {
         product p = {from, e->w.gradient, e->layer[k % 2], NULL,
                      k + 1 == layers ? 1.0f / (float)(layers + 1) : 1};

@@ -82,7 +82,7 @@ static void add_weights(cwi_cuda *e, int32_t layer)
 }
 
 /* From slopes of final vectors to those of the table, which are returned. */
-static const float *go_back_ngcf(cwi_cuda *e)
+static float *go_back_ngcf(cwi_cuda *e)
 {
     gpu *g = &e->g;
     ngcf_work n = e->ngcf;

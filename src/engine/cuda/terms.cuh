@@ -67,10 +67,8 @@ __device__ inline double pull_twins(const work &w, int s, const row_task &task, 
     return value;
 }
 
-/* The L2 term of a row: as strong as there are examples that it occurs in.  Contributions are in
- * the order of examples. */
-__device__ inline double pull_to_zero(const work &w, int s, const row_task &task, float *sum,
-                                      int lane)
+/* In how many examples a row occurs.  Contributions are in the order of examples. */
+__device__ inline uint32_t count_examples(const work &w, int s, const row_task &task, int lane)
 {
     const contribution *given = w.given + s * w.ends;
     uint32_t from = w.chunk[task.chunk].x, to = w.chunk[task.chunk_end - 1].y, times = 0;
@@ -79,14 +77,40 @@ __device__ inline double pull_to_zero(const work &w, int s, const row_task &task
                  (e == from || given[e].of != given[e - 1].of);
     for (int apart = WARP / 2; apart > 0; apart /= 2)
         times += __shfl_xor_sync(0xffffffffu, times, apart);
+    return times;
+}
+
+/* The L2 term of a row: as strong as there are examples that it occurs in. */
+__device__ inline double pull_to_zero(const work &w, int s, const row_task &task, float *sum,
+                                      int lane)
+{
+    uint32_t times = count_examples(w, s, task, lane);
     double lambda = w.batch_reg / (double)w.plan[s].keep, value = 0;
     float pull = (float)(lambda * times);
-    for (int32_t c = lane; c < w.d; c += WARP) {
-        float x = w.vectors[(int64_t)task.row * w.d + c];
+    const float *from = w.pulls_table ? w.theta : w.vectors;
+    int32_t d = w.pulls_table ? w.table_d : w.d;
+    for (int32_t c = lane; c < d; c += WARP) {
+        float x = from[(int64_t)task.row * d + c];
         value += lambda / 2 * times * (double)x * (double)x;
-        sum[c] += pull * x;
+        if (!w.pulls_table) sum[c] += pull * x;
     }
     return value;
+}
+
+/* The slopes of that term for rows of a table that has a gradient everywhere, a row a warp. */
+__global__ void pull_table(work w, int s, float *gradient)
+{
+    int lane = (int)threadIdx.x % WARP;
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[p->first_task + t];
+        uint32_t times = count_examples(w, s, task, lane);
+        float pull = (float)(w.batch_reg / (double)p->keep * times);
+        for (int32_t c = lane; c < w.table_d; c += WARP) {
+            int64_t at = (int64_t)task.row * w.table_d + c;
+            gradient[at] += pull * w.theta[at];
+        }
+    }
 }
 
 /* ---- cosines ---------------------------------------------------------------------------------- */

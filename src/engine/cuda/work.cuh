@@ -79,6 +79,8 @@ typedef struct work {
     float decay, scale, final_decay;
     int penalty;
     double strength, batch_reg;
+    bool pulls_table; /* batch_reg is of the table, where vectors are not */
+    int32_t table_d;
     bool closes_late; /* the loss is told with the penalty */
     draw_group group[CWI_MAX_GROUPS];
     int64_t rows, slots, ends; /* of a step, at most */

@@ -17,8 +17,6 @@ cw_status cwi_share_open_grid(cw_context *ctx, cwi_share_engine *e)
     const cwi_task *task = e->cpu.host.task;
     size_t bytes = (size_t)e->d * sizeof(float), most = e->plan->most;
     if (!e->cpu.grid) return CW_OK;
-    e->view = (cwi_table){
-        .data = e->vectors, .n_users = task->shape.n_users, .d = (int32_t)e->d, .heads = 1};
     cwi_table_set_scorer(task->options, &e->view);
     e->place = cwi_pile_add(ctx, pile, (size_t)e->rows, sizeof *e->place);
     e->own_rows = cwi_pile_add_zero(ctx, pile, most + 1, bytes);
@@ -49,6 +47,8 @@ static void share_rows(cwi_share_engine *e)
     for (int64_t t = 0; t < rows->n; t++) e->counts[cwi_row_owner(e->world, rows->row[t])]++;
     e->world->calls->gather(e->own_rows, e->counts[e->world->rank], e->all_rows, e->counts,
                             (size_t)e->d * sizeof(float));
+    cwi_share_count(e, (int64_t)(e->world->size - 1) * e->counts[e->world->rank],
+                    (size_t)e->d * sizeof(float));
     for (int p = 0; p < e->world->size; p++) {
         e->agreed |= (int)e->all_rows[at * e->d];
         e->cursor[p] = at + 1;

@@ -146,6 +146,7 @@ static void fetch_others(cwi_share_engine *e, float *x)
     for (int64_t k = 0; k < l->n_out; k++)
         memcpy(l->to_send + k * e->d, x + l->out[k] * e->d, bytes);
     e->world->calls->exchange(l->to_send, l->sent, x + l->n_own * e->d, l->received, bytes);
+    cwi_share_count(e, l->n_out, bytes);
 }
 
 typedef struct job {

@@ -18,7 +18,7 @@
 #include "engine/cpu/late.h"
 #include "engine/mpi/share.h"
 
-enum { ROWS_A_CHUNK = 64, SLOTS_A_CHUNK = 512 };
+enum { ROWS_A_CHUNK = 64, SLOTS_A_CHUNK = 512, ROWS_AT_ONCE = 32, AHEAD = 8 };
 
 typedef cwi_deferred deferred;
 
@@ -107,6 +107,10 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *f
     CW_PASS(cwi_cpu_open_slots(&e->cpu));
     CW_PASS(create_table(ctx, e));
     CW_PASS(cwi_share_open_layers(ctx, e));
+    e->view = (cwi_table){.data = e->vectors,
+                          .n_users = task->shape.n_users,
+                          .d = (int32_t)e->d,
+                          .heads = task->shape.heads};
     CW_PASS(cwi_share_open_grid(ctx, e));
     return create_exchange(ctx, e);
 }
@@ -135,19 +139,51 @@ static bool is_from_blocks(const cwi_share_engine *e)
     return e->cpu.deferred && e->cpu.deferred->block.holds_theta;
 }
 
-/* Rows that this process sends, as they are now. */
+/* Is there one process, and a table that is read as it lies? */
+static bool has_all(const cwi_share_engine *e)
+{
+    return e->world->size == 1 && !is_from_blocks(e);
+}
+
+/* The row of an item of the batch as it is now. */
+static void read_item(const cwi_share_engine *e, int32_t thing, float *to)
+{
+    int64_t row = e->cpu.now->places.row[thing];
+    if (is_from_blocks(e))
+        cwi_late_peek(e->cpu.deferred, cwi_row_place(e->world, row), to);
+    else
+        memcpy(to, row_of(e, row), (size_t)e->d * sizeof *to);
+}
+
+/* Ask for a row of this process that is read soon. */
+__attribute__((always_inline)) static inline void fetch_row(const cwi_share_engine *e, int64_t row)
+{
+    if (is_from_blocks(e))
+        cwi_late_fetch(e->cpu.deferred, cwi_row_place(e->world, row));
+    else
+        cwi_fetch(row_of(e, row), e->d * (int64_t)sizeof *e->vectors);
+}
+
+static cw_status read_own_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const cwi_share_engine *e = arg;
+    const cwi_route *r = &e->items;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        if (k + AHEAD < r->n_own) fetch_row(e, e->cpu.now->places.row[r->own[k + AHEAD]]);
+        read_item(e, r->own[k], e->item_now + r->own[k] * e->d);
+    }
+    return CW_OK;
+}
+
 static cw_status pack_items(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const cwi_share_engine *e = arg;
-    const cwi_places *places = &e->cpu.now->places;
+    const cwi_route *r = &e->items;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
-        int64_t row = places->row[e->items.out[k]];
-        float *to = e->items.to_send + k * e->d;
-        if (is_from_blocks(e))
-            cwi_late_peek(e->cpu.deferred, cwi_row_place(e->world, row), to);
-        else
-            memcpy(to, row_of(e, row), (size_t)e->d * sizeof *to);
+        if (k + AHEAD < r->n_out) fetch_row(e, e->cpu.now->places.row[r->out[k + AHEAD]]);
+        read_item(e, r->out[k], r->to_send + k * e->d);
     }
     return CW_OK;
 }
@@ -168,8 +204,11 @@ static cw_status exchange_items(cwi_share_engine *e)
     for (int64_t s = 0; s < batch->n_slots; s++) e->thing[s] = at[batch->item[s]];
     cwi_route_fill(&e->items, batch->n_slots, e->thing, (cwi_route_side){batch->item, n_users},
                    (cwi_route_side){batch->user, 0});
-    CW_PASS(cwi_pool_for(e->cpu.host.base.ctx, e->items.n_out, ROWS_A_CHUNK, pack_items, e));
+    cw_context *ctx = e->cpu.host.base.ctx;
+    CW_PASS(cwi_pool_for(ctx, e->items.n_own, ROWS_A_CHUNK, read_own_items, e));
+    CW_PASS(cwi_pool_for(ctx, e->items.n_out, ROWS_A_CHUNK, pack_items, e));
     cwi_route_run(&e->items);
+    cwi_share_count(e, e->items.n_out, (size_t)e->d * sizeof *e->item_now);
     unpack(&e->items, e->item_now);
     return CW_OK;
 }
@@ -206,8 +245,10 @@ static cw_status score_apart(void *arg, int64_t chunk, int64_t begin, int64_t en
     int64_t n = cwi_batch_pairs(&e->cpu.now->batch, begin, end, pairs);
     float *room = t ? cwi_rooms_enter(t->rooms) : NULL;
     (void)chunk;
-    for (int64_t k = 0; k < n; k++) {
-        if (!cwi_share_has(e, pairs[k].user)) continue;
+    for (int64_t k = -AHEAD; k < n; k++) {
+        if (k + AHEAD < n && cwi_share_has(e, pairs[k + AHEAD].user))
+            fetch_row(e, pairs[k + AHEAD].user);
+        if (k < 0 || !cwi_share_has(e, pairs[k].user)) continue;
         const float *plus = e->item_now + e->thing[pairs[k].slot] * e->d;
         const float *minus = e->item_now + e->thing[pairs[k].other] * e->d;
         e->cpu.score[pairs[k].slot] =
@@ -227,6 +268,10 @@ static void share_scores(cwi_share_engine *e)
     int size = e->world->size;
     int64_t own = 0;
     size_t bytes = (size_t)heads * sizeof(float);
+    if (size == 1) {
+        e->agreed = e->wish;
+        return;
+    }
     for (int p = 0; p < size; p++) e->counts[p] = 1;
     memset(e->own_score, 0, bytes);
     e->own_score[0] = (float)e->wish;
@@ -237,6 +282,7 @@ static void share_scores(cwi_share_engine *e)
     }
     e->world->calls->gather(e->own_score, e->counts[e->world->rank], e->all_scores, e->counts,
                             bytes);
+    cwi_share_count(e, (int64_t)(size - 1) * e->counts[e->world->rank], bytes);
     int64_t at = 0;
     e->agreed = 0;
     for (int p = 0; p < size; p++) {
@@ -271,6 +317,10 @@ static cw_status score(cwi_engine *engine)
     if (e->cpu.deferred && !is_from_blocks(e)) CW_PASS(catch_up(e));
     if (e->layers) CW_PASS(cwi_share_propagate(e));
     if (e->cpu.grid) return cwi_share_score_grid(e);
+    if (has_all(e)) {
+        e->agreed = e->wish;
+        return cwi_table_score(engine->ctx, &e->view, batch, e->cpu.score);
+    }
     CW_PASS(exchange_items(e));
     bool apart = batch->is_paired && e->cpu.host.task->shape.heads == 1;
     CW_PASS(cwi_pool_for(engine->ctx, batch->n_slots, SLOTS_A_CHUNK,
@@ -293,6 +343,7 @@ static void exchange_users(cwi_share_engine *e)
         memcpy(e->users.to_send + k * e->d, e->user_now + e->users.out[k] * e->d,
                (size_t)e->d * sizeof *e->user_now);
     cwi_route_run(&e->users);
+    cwi_share_count(e, e->users.n_out, (size_t)e->d * sizeof *e->user_now);
     unpack(&e->users, e->user_now);
 }
 
@@ -306,13 +357,29 @@ void cwi_share_list(cwi_share_engine *e, int64_t begin, int64_t end)
     }
 }
 
+/* Of rows that follow each other in the plan, at most so many at once: how many from k on. */
+static int64_t count_run(const cwi_share_engine *e, int64_t k, int64_t end)
+{
+    int64_t n = 1;
+    while (n < ROWS_AT_ONCE && k + n < end && e->planned[k + n] == e->planned[k] + n) n++;
+    return n;
+}
+
+static void sum_run(const cwi_share_engine *e, int64_t k, int64_t n, float *out)
+{
+    cwi_table_plan_sum(e->plan, e->user_now, e->item_now, (int32_t)e->d, e->planned[k],
+                       e->planned[k] + n, out);
+}
+
 static cw_status make_gradients(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const cwi_share_engine *e = arg;
+    int64_t n;
     (void)chunk;
-    for (int64_t k = begin; k < end; k++)
-        cwi_table_plan_sum(e->plan, e->user_now, e->item_now, (int32_t)e->d, e->planned[k],
-                           e->planned[k] + 1, e->gradient + k * e->d);
+    for (int64_t k = begin; k < end; k += n) {
+        n = count_run(e, k, end);
+        sum_run(e, k, n, e->gradient + k * e->d);
+    }
     return CW_OK;
 }
 
@@ -321,9 +388,15 @@ static cw_status back_rows(cwi_share_engine *e)
 {
     const cwi_table_plan *plan = e->plan;
     int32_t n_users = e->cpu.host.task->shape.n_users;
-    cwi_table_plan_fill(e->plan, &e->cpu.now->batch, n_users, e->cpu.slope,
-                        e->cpu.now->places.at + n_users);
+    if (!has_all(e))
+        cwi_table_plan_fill(e->plan, &e->cpu.now->batch, n_users, e->cpu.slope,
+                            e->cpu.now->places.at + n_users);
     if (is_from_blocks(e)) return CW_OK; /* made while they are applied */
+    if (has_all(e)) {
+        cwi_table_plan_fill(e->plan, &e->cpu.now->batch, n_users, e->cpu.slope, NULL);
+        cwi_share_list(e, 0, plan->rows.n);
+        return cwi_table_gradient(e->cpu.host.base.ctx, e->plan, &e->view, e->gradient);
+    }
     for (int64_t k = 0; k < plan->rows.n_users; k++)
         if (cwi_share_has(e, plan->rows.row[k]))
             memcpy(e->user_now + k * e->d, row_of(e, plan->rows.row[k]),
@@ -343,17 +416,23 @@ static cw_status back(cwi_engine *engine)
     return e->layers ? cwi_share_spread_back(e) : CW_OK;
 }
 
+/* Gradients are made some rows at a time, so that they are still near when they are used. */
 static cw_status step_late(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const cwi_share_engine *e = arg;
     const deferred *t = e->cpu.deferred;
-    float *made = cwi_rooms_enter(t->rooms), *unused = made + e->d;
+    float *made = cwi_rooms_enter(t->rooms), *unused = made + ROWS_AT_ONCE * e->d;
+    int64_t n;
     (void)chunk;
-    for (int64_t k = begin; k < end; k++) {
-        int32_t at = e->planned[k];
-        cwi_table_plan_sum(e->plan, e->user_now, e->item_now, (int32_t)e->d, at, at + 1, made);
-        cwi_late_step(t, &e->rates, e->touched[k], made,
-                      at < e->plan->rows.n_users ? e->user_now + at * e->d : unused);
+    for (int64_t run = begin; run < end; run += n) {
+        n = count_run(e, run, end);
+        sum_run(e, run, n, made);
+        for (int64_t k = run; k < run + n; k++) {
+            int32_t at = e->planned[k];
+            if (k + AHEAD < e->n_touched) cwi_late_fetch_all(t, e->touched[k + AHEAD]);
+            cwi_late_step(t, &e->rates, e->touched[k], made + (k - run) * e->d,
+                          at < e->plan->rows.n_users ? e->user_now + at * e->d : unused);
+        }
     }
     cwi_rooms_leave(t->rooms, made);
     return CW_OK;
@@ -461,8 +540,12 @@ static cw_status settle(cwi_engine *engine)
 
 static cw_status tell(cwi_engine *engine, cwi_tally *out)
 {
+    const cwi_share_engine *e = (cwi_share_engine *)engine;
     CW_PASS(add_squares((cwi_share_engine *)engine));
-    return cwi_host_tell(engine, out);
+    CW_PASS(cwi_host_tell(engine, out));
+    out->sent = e->sent;
+    out->exchanges = e->exchanges;
+    return CW_OK;
 }
 
 static cw_status agree(cwi_engine *engine, int wish, int *all)
@@ -519,6 +602,12 @@ static cw_status rank(cwi_engine *engine, cwi_ranker *out)
     cwi_pile pile = {0};
     if (e->layers) CW_PASS(cwi_share_propagate_all(e));
     const float *own = find_vectors(e, is_cosine, &pile);
+    if (e->world->size == 1 && own) { /* as any ranker by inner products */
+        cwi_ranker_dot(own, own + shape->n_users * e->d, shape->n_users, shape->n_items,
+                       (int32_t)e->d, out);
+        out->pile = pile;
+        return CW_OK;
+    }
     float *items =
         cwi_pile_add(engine->ctx, &pile, (size_t)shape->n_items, (size_t)e->d * sizeof *items);
     cw_status status = pile.status;

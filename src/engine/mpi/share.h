@@ -54,6 +54,8 @@ typedef struct cwi_share_engine {
     float *gradient;
     cwi_rates rates;
 
+    int64_t sent, exchanges; /* as in the tally */
+
     double *squares; /* [CWI_TELL_EVERY][blocks] of the table, by steps since the last look */
     int n_squares;
 } cwi_share_engine;
@@ -61,6 +63,13 @@ typedef struct cwi_share_engine {
 static inline bool cwi_share_has(const cwi_share_engine *e, int64_t row)
 {
     return cwi_row_owner(e->world, row) == e->world->rank;
+}
+
+/* An exchange in which so many units went to others. */
+static inline void cwi_share_count(cwi_share_engine *e, int64_t units, size_t bytes)
+{
+    e->sent += units * (int64_t)bytes;
+    e->exchanges++;
 }
 
 /* List rows of this process among those of the plan from `begin` on. */
