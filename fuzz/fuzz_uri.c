@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cwi_uri uri;
     char *text = malloc(size + 1);
 
-    must(text && cw_context_create(&ctx) == CW_OK);
+    must(text != NULL);
+    must(cw_context_create(&ctx) == CW_OK);
     memcpy(text, data, size);
     text[size] = '\0';
     cw_status status = cwi_uri_parse(ctx, text, &uri);
