@@ -196,7 +196,8 @@ static cw_status take_columns(cwi_sqlite *d, columns *out)
         const char *name = d->sqlite3_column_name(d->statement, (int)out->count);
         char *copy = name ? cwi_strdup(d->ctx, name) : NULL;
         cwi_pile_own(d->ctx, &out->pile, copy);
-        out->name[out->count] = (cwi_text){copy, copy ? strlen(copy) : 0};
+        if (out->pile.status != CW_OK) break; /* the copy is gone */
+        out->name[out->count] = (cwi_text){copy, strlen(copy)};
     }
     return out->pile.status;
 }

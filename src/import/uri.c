@@ -1,6 +1,7 @@
 /* uri.c - addresses of databases, taken apart. */
 #include "import/uri.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "core/mem.h"
@@ -143,7 +144,7 @@ static cw_status take_parameter(cw_context *ctx, const char *text, size_t length
             "the address of a database has '%s' in it; behind the ? go table=, query=, "
             "user=, item=, rating= and time=, with & between them (%%26 stands for an & "
             "in one)",
-            cwi_excerpt(text, before, shown));
+            uri->kind == CWI_URI_SQLITE ? cwi_excerpt(text, before, shown) : "something without =");
     char *longer =
         cwi_format(ctx, "%s%c%.*s", uri->address, *has_others ? '&' : '?', (int)length, text);
     if (!longer) return CW_NO_MEMORY;
@@ -164,6 +165,17 @@ static cw_status take_parameters(cw_context *ctx, const char *text, cwi_uri *uri
     return CW_OK;
 }
 
+/* Of the name of a database, as far as it is repeated: what is odd may be anything, even a password
+ * in the wrong place. */
+static size_t name_length(const char *database)
+{
+    size_t n = 0;
+    while (database[n] && (isalnum((unsigned char)database[n]) || strchr("_-. ", database[n]) ||
+                           (unsigned char)database[n] >= 0x80))
+        n++;
+    return n;
+}
+
 /* "sqlite:shop.db", "postgresql:shop": the file, or the database without what stands before it. */
 static cw_status make_name(cw_context *ctx, cwi_uri *uri)
 {
@@ -173,7 +185,7 @@ static cw_status make_name(cw_context *ctx, cwi_uri *uri)
         const char *host = strstr(uri->address, "//") + 2; /* the scheme has them */
         const char *database = host + strcspn(host, "/?");
         database += *database == '/';
-        uri->name = cwi_format(ctx, "postgresql:%.*s", (int)strcspn(database, "?"), database);
+        uri->name = cwi_format(ctx, "postgresql:%.*s", (int)name_length(database), database);
     }
     return uri->name ? CW_OK : CW_NO_MEMORY;
 }

@@ -29,9 +29,7 @@ news() {
     sql shop <<<"INSERT INTO clicks (visitor, page) VALUES ('new$n', 'i1')"
 }
 # shellcheck source=/dev/null
-trap 'cat said' ERR
 . ./story.sh >said 2>&1
-trap - ERR
 grep -oE '[0-9,]+ (new rows|rows of [0-9]+ lists)' said
 sqlite3 shop.db 'SELECT count(*) FROM lists'
 sql shop <<<'SELECT count(*) FROM lists'
