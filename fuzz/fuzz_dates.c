@@ -4,10 +4,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     double day = 0, month = 0, any = 0;
-    char *text = malloc(size + 1); /* no byte behind it may be read */
+    char *text = malloc(size ? size : 1); /* no byte behind it may be read */
     must(text != NULL);
-    memcpy(text, data, size);
-    text = realloc(text, size ? size : 1);
+    if (size > 0) memcpy(text, data, size);
     bool is_day = cwi_parse_time(text, size, CWI_DATES_DAY_FIRST, &day);
     bool is_month = cwi_parse_time(text, size, CWI_DATES_MONTH_FIRST, &month);
     cwi_dates order = cwi_date_order(text, size);
