@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,9 +41,15 @@ class Rules:
         with_seen: bool = False,
         exclude: Int32s | None = None,
         only: Int32s | None = None,
+        boosts: tuple[Int32s, Floats] | None = None,
+        diversity: float = 0.0,
     ) -> None:
         self.struct = native.Rules(with_seen, dial)
+        self.struct.diversity = diversity
         self._kept: list[Any] = []
+        if boosts is not None and len(boosts[0]):
+            self.struct.boosted, self.struct.boosts = map(self._keep, boosts)
+            self.struct.n_boosted = len(boosts[0])
         if exclude is not None and len(exclude):
             self.struct.exclude, self.struct.n_exclude = self._keep(exclude), len(exclude)
         if only is not None:
@@ -286,12 +292,18 @@ class Model(Handle):
         popularity: float | None,
         exclude: Iterable[Any] | None,
         only: Iterable[Any] | None,
+        boost: Mapping[Any, float] | None,
+        diversity: float,
     ) -> Rules:
         return Rules(
             self.dial if popularity is None else float(popularity),
             with_seen,
             self._numbers("item", exclude) if exclude is not None else None,
             self._numbers("item", only) if only is not None else None,
+            (self._numbers("item", boost), np.array(list(boost.values()), np.float32))
+            if boost is not None
+            else None,
+            float(diversity),
         )
 
     # ---- asking -------------------------------------------------------------------------------
@@ -305,16 +317,20 @@ class Model(Handle):
         popularity: float | None = None,
         exclude: Iterable[Any] | None = None,
         only: Iterable[Any] | None = None,
+        boost: Mapping[Any, float] | None = None,
+        diversity: float = 0.0,
     ) -> Any:
         """The best items for a user, or for each of many, by raw ids.
 
         One user gives a list of pairs (item, score); many give :class:`Recommendations`.
-        ``popularity`` is the dial: above 0 favours popular items, below 0 rare ones.
+        ``popularity`` is the dial: above 0 favours popular items, below 0 rare ones.  ``boost``
+        has what is added to the scores of items, ``diversity`` from 0 to 1 passes over items that
+        are like one above.
         """
         many = _is_many(users)
         keys = list(users) if many else [users]
         numbers = self._numbers("user", keys, with_guests=True)
-        rules = self._rules(with_seen, popularity, exclude, only)
+        rules = self._rules(with_seen, popularity, exclude, only, boost, diversity)
         room = Room(len(keys), n)
         context().work(
             "cw_recommend",
@@ -340,11 +356,13 @@ class Model(Handle):
         popularity: float | None = None,
         exclude: Iterable[Any] | None = None,
         only: Iterable[Any] | None = None,
+        boost: Mapping[Any, float] | None = None,
+        diversity: float = 0.0,
     ) -> list[tuple[Any, float]]:
         """A list for somebody new, from the items that they liked."""
         liked = self._numbers("item", items)
         start = np.array([0, len(liked)], np.int64)
-        rules = self._rules(False, popularity, exclude, only)
+        rules = self._rules(False, popularity, exclude, only, boost, diversity)
         room = Room(1, n)
         context().work(
             "cw_recommend_histories",
@@ -358,6 +376,26 @@ class Model(Handle):
         found = Recommendations([None], self.item_ids, room.items, room.scores, ["fold-in"])
         listed: list[tuple[Any, float]] = found[0]
         return listed
+
+    def explain(self, history: Iterable[Any], item: Any) -> list[tuple[Any, float]]:
+        """What each item of a history adds to the score of an item, the largest first.
+
+        The score is that of :meth:`recommend_history` for these items; a user who was trained has
+        another one, unless the backbone has no vectors of users (ease, itemknn).
+        """
+        keys = list(dict.fromkeys(history))
+        liked = self._numbers("item", keys)
+        added = np.empty(len(keys), np.float32)
+        context().work(
+            "cw_explain",
+            self.recommender._pointer,
+            liked.ctypes.data,
+            len(keys),
+            self._number("item", item, False),
+            added.ctypes.data,
+            None,
+        )
+        return sorted(zip(keys, added.tolist(), strict=True), key=lambda pair: -pair[1])
 
     def similar_items(self, items: Any, n: int = 10) -> Any:
         """The items most alike to an item, or to each of many, by the cosine of their vectors."""

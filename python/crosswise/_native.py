@@ -207,6 +207,7 @@ _STATUS: dict[str, list[Any]] = {
     "cw_similar_items": [_P, _P, _SIZE, _RULES, _LISTS],
     "cw_similar_users": [_P, _P, _SIZE, _LISTS],
     "cw_score_pairs": [_P, _P, _P, _SIZE, _P],
+    "cw_explain": [_P, _P, _SIZE, _I32, _P, _P],
     "cw_experiment_run": [_TEXT, _P, _TEXT, _OUT],
     "cw_compare": [_TEXTS, _SIZE, _P, _OUT],
     "cw_tune": [_P, _P, _TEXT, _OUT, _OUT, _OUT],

@@ -73,6 +73,31 @@ def test_rules_of_lists_hold(model):
     assert popular != first[:3]
 
 
+def test_places_are_lifted_and_spread(model):
+    user = model.user_ids[0]
+    first = model.recommend(user, 5)
+    last, score = first[-1]
+    lifted = model.recommend(user, 5, boost={last: 100.0})
+    assert lifted[0] == (last, pytest.approx(score + 100))
+    assert model.recommend(user, 5, boost={}) == first
+    spread = model.recommend(user, 5, diversity=0.9)
+    assert spread[0] == first[0]
+    assert spread != first
+    with pytest.raises(InvalidArgument, match="diversity"):
+        model.recommend(user, 5, diversity=1.5)
+
+
+def test_reasons_add_up(model):
+    history = model.item_ids[:4]
+    item, score = model.recommend_history(history, 1)[0]
+    reasons = model.explain(history, item)
+    assert sorted(key for key, _ in reasons) == sorted(history)
+    assert sum(added for _, added in reasons) == pytest.approx(score, rel=1e-4)
+    assert [added for _, added in reasons] == sorted((a for _, a in reasons), reverse=True)
+    with pytest.raises(UnknownId):
+        model.explain(["nobody has it"], item)
+
+
 def test_new_rows_go_on_from_a_model(model):
     rows = {"user": [10**6, 10**6, model.user_ids[0]], "item": model.item_ids[:3]}
     with crosswise.Interactions.from_frame(rows) as log:

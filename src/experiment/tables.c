@@ -168,8 +168,8 @@ static void print_row_name(const view *v, const json_t *row, char out[CWI_CELL_B
     const char *varied = cwi_cell_settings(json_object_get(row, "varied"), text);
     snprintf(out, CWI_CELL_BYTES, "%.60s%s%.60s%s%.100s%s%.60s", cwi_json_get_text(row, "method"),
              v->shows[2] ? " on " : "", v->shows[2] ? cwi_json_get_text(row, "backbone") : "",
-             v->shows[3] ? ", " : "", v->shows[3] ? varied : "", v->shows[0] ? ", " : "",
-             v->shows[0] ? cwi_json_get_text(row, "train_set") : "");
+             v->shows[3] && varied[0] ? ", " : "", v->shows[3] ? varied : "",
+             v->shows[0] ? ", " : "", v->shows[0] ? cwi_json_get_text(row, "train_set") : "");
 }
 
 static void put_test(const view *v, const json_t *test)
