@@ -198,7 +198,7 @@ static cw_status train(job *j)
         cli_print_done(cli_parse(run));
     else if (status == CW_OK && !call->quiet)
         print_result(j, run);
-    if (status == CW_CANCELLED && j->checkpoint)
+    if (status == CW_CANCELLED && dataset && j->checkpoint) /* stopped while it trained */
         fprintf(stderr, "crosswise: the state is in %s; --resume goes on from it\n", j->checkpoint);
 done:
     cw_text_free(run);

@@ -66,7 +66,7 @@ static cw_status update(job *j)
         cli_print_done(cli_parse(run));
     else if (status == CW_OK && !call->quiet)
         print_result(j, run);
-    if (status == CW_CANCELLED)
+    if (status == CW_CANCELLED && rows) /* stopped while it trained */
         fprintf(stderr, "crosswise: the state is in %s; --resume goes on from it\n", j->checkpoint);
     cw_text_free(run);
     cw_model_free(model);

@@ -370,8 +370,9 @@ CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *mo
 /*
  * Train a model on with new interactions, new users and new items, from the parameters it has; it
  * stays as it is.  Rows that it knows already are passed over.  Method, backbone and options are
- * the model's, but for those that are given. options  of stage "update"; NULL for the defaults run
- * as that of cw_train; what the old model said of itself is under "before"
+ * the model's, but for those that are given.
+ *   options  of stage "update"; NULL for the defaults
+ *   run      as that of cw_train; what the old model said of itself is under "before"
  */
 CW_API CW_MUST_CHECK cw_status cw_update(cw_context *ctx, const cw_model *model,
                                          const cw_interactions *interactions,
