@@ -2,6 +2,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -236,13 +238,14 @@ static void run_area(const struct area *a, const stand *of)
 
 int main(int argc, char **argv)
 {
+    static char command[PATH_MAX], models[PATH_MAX];
     stand s = {0};
     if (argc < 3) {
         fprintf(stderr, "usage: stress CROSSWISE MODELS [--long] [AREA...]\n");
         return 2;
     }
-    s.command = realpath(argv[1], NULL);
-    s.models = realpath(argv[2], NULL);
+    s.command = realpath(argv[1], command);
+    s.models = realpath(argv[2], models);
     must(s.command && s.models, "%s or %s is not there", argv[1], argv[2]);
     int first = 3;
     if (argc > 3 && strcmp(argv[3], "--long") == 0) {
