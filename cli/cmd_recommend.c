@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "listing.h"
+#include "serve.h"
 
 /* ---- ids ------------------------------------------------------------------------ */
 
@@ -207,7 +208,7 @@ static cw_status send_lists(errand *e)
     if (status != CW_OK) return status;
     cli_clear_line();
     if (e->call->json)
-        cli_print_done(json_pack("{s:o, s:I, s:I}", "to", cli_id_json(name), "lists",
+        cli_print_done(json_pack("{s:o, s:I, s:I}", "to", serve_id_json(name), "lists",
                                  (json_int_t)e->n_lists, "rows", (json_int_t)e->n_rows));
     else if (!e->call->quiet)
         printf("%s rows of %s lists are in %s\n", cli_thousands((json_int_t)e->n_rows, rows),

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve.h"
+
 /* The shortest decimal that reads back as the same float. */
 static const char *print_score(float score, char out[32])
 {
@@ -67,24 +69,6 @@ static void print_rows(printer *p, const list *l)
     }
 }
 
-json_t *cli_id_json(const char *id)
-{
-    json_t *string = json_string(id);
-    if (string) return string;
-    char *plain = malloc(4 * strlen(id) + 1), *at = plain;
-    for (; plain && *id; id++) {
-        unsigned char byte = (unsigned char)*id;
-        if (byte < 128)
-            *at++ = *id;
-        else
-            at += snprintf(at, 5, "\\x%02x", byte);
-    }
-    if (plain) *at = '\0';
-    string = plain ? json_string(plain) : NULL;
-    free(plain);
-    return string;
-}
-
 static json_t *reasons_json(const printer *p, const list *l, int32_t place)
 {
     char added[32];
@@ -92,7 +76,7 @@ static json_t *reasons_json(const printer *p, const list *l, int32_t place)
     for (int32_t k = 0; l->reasons && k < l->n_reason[place]; k++) {
         const reason *why = &l->reasons[place * l->max_reasons + k];
         json_array_append_new(all, json_pack("{s:o, s:f}", "item",
-                                             cli_id_json(id_of(p, false, why->item)), "added",
+                                             serve_id_json(id_of(p, false, why->item)), "added",
                                              atof(print_score(why->added, added))));
     }
     return all;
@@ -105,12 +89,12 @@ static void print_json(const printer *p, const list *l)
     json_t *items = json_array();
     for (int32_t r = 0; r < l->count; r++) {
         json_t *place =
-            json_pack("{s:o, s:f}", member, cli_id_json(id_of(p, p->lists_users, l->items[r])),
+            json_pack("{s:o, s:f}", member, serve_id_json(id_of(p, p->lists_users, l->items[r])),
                       "score", atof(print_score(l->scores[r], score)));
         if (p->has_reasons) json_object_set_new(place, "because", reasons_json(p, l, r));
         json_array_append_new(items, place);
     }
-    json_t *root = json_pack("{s:o, s:s, s:o}", p->key, cli_id_json(l->key), "how", l->how,
+    json_t *root = json_pack("{s:o, s:s, s:o}", p->key, serve_id_json(l->key), "how", l->how,
                              p->lists_users ? "users" : "items", items);
     (void)json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putchar('\n');

@@ -34,9 +34,6 @@ typedef struct list {
 void print_header(printer *p);
 void print_list(printer *p, const list *l);
 
-/* An id as JSON.  One that is not UTF-8 has its bytes above 127 written as \xNN. */
-json_t *cli_id_json(const char *id);
-
 /* ---- asking.c: the lists of a wish ---- */
 
 /* What to recommend for; exactly one is asked for. */

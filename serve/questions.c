@@ -134,8 +134,8 @@ static void close_ask(ask *a)
 
 static json_t *item_json(const volume *v, int32_t item, const char *key, double number)
 {
-    return json_pack("{s:o, s:f, s:I}", "item", id_json(cw_model_item_id(v->model, item)), key,
-                     number, "rows", (json_int_t)cw_model_item_rows(v->model, item));
+    return json_pack("{s:o, s:f, s:I}", "item", serve_id_json(cw_model_item_id(v->model, item)),
+                     key, number, "rows", (json_int_t)cw_model_item_rows(v->model, item));
 }
 
 static json_t *items_json(const ask *a, int32_t count)
@@ -157,7 +157,7 @@ static json_t *list_json(const ask *a, const char *key, const char *id, const ch
 {
     json_t *root = json_pack("{s:s, s:b, s:o}", "how", how, "fallback",
                              strcmp(how, "popularity") == 0, "items", items_json(a, count));
-    if (root && key && json_object_set_new(root, key, id_json(id)) != 0) {
+    if (root && key && json_object_set_new(root, key, serve_id_json(id)) != 0) {
         json_decref(root);
         root = NULL;
     }
@@ -460,7 +460,7 @@ static void explain(ask *a, const char *id, int32_t item)
         return;
     }
     bool is_sum = strcmp(a->v->backbone, "ease") == 0 || strcmp(a->v->backbone, "itemknn") == 0;
-    say_list(a, json_pack("{s:o, s:f, s:b, s:o}", "item", id_json(id), "score", (double)score,
+    say_list(a, json_pack("{s:o, s:f, s:b, s:o}", "item", serve_id_json(id), "score", (double)score,
                           "is_exact", !is_trained || is_sum, "reasons",
                           reasons_json(a, liked, n, wanted)));
 }

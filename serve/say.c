@@ -70,15 +70,15 @@ void say_problem(reply *out, int status, const char *which, const char *format, 
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    json_t *root = json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title",
-                             status_title(status), "status", status, "detail", id_json(detail));
+    json_t *root =
+        json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", status_title(status),
+                  "status", status, "detail", serve_id_json(detail));
     if (root && which) json_object_set_new(root, "field", json_string(which));
     put(out, status, "application/problem+json", root);
     if (status == 429 || status == 503) out->retry_s = 1;
 }
 
-/* One that is not UTF-8 has its bytes above 127 written as \xNN. */
-json_t *id_json(const char *id)
+json_t *serve_id_json(const char *id)
 {
     json_t *string = json_string(id);
     if (string) return string;

@@ -3,6 +3,7 @@
 #define SERVE_H
 
 #include <crosswise/crosswise.h>
+#include <jansson.h>
 #include <stdio.h>
 
 typedef struct serve_settings {
@@ -32,6 +33,9 @@ const char *serve_missing(void);
 /* Serve until a signal asks to stop; the exit code.  Messages go to standard error, the address to
  * standard output. */
 int serve_run(cw_context *ctx, const serve_settings *settings);
+
+/* An id as JSON.  One that is not UTF-8 has its bytes above 127 written as \xNN. */
+json_t *serve_id_json(const char *id);
 
 /* From now on the process ends, with a message, where JSON finds no memory. */
 void serve_guard_memory(void);

@@ -181,7 +181,6 @@ void reply_clear(reply *out);
 void say_json(reply *out, int status, json_t *root); /* takes root over */
 void say_problem(reply *out, int status, const char *which, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-json_t *id_json(const char *id);
 const char *status_title(int status);
 
 /* ---- check.c: the values of a request ----------------------------------------------- */
