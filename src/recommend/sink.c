@@ -121,6 +121,15 @@ char *cwi_sink_columns(cw_context *ctx, const cwi_sink_order *order, bool with_t
     return list;
 }
 
+char *cwi_sink_clearing(cw_context *ctx, const cwi_sink_order *order, const char *name, bool exists)
+{
+    if (exists) return cwi_format(ctx, "DELETE FROM %s", name);
+    char *columns = cwi_sink_columns(ctx, order, true), *sql = NULL;
+    if (columns) sql = cwi_format(ctx, "CREATE TABLE %s (%s)", name, columns);
+    cwi_free(columns);
+    return sql;
+}
+
 cw_status cwi_sink_refuse(cw_context *ctx, const cwi_sink_order *order)
 {
     return cwi_fail(ctx, CW_BAD_ARG,

@@ -30,6 +30,10 @@ extern const cwi_sink_kind cwi_sink_jsonl, cwi_sink_csv, cwi_sink_sqlite, cwi_si
 /* "a", "b", "rank", "score", "how": the columns of a table, with their types behind them or not. */
 char *cwi_sink_columns(cw_context *ctx, const cwi_sink_order *order, bool with_types);
 
+/* What makes the table, whose name is quoted, or empties the one that exists. */
+char *cwi_sink_clearing(cw_context *ctx, const cwi_sink_order *order, const char *name,
+                        bool exists);
+
 /* The error of a table that is there when it may not be. */
 cw_status cwi_sink_refuse(cw_context *ctx, const cwi_sink_order *order);
 

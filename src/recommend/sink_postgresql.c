@@ -57,13 +57,9 @@ static cw_status make_table(cw_context *ctx, const cwi_sink_order *order, const 
 
     CW_TRY(find_table(ctx, s->pg, name, &exists));
     if (exists && !order->replace) CW_TRY(cwi_sink_refuse(ctx, order));
-    columns = cwi_sink_columns(ctx, order, !exists);
-    CW_TRY(columns ? CW_OK : CW_NO_MEMORY);
-    sql = exists ? cwi_format(ctx, "DELETE FROM %s", name)
-                 : cwi_format(ctx, "CREATE TABLE %s (%s)", name, columns);
+    sql = cwi_sink_clearing(ctx, order, name, exists);
     CW_TRY(sql ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_pg_run(s->pg, sql));
-    cwi_free(columns);
     columns = cwi_sink_columns(ctx, order, false);
     CW_TRY(columns ? CW_OK : CW_NO_MEMORY);
     copy = cwi_format(ctx, "COPY %s (%s) FROM STDIN", name, columns);

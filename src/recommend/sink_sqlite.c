@@ -31,13 +31,9 @@ static cw_status make_table(cw_context *ctx, const cwi_sink_order *order, bool e
     cw_status status;
 
     CW_TRY(name ? CW_OK : CW_NO_MEMORY);
-    columns = cwi_sink_columns(ctx, order, !exists);
-    CW_TRY(columns ? CW_OK : CW_NO_MEMORY);
-    sql = exists ? cwi_format(ctx, "DELETE FROM %s", name)
-                 : cwi_format(ctx, "CREATE TABLE %s (%s)", name, columns);
+    sql = cwi_sink_clearing(ctx, order, name, exists);
     CW_TRY(sql ? CW_OK : CW_NO_MEMORY);
     CW_TRY(cwi_sqlite_run(s->database, sql));
-    cwi_free(columns);
     columns = cwi_sink_columns(ctx, order, false);
     CW_TRY(columns ? CW_OK : CW_NO_MEMORY);
     insert = cwi_format(ctx, "INSERT INTO %s (%s) VALUES (?1, ?2, ?3, ?4, ?5)", name, columns);
