@@ -33,13 +33,25 @@ static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *
     return squares > 0 ? (double)rows * (double)rows / squares : 1;
 }
 
-static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
+/* Are the rows that judge of items as frequent as those of train? */
+static bool is_even(const cwi_pairs *train, const cwi_pairs *valid, const int64_t *degree)
+{
+    const double ALIKE = 0.8; /* random splits have 0.94 and more, debiased ones 0.6 and less */
+    double of_train = 0, of_valid = 0;
+    for (int64_t r = 0; r < train->count; r++) of_train += (double)degree[train->item[r]];
+    for (int64_t r = 0; r < valid->count; r++) of_valid += (double)degree[valid->item[r]];
+    return of_valid * (double)train->count <= ALIKE * of_train * (double)valid->count;
+}
+
+static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, const cwi_pairs *valid,
+                                 cwi_extent *extent)
 {
     int32_t users = extent->users, items = extent->items;
     int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
     if (!degree) return CW_NO_MEMORY;
     extent->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
                       count_alike(train->item, train->count, items, degree);
+    extent->evenly = is_even(train, valid, degree);
     cwi_free(degree);
     return CW_OK;
 }
@@ -91,9 +103,10 @@ cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_ext
                         .items = dataset->n_items,
                         .rows = train->count,
                         .meeting = 1,
-                        .likeness = 1};
+                        .likeness = 1,
+                        .evenly = true};
     if (train->count == 0) return CW_OK; /* which training refuses */
-    CW_PASS(measure_meeting(ctx, train, out));
+    CW_PASS(measure_meeting(ctx, train, &dataset->part[CW_PART_VALID], out));
     return measure_likeness(ctx, train, out);
 }
 
@@ -168,11 +181,16 @@ static cw_status fit_group(cw_context *ctx, double group, cw_options *options)
     return assign(ctx, options, "group", group > 0 && batch % (int64_t)group == 0 ? group : 0);
 }
 
+static bool makes_passes(const cwi_method *method, const cwi_backbone *backbone)
+{
+    return method->sampler || backbone->learn; /* others make few, or none */
+}
+
 cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
                         const cwi_backbone *backbone, cw_options *options)
 {
-    bool makes_passes = method->sampler || backbone->learn; /* others make few, or none */
-    if (makes_passes) CW_PASS(fit_batch(ctx, extent, !method->sampler, options));
+    bool has_passes = makes_passes(method, backbone);
+    if (has_passes) CW_PASS(fit_batch(ctx, extent, !method->sampler, options));
     for (const cwi_fit *row = method->fits; row && row->option; row++) {
         if ((row->backbone && strcmp(row->backbone, backbone->name) != 0) ||
             came_before(method->fits, row, backbone->name))
@@ -181,7 +199,7 @@ cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_met
         CW_PASS(strcmp(row->option, "group") == 0 ? fit_group(ctx, value, options)
                                                   : assign(ctx, options, row->option, value));
     }
-    return makes_passes ? fit_schedule(ctx, options) : CW_OK;
+    return has_passes ? fit_schedule(ctx, options) : CW_OK;
 }
 
 /* What is shown, and what it goes by where it follows the data. */
@@ -195,6 +213,8 @@ static const struct {
              {"temperature", " (more for few items)"},
              {"hardest", ""},
              {"group", ""},
+             {"unseen-weight", " (less for many items)"},
+             {"shrink", " (0 where rare items count as much)"},
              {"batch", " (less for few rows)"}};
 
 /* Of what most trainings have only what is special is shown. */
@@ -208,7 +228,7 @@ static bool is_told(const char *option, const char *value)
 }
 
 /* Did the data choose it?  The batch follows them wherever there is one. */
-static bool is_fitted(const cw_options *settled, const char *option)
+static bool is_fitted(const cw_options *settled, const char *option, bool has_batch)
 {
     const cwi_method *method = cwi_find_method(cw_options_get(settled, "method"));
     const char *backbone = cw_options_get(settled, "backbone");
@@ -216,28 +236,35 @@ static bool is_fitted(const cw_options *settled, const char *option)
         if (strcmp(row->option, option) == 0 &&
             (!row->backbone || strcmp(row->backbone, backbone) == 0))
             return true;
-    return strcmp(option, "batch") == 0;
+    return has_batch && strcmp(option, "batch") == 0;
 }
 
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])
 {
     int64_t epoch = cwi_options_integer(settled, "epoch-steps");
+    bool has_steps = makes_passes(cwi_find_method(cw_options_get(settled, "method")),
+                                  cwi_find_backbone(cw_options_get(settled, "backbone")));
     int used = snprintf(out, CWI_FIT_BYTES,
                         "chosen for %lld rows of %d users and %d items, where who shares an item "
                         "shares others %.2g times as often as by chance:",
                         (long long)extent->rows, extent->users, extent->items, extent->likeness);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
         const char *option = shown[k].option, *value = cw_options_get(settled, option);
-        if (value && is_told(option, value))
+        bool fitted = is_fitted(settled, option, has_steps);
+        if (value && is_told(option, value) && (has_steps || fitted))
             used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,", option, value,
-                             is_fitted(settled, option) && strcmp(value, "0") != 0 ? shown[k].reason
-                                                                                   : "");
+                             fitted && strcmp(value, "0") != 0 ? shown[k].reason : "");
     }
+    if (has_steps)
+        used +=
+            snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
+                     " evaluated every %lld %s, for at least %lld;",
+                     (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "eval-every")),
+                     epoch ? "steps" : "epochs",
+                     (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "min-epochs")));
+    else
+        out[used - 1] = ';';
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
-             " evaluated every %lld %s, for at least %lld; --preset paper has the published "
-             "settings",
-             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "eval-every")),
-             epoch ? "steps" : "epochs",
-             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "min-epochs")));
+             " --preset paper has the published settings");
 }

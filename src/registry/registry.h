@@ -19,6 +19,7 @@ typedef struct cwi_extent {
     /* How often somebody who shares an item with a user has another of the user's items, over
      * the former: 1 where to share one tells nothing, 8 where taste comes in clusters. */
     double likeness;
+    bool evenly; /* validation rows are of less popular items than those of train are */
 } cwi_extent;
 
 /* Options of stage "train" that a method sets differently from the table. */

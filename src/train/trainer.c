@@ -435,7 +435,8 @@ static void say_settings(const cwi_trainer *t)
 {
     char text[CWI_FIT_BYTES];
     if (!cwi_options_is(t->options, "preset", "auto")) return;
-    if (!t->task.method->sampler && !t->task.backbone->learn) return; /* nothing follows the data */
+    if (!t->task.method->sampler && !t->task.method->fits && !t->task.backbone->learn)
+        return; /* nothing follows the data */
     cwi_train_fit_text(&t->extent, t->options, text);
     cwi_log(t->ctx, CW_LOG_INFO, "%s", text);
 }
@@ -443,10 +444,10 @@ static void say_settings(const cwi_trainer *t)
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
+    if (!t->sequel.phase) say_settings(t);
     if (!t->engine) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
-    if (!t->sequel.phase) say_settings(t);
     if (t->dataset->part[CW_PART_VALID].count == 0 && !t->sequel.phase)
         cwi_log(t->ctx, CW_LOG_WARNING,
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
