@@ -76,7 +76,7 @@ typedef struct psl_job {
 static void psl_grid_row(const psl_job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->cross + r * g->width, *slope = g->slope + r * g->width;
+    float *x = g->cross + r * g->stride, *slope = g->slope + r * g->stride;
     double sum = 1e-12, back = 0, d;
     for (int64_t k = 0; k < g->width; k++) {
         double term = cwi_exp(psl_warp(j->temperature, (double)x[k] - (double)g->own[r], &d));
