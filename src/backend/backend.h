@@ -230,7 +230,7 @@ typedef struct cwi_ops {
     void (*turn)(const float *from, int64_t stride, int32_t rows, int32_t columns, int32_t lanes,
                  float *to);
 
-    /* out[j] = (x[j] + y[j]) / 2 - (own + others[j]) / 2 */
+    /* out[j] = (x[j] + y[j]) / 2 - (own + others[j]) / 2; out may be x */
     void (*margin_row)(const float *x, const float *y, float own, const float *others, int64_t n,
                        float *out);
 

@@ -29,6 +29,12 @@ int64_t cwi_loss_grid_room(const cwi_loss_grid *grid)
     return (cwi_grid_strips(grid) + 3 * cwi_grid_parts(grid)) * grid->width + 2 * grid->rows;
 }
 
+/* A number of every row, and one of every row of a block of columns. */
+int64_t cwi_loss_grid_values(const cwi_loss_grid *grid)
+{
+    return grid->rows * (1 + strips_a_part(grid));
+}
+
 cw_status cwi_grid_for(cw_context *ctx, const cwi_loss_grid *grid,
                        cw_status (*fn)(void *, int64_t, int64_t, int64_t), void *arg)
 {

@@ -32,7 +32,7 @@ typedef struct cwi_loss_grid {
     bool is_even;      /* set by losses of squares whose slopes are the same in row a, column b and
                         * in row b, column a */
     float *room;       /* [cwi_loss_grid_room] scratch */
-    double *value;     /* [rows] scratch */
+    double *value;     /* [cwi_loss_grid_values] scratch, those of rows first */
 } cwi_loss_grid;
 
 /*

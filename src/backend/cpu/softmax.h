@@ -127,8 +127,7 @@ static void keep_larger(const float *x, int64_t n, float *most)
 static void margin_row(const float *x, const float *y, float own, const float *others, int64_t n,
                        float *out)
 {
-    float *restrict to = out;
-    for (int64_t j = 0; j < n; j++) to[j] = 0.5f * (x[j] + y[j]) - 0.5f * (own + others[j]);
+    for (int64_t j = 0; j < n; j++) out[j] = 0.5f * (x[j] + y[j]) - 0.5f * (own + others[j]);
 }
 
 /* Eight partial sums. */

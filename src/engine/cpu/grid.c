@@ -26,7 +26,7 @@ static cw_status create_arrays(cw_context *ctx, cwi_pile *pile, int32_t n_items,
     l->slope = cwi_pile_add(ctx, pile, rows, stride * sizeof *l->slope);
     l->own_slope = cwi_pile_add(ctx, pile, rows, sizeof *l->own_slope);
     l->own = cwi_pile_add(ctx, pile, rows, sizeof *l->own);
-    l->value = cwi_pile_add(ctx, pile, rows, sizeof *l->value);
+    l->value = cwi_pile_add(ctx, pile, (size_t)cwi_loss_grid_values(l), sizeof *l->value);
     l->room = cwi_pile_add(ctx, pile, (size_t)cwi_loss_grid_room(l), sizeof *l->room);
     g->first = cwi_pile_add(ctx, pile, (size_t)n_items, sizeof *g->first);
     g->next = cwi_pile_add(ctx, pile, slots, sizeof *g->next);
