@@ -93,7 +93,7 @@ static float power_row(const float *x, float own, float t, float less, int64_t n
 
 /* Numbers side by side of which the largest and the least are kept: enough to hide the time of a
  * comparison. */
-enum { ENDS = 64, END_PARTS = ENDS / VEC_LANES };
+enum { ENDS = 64, END_PARTS = ENDS / VEC_LANES, MOST_FEW = 1024 };
 
 static float largest(const float *x, const float *by, int64_t n)
 {
@@ -151,15 +151,15 @@ static double mirror_row(float scale, const float *x, const float *y, int64_t n,
 
 static int64_t count_reaching(const float *x, int64_t n, float bound)
 {
-    native_whole count[PARTS] = {{0}};
+    native_whole count[END_PARTS] = {{0}};
     native all = (native){0} + bound;
     int64_t j = 0, total = 0;
-    for (; j + LANES <= n; j += LANES)
-#pragma GCC unroll 4
-        for (int p = 0; p < PARTS; p++) count[p] -= natives(x + j)[p] >= all;
+    for (; j + ENDS <= n; j += ENDS)
+#pragma GCC unroll 16
+        for (int p = 0; p < END_PARTS; p++) count[p] -= natives(x + j)[p] >= all;
     for (; j < n; j++) total += x[j] >= bound;
-    for (int p = 0; p < PARTS; p++)
-        for (int l = 0; l < VEC_LANES; l++) total += count[p][l];
+    for (int p = 1; p < END_PARTS; p++) count[0] += count[p];
+    for (int l = 0; l < VEC_LANES; l++) total += count[0][l];
     return total;
 }
 
@@ -179,12 +179,13 @@ static inline float float_of(int64_t place)
     return x;
 }
 
-/* The least number but for -infinity, and the largest. */
-static void find_ends(const float *x, int64_t n, float *least, float *most)
+/* The least number but for -infinity and the largest, and how many there are. */
+static int64_t find_ends(const float *x, int64_t n, float *least, float *most)
 {
     const native none = (native){0} - INFINITY;
     native low[END_PARTS], high[END_PARTS];
-    int64_t j = 0;
+    native_whole count[END_PARTS] = {{0}};
+    int64_t j = 0, live = 0;
     for (int p = 0; p < END_PARTS; p++) {
         low[p] = -none;
         high[p] = none;
@@ -193,23 +194,29 @@ static void find_ends(const float *x, int64_t n, float *least, float *most)
 #pragma GCC unroll 16
         for (int p = 0; p < END_PARTS; p++) {
             native y = natives(x + j)[p];
+            native_whole is_there = y > none;
             high[p] = choose(y > high[p], y, high[p]);
-            low[p] = choose((y > none) & (y < low[p]), y, low[p]);
+            low[p] = choose(is_there & (y < low[p]), y, low[p]);
+            count[p] -= is_there;
         }
     *least = INFINITY;
     *most = -INFINITY;
     for (; j < n; j++) {
         *most = x[j] > *most ? x[j] : *most;
         *least = x[j] > -INFINITY && x[j] < *least ? x[j] : *least;
+        live += x[j] > -INFINITY;
     }
     for (int p = 1; p < END_PARTS; p++) {
         high[0] = choose(high[p] > high[0], high[p], high[0]);
         low[0] = choose(low[p] < low[0], low[p], low[0]);
+        count[0] += count[p];
     }
     for (int l = 0; l < VEC_LANES; l++) {
         *least = low[0][l] < *least ? low[0][l] : *least;
         *most = high[0][l] > *most ? high[0][l] : *most;
+        live += count[0][l];
     }
+    return live;
 }
 
 /* A number between two others: in proportion, or in the middle of all floats between them where
@@ -222,15 +229,36 @@ static float look_between(float low, float high, double share, bool has_not_help
     return float_of(at <= least ? least + 1 : at >= most ? most - 1 : at);
 }
 
+/* The numbers between two bounds, where there are few of them. */
+typedef struct candidates {
+    const float *x;
+    int64_t n, beyond; /* how many others are above all of them */
+    float few[MOST_FEW + ENDS];
+} candidates;
+
+static int64_t count_candidates(const candidates *c, float bound)
+{
+    return c->beyond + count_reaching(c->x, c->n, bound);
+}
+
+/* Leave out what is known to be outside the bounds.  Filled up with what no bound counts. */
+static void thin_out(candidates *c, float low, float high, int64_t reached, int64_t missed)
+{
+    if (!PACK_PAYS || c->x == c->few || reached - missed > MOST_FEW) return;
+    c->n = pack_between(c->x, c->n, low, high, c->few);
+    c->x = c->few;
+    c->beyond = missed;
+    for (; c->n % ENDS != 0; c->n++) c->few[c->n] = -INFINITY;
+}
+
 /* A bound that k of the `live` > k numbers reach; or more of them, where some are equal to it:
  * *above is the number of those above it then, and k else.  Looks where a line through the counts
- * at two ends meets k; an end that stays counts half (the Illinois rule). */
-static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int64_t *above)
+ * at two ends, low and high, meets k; an end that stays counts half (the Illinois rule). */
+static float find_bound(candidates *c, int64_t live, int64_t k, float low, float high,
+                        int64_t *above)
 {
     enum { SOON = 32 };
-    float low, high;
-    find_ends(x, n, &low, &high);
-    int64_t reached = live, missed = count_reaching(x, n, high);
+    int64_t reached = live, missed = count_candidates(c, high);
     if (missed >= k) {
         *above = missed == k ? k : 0;
         return high;
@@ -239,7 +267,7 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
     int moved = 0; /* 1: low, -1: high */
     for (int tried = 0; reached > k && place_of(high) - place_of(low) > 1; tried++) {
         float y = look_between(low, high, over / (over + under), tried >= SOON);
-        int64_t count = count_reaching(x, n, y);
+        int64_t count = count_candidates(c, y);
         if (count >= k) {
             low = y;
             reached = count;
@@ -253,6 +281,7 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
             over *= moved == -1 ? 0.5 : 1;
             moved = -1;
         }
+        thin_out(c, low, high, reached, missed);
     }
     *above = reached == k ? k : missed;
     return low;
@@ -260,14 +289,18 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
 
 static int64_t keep_largest(float *x, int64_t n, int64_t k)
 {
-    int64_t live = count_reaching(x, n, -FLT_MAX), above;
+    candidates c;
+    float low, high;
+    int64_t live = find_ends(x, n, &low, &high), above;
     if (live <= k) return live;
-    float bound = find_bound(x, n, live, k, &above);
+    c.x = x;
+    c.n = n;
+    c.beyond = 0;
+    float bound = find_bound(&c, live, k, low, high, &above);
     int64_t equal = k - above; /* of those at the bound: the first stay */
     for (int64_t j = 0; j < n && above < k; j++)
         if (x[j] == bound && --equal < 0) x[j] = -INFINITY;
-    float *restrict to = x;
-    for (int64_t j = 0; j < n; j++) to[j] = to[j] >= bound ? to[j] : -INFINITY;
+    for (int64_t j = 0; j < n; j++) x[j] = x[j] >= bound ? x[j] : -INFINITY;
     return k;
 }
 
