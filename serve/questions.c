@@ -132,50 +132,66 @@ static void close_ask(ask *a)
 
 /* ---- lists as JSON --------------------------------------------------------------- */
 
-static json_t *item_json(const volume *v, int32_t item, const char *key, double number)
+static void write_item(const ask *a, int32_t item, const char *key, double number)
 {
-    return json_pack("{s:o, s:f, s:I}", "item", serve_id_json(cw_model_item_id(v->model, item)),
-                     key, number, "rows", (json_int_t)cw_model_item_rows(v->model, item));
+    draft *d = &a->c->draft;
+    DRAFT(d, "{\"item\":");
+    draft_id(d, cw_model_item_id(a->v->model, item));
+    draft_add(d, key, strlen(key));
+    draft_real(d, number);
+    DRAFT(d, ",\"rows\":");
+    draft_whole(d, cw_model_item_rows(a->v->model, item));
+    DRAFT(d, "}");
 }
 
-static json_t *items_json(const ask *a, int32_t count)
+/* A list that was made: whom it is for, with the key before (NULL: nobody), and how. */
+static void write_list(const ask *a, const char *key, const char *id, const char *how,
+                       int32_t count)
 {
+    enum { OF_A_LIST = 256, OF_AN_ITEM = 80 }; /* so much is usual */
+    draft *d = &a->c->draft;
     const worker *w = a->c->w;
-    json_t *items = json_array();
-    for (int32_t r = 0; r < count; r++)
-        if (json_array_append_new(
-                items, item_json(a->v, w->items[r], "score", (double)w->scores[r])) != 0) {
-            json_decref(items);
-            return NULL;
-        }
-    return items;
+    draft_expect(d, OF_A_LIST + (size_t)count * OF_AN_ITEM);
+    DRAFT(d, "{\"how\":\"");
+    draft_add(d, how, strlen(how));
+    if (strcmp(how, "popularity") == 0)
+        DRAFT(d, "\",\"fallback\":true,\"items\":[");
+    else
+        DRAFT(d, "\",\"fallback\":false,\"items\":[");
+    for (int32_t r = 0; r < count; r++) {
+        if (r > 0) DRAFT(d, ",");
+        write_item(a, w->items[r], ",\"score\":", (double)w->scores[r]);
+    }
+    DRAFT(d, "]");
+    if (!key) return;
+    draft_add(d, key, strlen(key));
+    draft_id(d, id);
 }
 
-/* A list that was made: whom it is for ("": nobody), and how. */
-static json_t *list_json(const ask *a, const char *key, const char *id, const char *how,
+/* What ends every reply of a model. */
+static void say_list(const ask *a)
+{
+    draft *d = &a->c->draft;
+    DRAFT(d, ",\"model\":");
+    draft_id(d, a->v->hash);
+    DRAFT(d, ",\"ignored\":");
+    draft_whole(d, a->ignored);
+    DRAFT(d, "}");
+    say_draft(a->c->out, 200, d);
+}
+
+static void say_one_list(const ask *a, const char *key, const char *id, const char *how,
                          int32_t count)
 {
-    json_t *root = json_pack("{s:s, s:b, s:o}", "how", how, "fallback",
-                             strcmp(how, "popularity") == 0, "items", items_json(a, count));
-    if (root && key && json_object_set_new(root, key, serve_id_json(id)) != 0) {
-        json_decref(root);
-        root = NULL;
-    }
-    return root;
-}
-
-static void say_list(ask *a, json_t *list)
-{
-    if (list) {
-        json_object_set_new(list, "model", json_string(a->v->hash));
-        json_object_set_new(list, "ignored", json_integer(a->ignored));
-    }
-    say_json(a->c->out, 200, list);
+    write_list(a, key, id, how, count);
+    say_list(a);
 }
 
 /* ---- a list of a user ---------------------------------------------------------------- */
 
 enum { MAX_MORE = 1000 };
+
+static const char user_key[] = ",\"user\":";
 
 static cw_lists lists_of(const ask *a, int32_t *count)
 {
@@ -263,23 +279,23 @@ void answer_recommend(call *c)
     if (open_ask(&a, c)) {
         cw_status status = list_user(&a, user, &how, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, "user", user, how, count));
+            say_one_list(&a, user_key, user, how, count);
         else
             (void)fail(&a, status);
     }
     close_ask(&a);
 }
 
-static bool add_list(ask *a, json_t *lists, const char *user)
+static bool add_list(ask *a, const char *user)
 {
     int32_t count = 0;
     const char *how = "";
     cw_status status = user ? list_user(a, user, &how, &count)
                             : list_history(a, value_of(a->c, "history"), &how, &count);
     if (status != CW_OK) return fail(a, status);
-    if (json_array_append_new(lists, list_json(a, user ? "user" : NULL, user, how, count)) == 0)
-        return true;
-    return fail(a, CW_NO_MEMORY);
+    write_list(a, user ? user_key : NULL, user, how, count);
+    DRAFT(&a->c->draft, "}");
+    return !a->c->draft.is_broken || fail(a, CW_NO_MEMORY);
 }
 
 void answer_batch(call *c)
@@ -287,16 +303,19 @@ void answer_batch(call *c)
     enum { MOST_PLACES = 200000 };
     ask a;
     const value *users = value_of(c, "users");
-    json_t *lists = json_array();
     bool is_good = open_ask(&a, c);
     if (is_good && (double)users->n * a.n > MOST_PLACES) {
         say_problem(c->out, 400, "n", "users times n may be %d and no more", (int)MOST_PLACES);
         is_good = false;
     }
-    if (is_good && !users->is_given) is_good = add_list(&a, lists, NULL);
-    for (size_t k = 0; k < users->n && is_good; k++) is_good = add_list(&a, lists, users->texts[k]);
-    if (is_good) say_list(&a, json_pack("{s:O}", "lists", lists));
-    json_decref(lists);
+    DRAFT(&c->draft, "{\"lists\":[");
+    if (is_good && !users->is_given) is_good = add_list(&a, NULL);
+    for (size_t k = 0; k < users->n && is_good; k++) {
+        if (k > 0) DRAFT(&c->draft, ",");
+        is_good = add_list(&a, users->texts[k]);
+    }
+    DRAFT(&c->draft, "]");
+    if (is_good) say_list(&a);
     close_ask(&a);
 }
 
@@ -319,7 +338,7 @@ void answer_rank(call *c)
         cw_status status = user->is_given ? list_user(&a, user->text, &how, &count)
                                           : list_history(&a, value_of(c, "history"), &how, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, user->is_given ? "user" : NULL, user->text, how, count));
+            say_one_list(&a, user->is_given ? user_key : NULL, user->text, how, count);
         else
             (void)fail(&a, status);
     }
@@ -346,8 +365,8 @@ void answer_similar(call *c)
         cw_status status =
             cw_similar_items(c->w->ctx, a.v->recommender, &item, 1, &a.rules, &lists);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, "item", id, cw_way_name(cw_item_way(a.v->recommender, item)),
-                                   count));
+            say_one_list(&a, ",\"item\":", id, cw_way_name(cw_item_way(a.v->recommender, item)),
+                         count);
         else
             (void)fail(&a, status);
     }
@@ -361,7 +380,7 @@ void answer_popular(call *c)
     if (open_ask(&a, c)) {
         cw_status status = list_popular(&a, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, NULL, NULL, cw_way_name(CW_WAY_POPULARITY), count));
+            say_one_list(&a, NULL, NULL, cw_way_name(CW_WAY_POPULARITY), count);
         else
             (void)fail(&a, status);
     }
@@ -424,21 +443,40 @@ static bool find_liked(ask *a, const int32_t **liked, size_t *n, bool *is_traine
     return false;
 }
 
-static json_t *reasons_json(const ask *a, const int32_t *liked, size_t n, size_t wanted)
+/* False: no memory. */
+static bool write_reasons(const ask *a, const int32_t *liked, size_t n, size_t wanted)
 {
     const float *added = a->c->w->added;
-    json_t *all = json_array();
     reason *order = calloc(n, sizeof *order);
-    for (size_t k = 0; k < n && order; k++) order[k] = (reason){liked[k], added[k]};
-    if (order) qsort(order, n, sizeof *order, compare_reasons);
-    bool is_good = order != NULL;
-    for (size_t k = 0; k < n && k < wanted && is_good; k++)
-        is_good = json_array_append_new(
-                      all, item_json(a->v, order[k].item, "added", (double)order[k].added)) == 0;
+    if (!order) return false;
+    for (size_t k = 0; k < n; k++) order[k] = (reason){liked[k], added[k]};
+    qsort(order, n, sizeof *order, compare_reasons);
+    for (size_t k = 0; k < n && k < wanted; k++) {
+        if (k > 0) DRAFT(&a->c->draft, ",");
+        write_item(a, order[k].item, ",\"added\":", (double)order[k].added);
+    }
     free(order);
-    if (is_good) return all;
-    json_decref(all);
-    return NULL;
+    return true;
+}
+
+static void say_reasons(ask *a, const char *id, double score, bool is_exact, const int32_t *liked,
+                        size_t n)
+{
+    draft *d = &a->c->draft;
+    DRAFT(d, "{\"item\":");
+    draft_id(d, id);
+    DRAFT(d, ",\"score\":");
+    draft_real(d, score);
+    if (is_exact)
+        DRAFT(d, ",\"is_exact\":true,\"reasons\":[");
+    else
+        DRAFT(d, ",\"is_exact\":false,\"reasons\":[");
+    if (!write_reasons(a, liked, n, (size_t)value_of(a->c, "n")->number)) {
+        (void)fail(a, CW_NO_MEMORY);
+        return;
+    }
+    DRAFT(d, "]");
+    say_list(a);
 }
 
 static void explain(ask *a, const char *id, int32_t item)
@@ -448,7 +486,6 @@ static void explain(ask *a, const char *id, int32_t item)
     size_t n = 0;
     float score = 0;
     bool is_trained;
-    size_t wanted = (size_t)value_of(a->c, "n")->number;
     if (!find_liked(a, &liked, &n, &is_trained)) return;
     if (!make_room(&w->added, &w->room_added, n, sizeof *w->added)) {
         (void)fail(a, CW_NO_MEMORY);
@@ -460,9 +497,7 @@ static void explain(ask *a, const char *id, int32_t item)
         return;
     }
     bool is_sum = strcmp(a->v->backbone, "ease") == 0 || strcmp(a->v->backbone, "itemknn") == 0;
-    say_list(a, json_pack("{s:o, s:f, s:b, s:o}", "item", serve_id_json(id), "score", (double)score,
-                          "is_exact", !is_trained || is_sum, "reasons",
-                          reasons_json(a, liked, n, wanted)));
+    say_reasons(a, id, (double)score, !is_trained || is_sum, liked, n);
 }
 
 void answer_explain(call *c)

@@ -63,6 +63,19 @@ void say_json(reply *out, int status, json_t *root)
     put(out, status, "application/json", root);
 }
 
+void say_draft(reply *out, int status, draft *d)
+{
+    if (d->is_broken) {
+        say_no_memory(out);
+        return;
+    }
+    out->status = status;
+    out->type = "application/json";
+    out->body = d->text;
+    out->length = d->length;
+    *d = (draft){0};
+}
+
 void say_problem(reply *out, int status, const char *which, const char *format, ...)
 {
     char detail[1024];

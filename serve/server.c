@@ -124,6 +124,7 @@ static void answer_known(call *c)
     }
     if (check_values(c, &body)) c->route->answer(c);
     values_clear(c);
+    draft_clear(&c->draft);
     json_decref(body);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "draft.h"
 #include "routes.h"
 #include "serve.h"
 #include "url.h"
@@ -165,6 +166,7 @@ struct call {
     const route *route;
     const request *in;
     reply *out;
+    draft draft; /* a reply that is being written */
 };
 
 bool server_open(server *s, cw_context *ctx, const serve_settings *settings);
@@ -179,6 +181,7 @@ void reply_clear(reply *out);
 /* ---- say.c: replies ------------------------------------------------------------------ */
 
 void say_json(reply *out, int status, json_t *root); /* takes root over */
+void say_draft(reply *out, int status, draft *d);    /* takes its text over */
 void say_problem(reply *out, int status, const char *which, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 const char *status_title(int status);
