@@ -129,11 +129,12 @@ static json_t *model_json(const volume *v, const char *name)
     struct tm parts;
     gmtime_r(&v->loaded_at, &parts);
     strftime(loaded, sizeof loaded, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:O, s:f, s:s, s:f}", "name", name, "model",
-                     v->hash, "method", v->method, "backbone", v->backbone, "users",
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:O, s:I, s:f, s:s, s:f}", "name", name,
+                     "model", v->hash, "method", v->method, "backbone", v->backbone, "users",
                      (json_int_t)cw_model_users(v->model), "items", (json_int_t)v->n_items,
-                     "train_rows", json_object_get(v->info, "train_rows"), "dial", v->dial,
-                     "loaded_at", loaded, "age_s", difftime(time(NULL), v->loaded_at));
+                     "train_rows", json_object_get(v->info, "train_rows"), "data_rows",
+                     (json_int_t)v->n_held, "dial", v->dial, "loaded_at", loaded, "age_s",
+                     difftime(time(NULL), v->loaded_at));
 }
 
 void answer_model(call *c)

@@ -2,133 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server.h"
-
-enum { ONLY, EXCLUDE, LIKED, BOOSTED }; /* what the numbers of a worker are for */
-
-/* A question to a model. */
-typedef struct ask {
-    call *c;
-    volume *v;
-    cw_rules rules;
-    int32_t n;
-    long long ignored; /* ids that the model does not know */
-} ask;
-
-/* ---- room ------------------------------------------------------------------------ */
-
-static bool make_room(void *block, size_t *room, size_t n, size_t size)
-{
-    void **at = block;
-    if (n <= *room) return true;
-    void *more = realloc(*at, (n + n / 2) * size);
-    if (!more) return false;
-    *at = more;
-    *room = n + n / 2;
-    return true;
-}
-
-static bool fail(ask *a, cw_status status)
-{
-    const char *reason = cw_context_error(a->c->w->ctx);
-    int code = status == CW_BAD_ARG       ? 400
-               : status == CW_UNSUPPORTED ? 422
-               : status == CW_NO_MEMORY   ? 503
-                                          : 500;
-    say_problem(a->c->out, code, NULL, "%s", reason[0] ? reason : cw_status_text(status));
-    return false;
-}
-
-/* ---- the question ------------------------------------------------------------------- */
-
-/* Ids as numbers of the model; those that it does not know are counted, not kept. */
-static bool find_items(ask *a, const value *ids, int which, const int32_t **out, size_t *n)
-{
-    worker *w = a->c->w;
-    if (!make_room(&w->numbers[which], &w->room_numbers[which], ids->n + 1, sizeof(int32_t)))
-        return fail(a, CW_NO_MEMORY);
-    *n = 0;
-    for (size_t k = 0; k < ids->n; k++) {
-        int32_t item = cw_model_find_item(a->v->model, ids->texts[k]);
-        if (item >= 0)
-            w->numbers[which][(*n)++] = item;
-        else
-            a->ignored++;
-    }
-    *out = w->numbers[which];
-    return true;
-}
-
-static bool find_boosts(ask *a, const value *boost)
-{
-    worker *w = a->c->w;
-    if (!make_room(&w->numbers[BOOSTED], &w->room_numbers[BOOSTED], boost->n + 1,
-                   sizeof(int32_t)) ||
-        !make_room(&w->boosts, &w->room_boosts, boost->n + 1, sizeof(float)))
-        return fail(a, CW_NO_MEMORY);
-    for (size_t k = 0; k < boost->n; k++) {
-        int32_t item = cw_model_find_item(a->v->model, boost->texts[k]);
-        a->ignored += item < 0;
-        if (item < 0) continue;
-        w->numbers[BOOSTED][a->rules.n_boosted] = item;
-        w->boosts[a->rules.n_boosted++] = (float)boost->numbers[k];
-    }
-    a->rules.boosted = w->numbers[BOOSTED];
-    a->rules.boosts = w->boosts;
-    return true;
-}
-
-/* ids must lie behind the exclusions of the request. */
-static bool exclude_more(ask *a, const int32_t *ids, size_t n)
-{
-    worker *w = a->c->w;
-    size_t had = a->rules.n_exclude;
-    if (!make_room(&w->numbers[EXCLUDE], &w->room_numbers[EXCLUDE], had + n + 1, sizeof(int32_t)))
-        return fail(a, CW_NO_MEMORY);
-    memcpy(w->numbers[EXCLUDE] + had, ids, n * sizeof *ids);
-    a->rules.exclude = w->numbers[EXCLUDE];
-    a->rules.n_exclude = had + n;
-    return true;
-}
-
-static bool read_rules(ask *a)
-{
-    const call *c = a->c;
-    const value *only = value_of(c, "only"), *dial = value_of(c, "dial"),
-                *filter = value_of(c, "filter");
-    a->rules.with_seen = filter->text && strcmp(filter->text, "none") == 0;
-    a->rules.dial = dial->is_given ? dial->number : a->v->dial;
-    a->rules.diversity = value_of(c, "diversity")->number;
-    if (only->is_given && !find_items(a, only, ONLY, &a->rules.only, &a->rules.n_only))
-        return false;
-    return find_items(a, value_of(c, "exclude"), EXCLUDE, &a->rules.exclude, &a->rules.n_exclude) &&
-           find_boosts(a, value_of(c, "boost"));
-}
-
-/* Take the model, and make room for lists of n. */
-static bool open_ask(ask *a, call *c)
-{
-    const value *model = value_of(c, "model"), *n = value_of(c, "n");
-    worker *w = c->w;
-    int which = model->text && strcmp(model->text, "beside") == 0;
-    *a = (ask){.c = c, .v = shelf_take(&c->s->shelf[which])};
-    if (!a->v) {
-        say_problem(c->out, 404, "model", "there is no model beside the main one");
-        return false;
-    }
-    a->n = n->number > 0 ? (int32_t)n->number : 10;
-    if (a->n > a->v->n_items) a->n = a->v->n_items;
-    size_t room = (size_t)a->n;
-    if (make_room(&w->items, &w->room_items, room, sizeof *w->items) &&
-        make_room(&w->scores, &w->room_scores, room, sizeof *w->scores))
-        return read_rules(a);
-    return fail(a, CW_NO_MEMORY);
-}
-
-static void close_ask(ask *a)
-{
-    volume_give_back(a->v);
-}
+#include "ask.h"
 
 /* ---- lists as JSON --------------------------------------------------------------- */
 
@@ -204,11 +78,25 @@ static int32_t find_user(const volume *v, const char *id)
     return found >= 0 ? found : cw_model_find_guest_user(v->model, id);
 }
 
-/* What somebody did since training, by feedback. */
-static size_t find_more(const ask *a, const char *id, int32_t user, int32_t more[MAX_MORE])
+/* What somebody did since training, by feedback; with any of it also what the model was not told of
+ * before. */
+static bool find_more(ask *a, const char *id, int32_t user, const int32_t **more, size_t *n)
 {
     ledger *l = a->c->s->ledger;
-    return l ? ledger_had(l, id, a->v, user, more, MAX_MORE) : 0;
+    worker *w = a->c->w;
+    const int32_t *held = NULL;
+    size_t n_held = volume_held(a->v, user, &held);
+    *n = 0;
+    if (!l) return true;
+    if (!make_room(&w->numbers[MORE], &w->room_numbers[MORE], MAX_MORE + n_held, sizeof *held))
+        return fail(a, CW_NO_MEMORY);
+    *more = w->numbers[MORE];
+    *n = ledger_had(l, id, a->v, user, w->numbers[MORE], MAX_MORE);
+    if (*n > 0 && n_held > 0) {
+        memcpy(w->numbers[MORE] + *n, held, n_held * sizeof *held);
+        *n += n_held;
+    }
+    return true;
 }
 
 static cw_status list_popular(ask *a, int32_t *count)
@@ -219,12 +107,12 @@ static cw_status list_popular(ask *a, int32_t *count)
     return cw_popular(a->c->w->ctx, a->v->recommender, &rules, &lists);
 }
 
-/* Where the backbone has no way to take more items in, they are left out of the list at least. */
+/* The usual list of a user, or nobody's, without n items more. */
 static cw_status list_without(ask *a, int32_t user, const int32_t *more, size_t n, int32_t *count)
 {
     cw_lists lists = lists_of(a, count);
     size_t before = a->rules.n_exclude;
-    if (!a->rules.with_seen && !exclude_more(a, more, n)) return CW_NO_MEMORY;
+    if (!a->rules.with_seen && n > 0 && !exclude_more(a, more, n)) return CW_NO_MEMORY;
     cw_status status =
         user >= 0 ? cw_recommend(a->c->w->ctx, a->v->recommender, &user, 1, &a->rules, &lists)
                   : list_popular(a, count);
@@ -232,25 +120,24 @@ static cw_status list_without(ask *a, int32_t user, const int32_t *more, size_t 
     return status;
 }
 
-/* Somebody may be known to the model, to the log of feedback, to both or to nobody. */
+/* Somebody may be known to the model, to the log of feedback, to both or to nobody.  Where the
+ * backbone has no way to take more items in, they are left out of the list at least. */
 static cw_status list_user(ask *a, const char *id, const char **how, int32_t *count)
 {
-    cw_context *ctx = a->c->w->ctx;
     cw_lists lists = lists_of(a, count);
-    int32_t user = find_user(a->v, id), more[MAX_MORE];
-    size_t n = find_more(a, id, user, more);
+    int32_t user = find_user(a->v, id);
+    const int32_t *more = NULL, *held = NULL;
+    size_t n, n_held = volume_held(a->v, user, &held);
     cw_list_way way = user >= 0 ? cw_user_way(a->v->recommender, user) : CW_WAY_POPULARITY;
-    cw_status status;
-    if (n > 0) {
-        status = cw_recommend_more(ctx, a->v->recommender, user, more, n, &a->rules, &lists);
-        if (status == CW_UNSUPPORTED)
-            status = list_without(a, user, more, n, count);
-        else
-            way = CW_WAY_FOLD_IN;
-    } else {
-        status = user >= 0 ? cw_recommend(ctx, a->v->recommender, &user, 1, &a->rules, &lists)
-                           : list_popular(a, count);
-    }
+    cw_status status = CW_UNSUPPORTED;
+    if (!find_more(a, id, user, &more, &n)) return CW_NO_MEMORY;
+    if (n > 0)
+        status =
+            cw_recommend_more(a->c->w->ctx, a->v->recommender, user, more, n, &a->rules, &lists);
+    if (n > 0 && status != CW_UNSUPPORTED)
+        way = CW_WAY_FOLD_IN;
+    else
+        status = list_without(a, user, n > 0 ? more : held, n > 0 ? n : n_held, count);
     *how = cw_way_name(way);
     if (status == CW_OK) volume_count(a->v, a->c->w->items, *count);
     return status;
@@ -407,35 +294,39 @@ static int compare_items(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
+/* All items of a user, of the model and of feedback. */
+static bool find_had(ask *a, const char *id, size_t *n, bool *is_trained)
+{
+    worker *w = a->c->w;
+    const int32_t *had = NULL, *more = NULL;
+    int32_t user = find_user(a->v, id);
+    size_t n_more, n_had = user >= 0 ? cw_user_items(a->v->recommender, user, &had) : 0;
+    if (!find_more(a, id, user, &more, &n_more)) return false;
+    *n = n_had + n_more;
+    if (!make_room(&w->numbers[LIKED], &w->room_numbers[LIKED], *n + 1, sizeof *had))
+        return fail(a, CW_NO_MEMORY);
+    if (n_had > 0) memcpy(w->numbers[LIKED], had, n_had * sizeof *had);
+    if (n_more > 0) memcpy(w->numbers[LIKED] + n_had, more, n_more * sizeof *more);
+    *is_trained =
+        n_more == 0 && user >= 0 && cw_user_way(a->v->recommender, user) == CW_WAY_TRAINED;
+    return true;
+}
+
 /* The distinct items that somebody liked: of the request, or of the model and of feedback. */
 static bool find_liked(ask *a, const int32_t **liked, size_t *n, bool *is_trained)
 {
     worker *w = a->c->w;
     const value *id = value_of(a->c, "user");
-    const int32_t *had = NULL;
-    int32_t more[MAX_MORE];
     *is_trained = false;
-    if (id->is_given) {
-        int32_t user = find_user(a->v, id->text);
-        size_t n_had = user >= 0 ? cw_user_items(a->v->recommender, user, &had) : 0;
-        size_t n_more = find_more(a, id->text, user, more);
-        if (!make_room(&w->numbers[LIKED], &w->room_numbers[LIKED], n_had + n_more + 1,
-                       sizeof(int32_t)))
-            return fail(a, CW_NO_MEMORY);
-        if (n_had > 0) memcpy(w->numbers[LIKED], had, n_had * sizeof *had);
-        memcpy(w->numbers[LIKED] + n_had, more, n_more * sizeof *more);
-        *liked = w->numbers[LIKED];
-        *n = n_had + n_more;
-        *is_trained =
-            n_more == 0 && user >= 0 && cw_user_way(a->v->recommender, user) == CW_WAY_TRAINED;
-    } else if (!find_items(a, value_of(a->c, "history"), LIKED, liked, n)) {
+    if (id->is_given ? !find_had(a, id->text, n, is_trained)
+                     : !find_items(a, value_of(a->c, "history"), LIKED, liked, n))
         return false;
-    }
-    qsort(w->numbers[LIKED], *n, sizeof(int32_t), compare_items);
+    int32_t *all = w->numbers[LIKED];
+    qsort(all, *n, sizeof *all, compare_items);
     size_t kept = 0;
     for (size_t k = 0; k < *n; k++)
-        if (kept == 0 || w->numbers[LIKED][kept - 1] != w->numbers[LIKED][k])
-            w->numbers[LIKED][kept++] = w->numbers[LIKED][k];
+        if (kept == 0 || all[kept - 1] != all[k]) all[kept++] = all[k];
+    *liked = all;
     *n = kept;
     if (kept > 0) return true;
     say_problem(a->c->out, 404, id->is_given ? "user" : "history",

@@ -30,12 +30,21 @@ const char *status_title(int status)
     return titles[k].title ? titles[k].title : "Error";
 }
 
+/* What was said before does not count. */
+static void drop_body(reply *out)
+{
+    if (!out->is_static) free(out->body);
+    out->body = NULL;
+    out->is_static = false;
+}
+
 /* There is always this. */
 static void say_no_memory(reply *out)
 {
     static char text[] =
         "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
         "\"detail\":\"out of memory\"}";
+    drop_body(out);
     out->status = 503;
     out->retry_s = 1;
     out->type = "application/problem+json";
@@ -52,6 +61,7 @@ static void put(reply *out, int status, const char *type, json_t *root)
         say_no_memory(out);
         return;
     }
+    drop_body(out);
     out->status = status;
     out->type = type;
     out->body = text;
@@ -69,6 +79,7 @@ void say_draft(reply *out, int status, draft *d)
         say_no_memory(out);
         return;
     }
+    drop_body(out);
     out->status = status;
     out->type = "application/json";
     out->body = d->text;

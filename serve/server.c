@@ -36,7 +36,7 @@ static void free_worker(worker *w)
     free(w->scores);
     free(w->boosts);
     free(w->added);
-    for (int k = 0; k < 4; k++) free(w->numbers[k]);
+    for (int k = 0; k < N_NUMBERS; k++) free(w->numbers[k]);
     free(w);
 }
 
@@ -170,10 +170,16 @@ static bool load_models(server *s, cw_context *ctx)
     const char *const paths[N_SHELVES] = {s->settings->model, s->settings->beside};
     for (int k = 0; k < N_SHELVES; k++) {
         s->shelf[k].path = paths[k];
+        s->shelf[k].data = s->settings->data;
+        s->shelf[k].is_data_ours = k == 0; /* the other may be older */
         if (!paths[k] || shelf_load(&s->shelf[k], ctx, &is_new, why)) continue;
         fprintf(stderr, "crosswise: %s\n", why);
         return false;
     }
+    if (s->settings->data && !s->settings->is_quiet)
+        fprintf(stderr,
+                "crosswise: %lld rows of %s that the model was not told of are hidden too\n",
+                (long long)s->shelf[0].now->n_held, s->settings->data);
     return true;
 }
 

@@ -31,19 +31,26 @@ typedef struct volume {
     uint8_t *group; /* [n_items] tenth of the catalogue by train rows */
     double log_share[N_GROUPS];
     int64_t rows_from[N_GROUPS], rows_to[N_GROUPS], group_items[N_GROUPS];
-    double log_mean;         /* train rows of the item of a row of the log, on average */
+    double log_mean;     /* train rows of the item of a row of the log, on average */
+    int64_t *held_start; /* [users + 1] of --data, if given: what users did and the model */
+    int32_t *held;       /* was not told, ascending; NULL: nothing */
+    int64_t n_held;
+    int64_t *log_rows;       /* [n_items] rows of all parts of --data; NULL: train rows are all */
     atomic_uchar *is_served; /* [n_items] */
     atomic_llong n_served, lists, mean_rows; /* distinct items; lists; sum of thousandths */
     atomic_llong served[N_GROUPS];
 } volume;
 
 typedef struct shelf {
-    const char *path; /* NULL: empty */
+    const char *path;  /* NULL: empty */
+    const char *data;  /* folder; NULL: none */
+    bool is_data_ours; /* the folder must be the one that the model was trained on */
     volume *now;
     pthread_mutex_t lock;
     struct timespec changed; /* of the file, when it was last looked at */
     int64_t bytes, inode;
-    bool is_due; /* it changed, and is read when it has stopped changing */
+    uint64_t data_mark, data_read; /* of the folder, likewise, and when it was read */
+    bool is_due;                   /* it changed, and is read when it has stopped changing */
     atomic_llong swaps, refusals;
 } shelf;
 
@@ -56,6 +63,17 @@ void volume_give_back(volume *v); /* NULL is fine */
 void shelf_clear(shelf *s);
 /* Count what a list has. */
 void volume_count(volume *v, const int32_t *items, int32_t n);
+
+/* ---- data.c: the log beside a model ------------------------------------------------ */
+
+/* Read a dataset folder for a volume that is being opened.  A folder must be the one that the model
+ * was trained on if is_strict; otherwise rows of whom the model does not know are passed over.
+ * After a failure *why may say why; otherwise the context does. */
+cw_status volume_join(cw_context *ctx, volume *v, const char *folder, bool is_strict, char *why);
+/* What a user did and the model was not told; how many. */
+size_t volume_held(const volume *v, int32_t user, const int32_t **items);
+/* Another number when a file of the folder has changed. */
+uint64_t data_mark(const char *folder);
 
 /* ---- meter.c: what happened ------------------------------------------------- */
 
@@ -109,15 +127,17 @@ size_t ledger_had(ledger *l, const char *user, const volume *v, int32_t number, 
 
 /* ---- server.c --------------------------------------------------------------------- */
 
+enum { N_NUMBERS = 5 };
+
 /* What one request at a time needs; taken from the server and given back. */
 typedef struct worker worker;
 struct worker {
     cw_context *ctx;
     url url;
     value value[MAX_FIELDS];
-    int32_t *items, *numbers[4]; /* all of these grow as needed */
+    int32_t *items, *numbers[N_NUMBERS]; /* all of these grow as needed */
     float *scores, *boosts, *added;
-    size_t room_items, room_scores, room_boosts, room_added, room_numbers[4];
+    size_t room_items, room_scores, room_boosts, room_added, room_numbers[N_NUMBERS];
     worker *next;
 };
 
