@@ -14,6 +14,7 @@ struct guest {
     double since;    /* when it began to wait, or to send */
     bool is_working; /* we have the request and it waits for us */
     bool is_closing, has_asked;
+    unsigned char address[16]; /* of the client, whatever its port */
 };
 
 typedef struct exchange exchange;
@@ -21,7 +22,8 @@ typedef struct exchange exchange;
 struct door {
     server *s;
     mhd call;
-    struct MHD_Daemon *daemon;
+    struct MHD_Daemon **daemon; /* [n_daemons] a thread each; they take connections in turn */
+    size_t n_daemons, next_daemon;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake_writer, wake_main;
     exchange *to_write, *to_reload; /* newest first */

@@ -25,10 +25,11 @@ void draft_expect(draft *d, size_t bytes)
 
 void draft_add(draft *d, const char *text, size_t length)
 {
-    draft_expect(d, length);
+    draft_expect(d, length + 1);
     if (d->is_broken) return;
     memcpy(d->text + d->length, text, length);
     d->length += length;
+    d->text[d->length] = '\0';
 }
 
 void draft_clear(draft *d)

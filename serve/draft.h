@@ -9,7 +9,7 @@
 
 /* {0} is an empty one; whoever takes text frees it. */
 typedef struct draft {
-    char *text;
+    char *text; /* [length] and a zero */
     size_t length, room;
     bool is_broken; /* no memory, or a number that JSON lacks: nothing more is added */
 } draft;

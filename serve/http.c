@@ -1,7 +1,7 @@
 /*
  * http.c - requests and replies, by libmicrohttpd, which is opened when a server starts.
  *
- * A pool of threads of the library waits for sockets (epoll), so that a slow client costs a place
+ * Threads of the library wait for sockets (epoll), so that a slow client costs a place
  * in a table and no thread.  Two more threads do what takes longer than an answer: one writes
  * feedback, as many rows as are waiting with one sync; the main thread reads models and closes
  * connections that take too long.
@@ -300,23 +300,42 @@ static void on_message(void *arg, const char *format, va_list args)
     (void)args; /* what clients do wrong is no message of ours */
 }
 
-static bool start(door *d)
+/* One that has no socket to listen on: left to itself the library would open one, on all
+ * addresses. */
+static struct MHD_Daemon *start_one(door *d)
 {
     const serve_settings *set = d->s->settings;
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    unsigned threads = set->threads > 1 ? (unsigned)set->threads : 0;
-    unsigned per_client = (unsigned)set->client_connections;
-    d->daemon = d->call.start_daemon(
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET |
+                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    return d->call.start_daemon(
         flags, 0, NULL, NULL, on_request, d, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
-        2 * (unsigned)set->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_client,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
-        threads, MHD_OPTION_END);
-    return d->daemon != NULL;
+        2 * (unsigned)set->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped,
+        NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+}
+
+static void stop_daemons(door *d)
+{
+    while (d->n_daemons > 0) d->call.stop_daemon(d->daemon[--d->n_daemons]);
+}
+
+/* The library's own pool of threads wants a socket to listen on; so there are as many of it as
+ * threads are to answer. */
+static bool start(door *d)
+{
+    size_t threads = d->s->settings->threads > 1 ? (size_t)d->s->settings->threads : 1;
+    d->daemon = calloc(threads, sizeof(struct MHD_Daemon *));
+    for (size_t k = 0; k < threads && d->daemon; k++) {
+        d->daemon[k] = start_one(d);
+        if (!d->daemon[k]) {
+            stop_daemons(d);
+            return false;
+        }
+        d->n_daemons++;
+    }
+    return d->n_daemons > 0;
 }
 
 static void stop_writer(door *d)
@@ -335,6 +354,7 @@ static void free_door(door *d)
     pthread_cond_destroy(&d->wake_writer);
     pthread_cond_destroy(&d->wake_main);
     pthread_mutex_destroy(&d->lock);
+    free((void *)d->daemon);
     free(d);
 }
 
@@ -354,7 +374,7 @@ door *door_open(server *s, int listening)
     bool has_daemon = has_writer && start(d);
     if (has_daemon && pthread_create(&d->acceptor, NULL, accept_guests, d) == 0) return d;
     fprintf(stderr, "crosswise: cannot serve: %s\n", missing ? missing : strerror(errno));
-    if (has_daemon) d->call.stop_daemon(d->daemon);
+    stop_daemons(d);
     if (has_writer) stop_writer(d);
     free_door(d);
     return NULL;
@@ -377,7 +397,7 @@ void door_close(door *d)
     }
     stop_writer(d);
     if (ctx) door_tend(d, ctx, 1); /* nothing may stay suspended */
-    d->call.stop_daemon(d->daemon);
+    stop_daemons(d);
     cw_context_free(ctx);
     free_door(d);
 }

@@ -99,6 +99,8 @@ void guard_close(guard *g);
 /* What the header "Bearer ..." gives; ANYBODY when it is not there, -1 when it is wrong. */
 int guard_role(const guard *g, const char *authorization);
 bool guard_has(const guard *g, role least);
+/* Who it is, of IPv6 the network of a customer, /64.  False: this machine. */
+bool guard_address(const struct sockaddr *from, unsigned char out[16]);
 /* May this client ask now?  Loopback, where a proxy would be, has no limit to its rate. */
 bool guard_admit(guard *g, const struct sockaddr *client);
 /* A token was wrong: after ten within a minute the client is refused for a minute. */
