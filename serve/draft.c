@@ -1,7 +1,8 @@
-/* draft.c - JSON as text while it is written. */
+/* draft.c - text while it is written. */
 #include "draft.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ enum { DIGITS = 9, FIRST_ROOM = 512 };
 
 void draft_expect(draft *d, size_t bytes)
 {
-    if (d->is_broken || bytes <= d->room - d->length) return;
+    if (d->is_broken || (d->text && bytes <= d->room - d->length)) return;
     size_t room = d->length + bytes + (d->room > FIRST_ROOM ? d->room : FIRST_ROOM);
     char *more = realloc(d->text, room);
     if (!more) {
@@ -30,6 +31,32 @@ void draft_add(draft *d, const char *text, size_t length)
     memcpy(d->text + d->length, text, length);
     d->length += length;
     d->text[d->length] = '\0';
+}
+
+void draft_print(draft *d, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0) d->is_broken = true;
+    draft_expect(d, (size_t)length + 1);
+    if (!d->is_broken) {
+        (void)vsnprintf(d->text + d->length, (size_t)length + 1, format, again);
+        d->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+char *draft_take(draft *d, size_t *length)
+{
+    DRAFT(d, "");
+    char *text = d->is_broken ? NULL : d->text;
+    *length = d->length;
+    if (text) *d = (draft){0};
+    draft_clear(d);
+    return text;
 }
 
 void draft_clear(draft *d)

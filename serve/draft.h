@@ -1,5 +1,5 @@
-/* draft.h - JSON as text while it is written: lists are most of what is asked for, and a tree of
- * Jansson for each costs more than finding it does. */
+/* draft.h - text while it is written: JSON of lists, since a tree of Jansson for each costs more
+ * than finding it does, and what is no JSON. */
 #ifndef SERVE_DRAFT_H
 #define SERVE_DRAFT_H
 
@@ -24,6 +24,11 @@ void draft_id(draft *d, const char *id);
 void draft_whole(draft *d, int64_t number);
 /* Nine digits, the same text as Jansson's with JSON_REAL_PRECISION(9). */
 void draft_real(draft *d, double number);
+/* As printf does.  Streams in memory (open_memstream) are not for what must be whole: where they
+ * find no memory on the way, neither ferror nor fclose tells. */
+void draft_print(draft *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The text, the caller's from now on, also of an empty one; NULL: the draft is broken. */
+char *draft_take(draft *d, size_t *length);
 void draft_clear(draft *d);
 
 #endif

@@ -28,7 +28,7 @@ struct exchange {
     char *body;
     size_t length, room;
     double began;
-    bool has_begun, is_too_long, is_done; /* is_done: the reply is there */
+    bool has_begun, is_too_long, is_lost, is_done; /* is_done: the reply is there */
     reply out;
     char method[16];
 };
@@ -227,12 +227,12 @@ static bool is_announced_too_long(const exchange *e)
 static void take_body(exchange *e, const char *bytes, size_t n)
 {
     if (e->length + n > (size_t)e->door->s->settings->body_bytes) e->is_too_long = true;
-    if (e->is_too_long) return;
+    if (e->is_too_long || e->is_lost) return;
     if (e->length + n + 1 > e->room) {
         size_t room = 2 * (e->length + n) + FIRST_BODY;
         char *more = realloc(e->body, room);
         if (!more) {
-            e->is_too_long = true;
+            e->is_lost = true;
             return;
         }
         e->body = more;
@@ -255,7 +255,8 @@ static enum MHD_Result answer(exchange *e)
                         .body = e->body ? e->body : nothing,
                         .body_length = e->length,
                         .client = info ? info->client_addr : NULL,
-                        .is_too_long = e->is_too_long};
+                        .is_too_long = e->is_too_long,
+                        .is_lost = e->is_lost};
     set_working(e->door, e->guest, true);
     e->began = door_seconds();
     server_answer(e->door->s, &in, &e->out);

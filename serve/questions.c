@@ -51,7 +51,7 @@ static void say_list(const ask *a)
     DRAFT(d, ",\"ignored\":");
     draft_whole(d, a->ignored);
     DRAFT(d, "}");
-    say_draft(a->c->out, 200, d);
+    say_draft(a->c->out, "application/json", d);
 }
 
 static void say_one_list(const ask *a, const char *key, const char *id, const char *how,

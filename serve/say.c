@@ -73,18 +73,19 @@ void say_json(reply *out, int status, json_t *root)
     put(out, status, "application/json", root);
 }
 
-void say_draft(reply *out, int status, draft *d)
+void say_draft(reply *out, const char *type, draft *d)
 {
-    if (d->is_broken) {
+    size_t length;
+    char *text = draft_take(d, &length);
+    if (!text) {
         say_no_memory(out);
         return;
     }
     drop_body(out);
-    out->status = status;
-    out->type = "application/json";
-    out->body = d->text;
-    out->length = d->length;
-    *d = (draft){0};
+    out->status = 200;
+    out->type = type;
+    out->body = text;
+    out->length = length;
 }
 
 void say_problem(reply *out, int status, const char *which, const char *format, ...)

@@ -122,6 +122,10 @@ static void answer_known(call *c)
                     (long long)c->s->settings->body_bytes);
         return;
     }
+    if (c->in->is_lost) {
+        say_problem(c->out, 503, NULL, "out of memory");
+        return;
+    }
     if (check_values(c, &body)) c->route->answer(c);
     values_clear(c);
     draft_clear(&c->draft);

@@ -162,6 +162,7 @@ typedef struct request {
     size_t body_length;
     const struct sockaddr *client;
     bool is_too_long; /* the body was cut */
+    bool is_lost;     /* likewise, for want of memory */
 } request;
 
 /* What waits for somebody else than the thread of the request. */
@@ -202,8 +203,8 @@ void reply_clear(reply *out);
 
 /* ---- say.c: replies ------------------------------------------------------------------ */
 
-void say_json(reply *out, int status, json_t *root); /* takes root over */
-void say_draft(reply *out, int status, draft *d);    /* takes its text over */
+void say_json(reply *out, int status, json_t *root);    /* takes root over */
+void say_draft(reply *out, const char *type, draft *d); /* status 200; takes its text over */
 void say_problem(reply *out, int status, const char *which, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 const char *status_title(int status);

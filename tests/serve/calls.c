@@ -59,7 +59,6 @@ CALL(int, unlinkat, (int place, const char *path, int how), (place, path, how), 
 CALL(int, fstat64, (int file, struct stat64 *out), (file, out), NULL)
 CALL(int, stat64, (const char *path, struct stat64 *out), (path, out), NULL)
 CALL(int, epoll_create1, (int how), (how), NULL)
-CALL(int, epoll_ctl, (int file, int what, int on, struct epoll_event *e), (file, what, on, e), NULL)
 CALL(int, eventfd, (unsigned first, int how), (first, how), NULL)
 CALL(int, socket, (int family, int type, int kind), (family, type, kind), NULL)
 CALL(int, listen, (int file, int n), (file, n), NULL)
@@ -84,6 +83,19 @@ CALL(ssize_t, getrandom, (void *to, size_t n, unsigned how), (to, n, how), NULL)
 
 OPENING(open64, (const char *path, int how, ...), (path, how, mode))
 OPENING(openat64, (int place, const char *path, int how, ...), (place, path, how, mode))
+
+/* To take a socket out or change it asks for nothing that could be short. */
+static int (*real_control)(int, int, int, struct epoll_event *);
+
+__attribute__((constructor)) static void find_control(void)
+{
+    *(void **)&real_control = dlsym(RTLD_NEXT, "epoll_ctl");
+}
+
+int epoll_ctl(int file, int what, int on, struct epoll_event *e)
+{
+    return what == EPOLL_CTL_ADD && must_fail(NULL) ? -1 : real_control(file, what, on, e);
+}
 
 /* A number, not errno, says why. */
 typedef void *run_thread(void *);
