@@ -100,7 +100,12 @@ bool open_ask(ask *a, call *c)
     const value *model = value_of(c, "model"), *n = value_of(c, "n");
     worker *w = c->w;
     int which = model->text && strcmp(model->text, "beside") == 0;
-    *a = (ask){.c = c, .v = shelf_take(&c->s->shelf[which])};
+    *a = (ask){.c = c};
+    if (atomic_load(&c->s->meter.reply_bytes) > MOST_REPLY_BYTES) {
+        say_problem(c->out, 503, NULL, "too many replies wait for their clients to take them");
+        return false;
+    }
+    a->v = shelf_take(&c->s->shelf[which]);
     if (!a->v) {
         say_problem(c->out, 404, "model", "there is no model beside the main one");
         return false;

@@ -21,7 +21,7 @@ double door_seconds(void)
 }
 
 /* May one client have one connection more?  Under the lock. */
-static bool has_room(const door *d, const guest *g)
+static bool may_enter(const door *d, const guest *g)
 {
     int64_t most = d->s->settings->client_connections, n = 1;
     if (most <= 0) return true;
@@ -33,7 +33,7 @@ static bool has_room(const door *d, const guest *g)
 static void link_guest(door *d, guest *g)
 {
     pthread_mutex_lock(&d->lock);
-    if (!has_room(d, g)) {
+    if (!may_enter(d, g)) {
         g->is_closing = true;
         (void)shutdown(g->socket, SHUT_RDWR);
     }

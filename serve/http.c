@@ -2,9 +2,7 @@
  * http.c - requests and replies, by libmicrohttpd, which is opened when a server starts.
  *
  * Threads of the library wait for sockets (epoll), so that a slow client costs a place
- * in a table and no thread.  Two more threads do what takes longer than an answer: one writes
- * feedback, as many rows as are waiting with one sync; the main thread reads models and closes
- * connections that take too long.
+ * in a table and no thread.  errands.c has what takes longer than an answer.
  */
 #ifdef CW_HAS_MICROHTTPD
 
@@ -16,22 +14,7 @@
 
 #include "door.h"
 
-enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
-
-/* A request under way. */
-struct exchange {
-    struct MHD_Connection *connection;
-    door *door;
-    guest *guest;
-    exchange *next; /* among those that wait for an errand */
-    char *target;
-    char *body;
-    size_t length, room;
-    double began;
-    bool has_begun, is_too_long, is_lost, is_done; /* is_done: the reply is there */
-    reply out;
-    char method[16];
-};
+enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096 };
 
 /* ---- replies ----------------------------------------------------------------------- */
 
@@ -70,6 +53,8 @@ static enum MHD_Result send_reply(exchange *e)
         out->length, out->body, out->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
     if (!r) return MHD_NO;
     out->body = NULL;
+    e->reply_bytes = out->is_static ? 0 : out->length;
+    atomic_fetch_add(&d->s->meter.reply_bytes, (long long)e->reply_bytes);
     add_headers(d, r, out);
     enum MHD_Result result = d->call.queue_response(e->connection, (unsigned)out->status, r);
     d->call.destroy_response(r);
@@ -77,93 +62,27 @@ static enum MHD_Result send_reply(exchange *e)
     return result;
 }
 
-/* ---- errands -------------------------------------------------------------------------- */
+/* ---- what is asked ------------------------------------------------------------------- */
 
-static void wait_for(exchange *e)
+static const char *header(const exchange *e, const char *name)
 {
-    door *d = e->door;
-    d->call.suspend_connection(e->connection);
-    pthread_mutex_lock(&d->lock);
-    bool is_write = e->out.errand == WRITE_ROWS;
-    exchange **list = is_write ? &d->to_write : &d->to_reload;
-    e->next = *list;
-    *list = e;
-    pthread_cond_signal(is_write ? &d->wake_writer : &d->wake_main);
-    pthread_mutex_unlock(&d->lock);
+    return e->door->call.lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
 }
 
-static void go_on(exchange *e)
+request request_of(const exchange *e)
 {
-    e->is_done = true;
-    e->door->call.resume_connection(e->connection);
-}
-
-/* Oldest first. */
-static exchange *reverse(exchange *list)
-{
-    exchange *out = NULL;
-    for (exchange *next; list; list = next) {
-        next = list->next;
-        list->next = out;
-        out = list;
-    }
-    return out;
-}
-
-static exchange *write_some(door *d, exchange *list)
-{
-    exchange *some[MAX_AT_ONCE];
-    reply *out[MAX_AT_ONCE] = {NULL};
-    size_t n = 0;
-    for (; list && n < MAX_AT_ONCE; list = list->next, n++) {
-        some[n] = list;
-        out[n] = &list->out;
-    }
-    server_write(d->s, out, n);
-    for (size_t k = 0; k < n; k++) go_on(some[k]);
-    return list;
-}
-
-static void *write_feedback(void *arg)
-{
-    door *d = arg;
-    pthread_mutex_lock(&d->lock);
-    for (;;) {
-        while (!d->to_write && !d->is_stopping) pthread_cond_wait(&d->wake_writer, &d->lock);
-        exchange *list = reverse(d->to_write);
-        d->to_write = NULL;
-        if (!list) break;
-        pthread_mutex_unlock(&d->lock);
-        while (list) list = write_some(d, list);
-        pthread_mutex_lock(&d->lock);
-    }
-    pthread_mutex_unlock(&d->lock);
-    return NULL;
-}
-
-static void reload_for(door *d, cw_context *ctx, exchange *list)
-{
-    for (exchange *next; list; list = next) {
-        next = list->next;
-        server_reload(d->s, ctx, &list->out);
-        go_on(list);
-    }
-}
-
-void door_tend(door *d, cw_context *ctx, int wait_ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)wait_ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&d->lock);
-    if (!d->to_reload) (void)pthread_cond_timedwait(&d->wake_main, &d->lock, &until);
-    exchange *list = reverse(d->to_reload);
-    d->to_reload = NULL;
-    pthread_mutex_unlock(&d->lock);
-    reload_for(d, ctx, list);
-    close_slow(d);
+    static const char nothing[] = "";
+    const union MHD_ConnectionInfo *info =
+        e->door->call.get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return (request){.method = e->method,
+                     .target = e->target,
+                     .type = header(e, "Content-Type"),
+                     .authorization = header(e, "Authorization"),
+                     .body = e->body ? e->body : nothing,
+                     .body_length = e->length,
+                     .client = info ? info->client_addr : NULL,
+                     .is_too_long = e->is_too_long,
+                     .is_lost = e->is_lost};
 }
 
 /* ---- requests ------------------------------------------------------------------------- */
@@ -194,6 +113,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
     (void)code;
     if (!e) return;
     set_working(d, e->guest, false);
+    atomic_fetch_sub(&d->s->meter.reply_bytes, (long long)e->reply_bytes);
     pthread_mutex_lock(&d->lock);
     d->n_busy--;
     pthread_mutex_unlock(&d->lock);
@@ -210,11 +130,6 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
     (void)arg;
     (void)connection;
     return strlen(text);
-}
-
-static const char *header(const exchange *e, const char *name)
-{
-    return e->door->call.lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
 }
 
 /* What is announced to be too long is refused before it comes. */
@@ -245,24 +160,16 @@ static void take_body(exchange *e, const char *bytes, size_t n)
 
 static enum MHD_Result answer(exchange *e)
 {
-    static const char nothing[] = "";
-    const union MHD_ConnectionInfo *info =
-        e->door->call.get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const request in = {.method = e->method,
-                        .target = e->target,
-                        .type = header(e, "Content-Type"),
-                        .authorization = header(e, "Authorization"),
-                        .body = e->body ? e->body : nothing,
-                        .body_length = e->length,
-                        .client = info ? info->client_addr : NULL,
-                        .is_too_long = e->is_too_long,
-                        .is_lost = e->is_lost};
+    request in = request_of(e);
+    in.may_wait = true;
     set_working(e->door, e->guest, true);
     e->began = door_seconds();
     server_answer(e->door->s, &in, &e->out);
-    if (e->out.errand == NO_ERRAND) return send_reply(e);
-    wait_for(e);
-    return MHD_YES;
+    if (e->out.errand == TAKE_TIME && !has_room(e->door))
+        say_problem(&e->out, 503, NULL, "too many requests that take long are waiting");
+    else if (e->out.errand != NO_ERRAND)
+        return wait_for(e);
+    return send_reply(e);
 }
 
 /* Called when the headers are there, for parts of the body, when all is there, and once more when
@@ -339,21 +246,14 @@ static bool start(door *d)
     return d->n_daemons > 0;
 }
 
-static void stop_writer(door *d)
-{
-    pthread_mutex_lock(&d->lock);
-    d->is_stopping = true;
-    pthread_cond_signal(&d->wake_writer);
-    pthread_mutex_unlock(&d->lock);
-    pthread_join(d->writer, NULL);
-}
-
 static void free_door(door *d)
 {
     mhd_close(&d->call);
     if (d->stop_accepting >= 0) (void)close(d->stop_accepting);
     pthread_cond_destroy(&d->wake_writer);
     pthread_cond_destroy(&d->wake_main);
+    pthread_cond_destroy(&d->wake_thinker);
+    free(d->thinker);
     pthread_mutex_destroy(&d->lock);
     free((void *)d->daemon);
     free(d);
@@ -369,14 +269,14 @@ door *door_open(server *s, int listening)
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake_writer, NULL);
     pthread_cond_init(&d->wake_main, NULL);
+    pthread_cond_init(&d->wake_thinker, NULL);
     const char *missing = mhd_open(&d->call);
-    bool has_writer = !missing && d->stop_accepting >= 0 &&
-                      pthread_create(&d->writer, NULL, write_feedback, d) == 0;
-    bool has_daemon = has_writer && start(d);
-    if (has_daemon && pthread_create(&d->acceptor, NULL, accept_guests, d) == 0) return d;
+    if (!missing && d->stop_accepting >= 0 && start_helpers(d) && start(d) &&
+        (errno = pthread_create(&d->acceptor, NULL, accept_guests, d)) == 0)
+        return d;
     fprintf(stderr, "crosswise: cannot serve: %s\n", missing ? missing : strerror(errno));
     stop_daemons(d);
-    if (has_writer) stop_writer(d);
+    stop_helpers(d);
     free_door(d);
     return NULL;
 }
@@ -396,7 +296,7 @@ void door_close(door *d)
         if (ctx) door_tend(d, ctx, tick_ms);
         left -= tick_ms;
     }
-    stop_writer(d);
+    stop_helpers(d);
     if (ctx) door_tend(d, ctx, 1); /* nothing may stay suspended */
     stop_daemons(d);
     cw_context_free(ctx);

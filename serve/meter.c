@@ -170,6 +170,10 @@ void answer_metrics(call *c)
                  &m->closed_slow);
     print_single(t, "crosswise_refused_clients_total", "counter",
                  "Requests refused because their client asked too often.", &m->refused_clients);
+    print_single(t, "crosswise_long_requests_waiting", "gauge",
+                 "Requests that take long and are put off.", &m->long_waiting);
+    print_single(t, "crosswise_reply_bytes", "gauge", "Replies that clients have not taken yet.",
+                 &m->reply_bytes);
     print_single(t, "crosswise_feedback_rows_total", "counter", "Interactions kept.",
                  &m->feedback_rows);
     say_draft(c->out, c->route->reply, t);

@@ -187,12 +187,18 @@ static bool add_list(ask *a, const char *user)
 
 void answer_batch(call *c)
 {
-    enum { MOST_PLACES = 200000 };
+    enum { MOST_PLACES = 200000, MOST_DIVERSE = 2000000 };
     ask a;
     const value *users = value_of(c, "users");
     bool is_good = open_ask(&a, c);
     if (is_good && (double)users->n * a.n > MOST_PLACES) {
         say_problem(c->out, 400, "n", "users times n may be %d and no more", (int)MOST_PLACES);
+        is_good = false;
+    }
+    double work = (double)users->n * a.n * a.n;
+    if (is_good && a.rules.diversity > 0 && work > MOST_DIVERSE) {
+        say_problem(c->out, 400, "n", "users times n times n may be %d and no more with diversity",
+                    (int)MOST_DIVERSE);
         is_good = false;
     }
     DRAFT(&c->draft, "{\"lists\":[");

@@ -111,6 +111,14 @@ static bool admit(call *c)
     return false;
 }
 
+/* Many users, long histories and long lists that are to be diverse would keep others waiting. */
+static bool takes_time(const call *c)
+{
+    enum { USERS = 16, HISTORY = 500, DIVERSE = 100 };
+    return value_of(c, "users")->n > USERS || value_of(c, "history")->n > HISTORY ||
+           (value_of(c, "diversity")->number > 0 && value_of(c, "n")->number > DIVERSE);
+}
+
 /* ---- the request ----------------------------------------------------------------------- */
 
 static void answer_known(call *c)
@@ -126,7 +134,11 @@ static void answer_known(call *c)
         say_problem(c->out, 503, NULL, "out of memory");
         return;
     }
-    if (check_values(c, &body)) c->route->answer(c);
+    bool is_good = check_values(c, &body);
+    if (is_good && c->in->may_wait && takes_time(c))
+        c->out->errand = TAKE_TIME;
+    else if (is_good)
+        c->route->answer(c);
     values_clear(c);
     draft_clear(&c->draft);
     json_decref(body);
@@ -151,7 +163,7 @@ static void answer_with(server *s, worker *w, const request *in, reply *out)
 void server_answer(server *s, const request *in, reply *out)
 {
     *out = (reply){.route = -1};
-    if (!guard_admit(s->guard, in->client)) {
+    if (!in->is_admitted && !guard_admit(s->guard, in->client)) {
         atomic_fetch_add(&s->meter.refused_clients, 1);
         say_problem(out, 429, NULL, "this address asks too often");
         return;

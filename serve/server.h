@@ -77,13 +77,15 @@ uint64_t data_mark(const char *folder);
 
 /* ---- meter.c: what happened ------------------------------------------------- */
 
-enum { N_BUCKETS = 14, MAX_ROUTES = 24, N_CLASSES = 6 };
+enum { N_BUCKETS = 14, MAX_ROUTES = 24, N_CLASSES = 6, MOST_REPLY_BYTES = 256 << 20 };
 
 typedef struct meter {
     atomic_llong requests[MAX_ROUTES][N_CLASSES]; /* by hundreds of the status */
     atomic_llong bucket[MAX_ROUTES][N_BUCKETS];
     atomic_llong micros[MAX_ROUTES];
     atomic_llong connections, closed_slow, refused_clients, feedback_rows;
+    atomic_llong long_waiting,
+        reply_bytes; /* requests put off; replies that nobody has taken yet */
     struct timespec started;
 } meter;
 
@@ -163,10 +165,12 @@ typedef struct request {
     const struct sockaddr *client;
     bool is_too_long; /* the body was cut */
     bool is_lost;     /* likewise, for want of memory */
+    bool may_wait;    /* what takes long is put off, and asked again without this, but with: */
+    bool is_admitted; /* the client's rate has been looked at */
 } request;
 
 /* What waits for somebody else than the thread of the request. */
-typedef enum errand_kind { NO_ERRAND, RELOAD, WRITE_ROWS } errand_kind;
+typedef enum errand_kind { NO_ERRAND, RELOAD, WRITE_ROWS, TAKE_TIME } errand_kind;
 
 typedef struct reply {
     int status, route;

@@ -82,12 +82,56 @@ static void expect_places(const stand *s)
     for (int k = 0; k < CLIENTS; k++) close(file[k]);
 }
 
+/* ---- what takes long -------------------------------------------------------------------- */
+
+enum { LONG_USERS = 17, ASKING = 200 };
+
+/* A batch that is put off, all of it for ann. */
+static void write_batch(char out[1024])
+{
+    char body[512] = "";
+    for (int k = 0; k < LONG_USERS; k++) strcat(body, k ? ",\"ann\"" : "\"ann\"");
+    snprintf(out, 1024,
+             "POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n{\"n\": 2, \"users\": [%s]}",
+             strlen(body) + 21, body);
+}
+
+/* As many at once as wait, and more: each has a reply, in its place, and others have theirs. */
+static void expect_patience(const stand *s)
+{
+    static mail m;
+    static int file[ASKING];
+    char batch[1024];
+    int served = 0, refused = 0;
+    write_batch(batch);
+    for (int k = 0; k < ASKING; k++) {
+        file[k] = reach(s);
+        must(file[k] >= 0 && send_text(file[k], batch) && send_text(file[k], GET_ANN),
+             "no request");
+    }
+    must(request_once(s, "GET /v1/recommend/ann?n=2", NULL, &m) == 200, "others are not served");
+    for (int k = 0; k < ASKING; k++) {
+        int lists = 0;
+        mail_open(&m, file[k]);
+        must(mail_read(&m, 10000) && (m.status == 200 || m.status == 503), "status %d", m.status);
+        for (const char *at = m.body; (at = strstr(at, "\"how\"")); at++)
+            lists += at < m.bytes + m.used;
+        must(lists == (m.status == 200 ? LONG_USERS : 0), "%d lists: %s", lists, m.body);
+        *(m.status == 200 ? &served : &refused) += 1;
+        must(mail_read(&m, 10000) && m.status == 200 && strstr(m.body, "\"user\""), "%s", m.bytes);
+        close(file[k]);
+    }
+    must(served > 0, "%d served, %d refused", served, refused);
+}
+
 void try_doors(stand *s)
 {
     static const char *const words[] = {"--client-connections", "4", "--threads", "3", NULL};
     static const char *const one[] = {"--threads", "1", NULL};
     start_server(s, one);
     expect_one_socket(s);
+    for (int times = 0; times < 3; times++) expect_patience(s);
     must(stop_server(s, SIGTERM) == 0, "the server did not end well");
     start_server(s, words);
     expect_one_socket(s);
