@@ -72,6 +72,9 @@ void *accept_guests(void *arg);
 /* What the request of an exchange asks. */
 request request_of(const exchange *e);
 
+/* headers.c: what is ambiguous in the headers; NULL: nothing. */
+const char *wrong_headers(const exchange *e);
+
 /* errands.c: room for one more request that takes long, which is taken then; let a request wait for
  * its errand. */
 bool has_room(door *d);

@@ -41,7 +41,7 @@ static void add_headers(const door *d, struct MHD_Response *r, const reply *out)
         snprintf(text, sizeof text, "%d", out->retry_s);
         (void)m->add_response_header(r, "Retry-After", text);
     }
-    if (d->is_draining) (void)m->add_response_header(r, "Connection", "close");
+    if (d->is_draining || out->is_last) (void)m->add_response_header(r, "Connection", "close");
 }
 
 static enum MHD_Result send_reply(exchange *e)
@@ -172,6 +172,16 @@ static enum MHD_Result answer(exchange *e)
     return send_reply(e);
 }
 
+static enum MHD_Result refuse(exchange *e, const char *wrong)
+{
+    set_working(e->door, e->guest, true);
+    e->began = door_seconds();
+    e->out.route = -1;
+    e->out.is_last = true;
+    say_problem(&e->out, 400, NULL, "%s", wrong);
+    return send_reply(e);
+}
+
 /* Called when the headers are there, for parts of the body, when all is there, and once more when
  * an errand is done. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
@@ -188,6 +198,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     if (!e->has_begun) {
         e->has_begun = true;
         snprintf(e->method, sizeof e->method, "%s", method);
+        const char *wrong = wrong_headers(e);
+        if (wrong) return refuse(e, wrong);
         e->is_too_long = is_announced_too_long(e);
         return e->is_too_long ? answer(e) : MHD_YES;
     }

@@ -181,6 +181,7 @@ typedef struct reply {
     char allow[48];
     char nonce[33]; /* of the page */
     int retry_s;
+    bool is_last;       /* the connection ends with it */
     errand_kind errand; /* the reply is not there yet */
     char *text;         /* rows to write, [text_length] */
     size_t text_length, n_rows;

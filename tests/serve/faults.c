@@ -227,16 +227,14 @@ static long try_range(trial *t, page fault, bool of_calls, const char *what, lon
 {
     span of = measure(t, of_calls);
     long tried = 0;
-    const char *begin = getenv("FIRST_FAULT"); /* to go on where it stopped */
+    const char *begin = of_calls ? NULL : getenv("FIRST_FAULT"); /* to go on where it stopped */
     for (long at = begin ? atol(begin) : 1 + (of.ended % step); at <= of.ended;
          at += step, tried++) {
         char when[96];
         snprintf(when, sizeof when, "%s %ld of %ld", what, at, of.ended);
         *(of_calls ? &fault.call_fails_at : &fault.fail_at) = at;
         current_trial = when;
-        double began = now_s();
         try_one(t, &fault, &of, when);
-        if (now_s() - began > 3) printf("SLOW %s %.1f\n", when, now_s() - began);
     }
     current_trial = NULL;
     printf("%-28s %5ld to start, %5ld asked, %5ld in all: %ld tried\n", what, of.started,
