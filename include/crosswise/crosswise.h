@@ -114,8 +114,21 @@ CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
  *                       data and options.  Process 0 alone gets a model.
  *   cw_processes_leave  after the last call, when all went well; before cw_context_free
  *   cw_processes_end    something went wrong: end all of them, this one too, with this exit code
+ * cw_evaluate with --device mpi is called by all of them likewise, and process 0 alone gets a
+ * result.  For work that is dealt out by the caller, all of them call
+ *   cw_processes_collect  counts[p] records of process p, of so many bytes each, lie side by side
+ *                         in `all` at process 0 afterwards; CW_CANCELLED by the progress callback:
+ *                         cw_processes_end has to be next
+ *   cw_processes_spread   bytes of process 0, to all
+ *   cw_processes_compare  fails where one has other bytes than process 0, with a sentence that
+ *                         begins with `what`, such as "the model is another"
  */
 CW_API CW_MUST_CHECK cw_status cw_processes_join(cw_context *ctx, int *rank, int *count);
+CW_API CW_MUST_CHECK cw_status cw_processes_collect(cw_context *ctx, const void *own,
+                                                    const size_t *counts, size_t bytes, void *all);
+CW_API CW_MUST_CHECK cw_status cw_processes_spread(cw_context *ctx, void *bytes, size_t n);
+CW_API CW_MUST_CHECK cw_status cw_processes_compare(cw_context *ctx, const char *what,
+                                                    const void *bytes, size_t n);
 CW_API void cw_processes_leave(cw_context *ctx);
 CW_API void cw_processes_end(cw_context *ctx, int code);
 

@@ -1,7 +1,9 @@
 /* world.c - joining the other processes; dealing out rows and bringing them together. */
 #include "comm/world.h"
 
+#include <limits.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/beside.h"
 #include "core/mem.h"
@@ -56,6 +58,66 @@ void cw_processes_leave(cw_context *ctx)
 void cw_processes_end(cw_context *ctx, int code)
 {
     if (ctx && ctx->world) ctx->world->calls->end(code);
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+/* What is told while the others are waited for. */
+typedef struct waiting {
+    cw_context *ctx;
+    const char *stage;
+    int64_t done, total;
+} waiting;
+
+static int go_on(void *arg)
+{
+    const waiting *w = arg;
+    return !w->stage || cwi_progress(w->ctx, w->stage, w->done, w->total) == CW_OK;
+}
+
+cw_status cwi_world_bring(cw_context *ctx, const cwi_world *w, const cwi_bundle *r,
+                          const char *stage, int64_t done, int64_t total)
+{
+    waiting wait = {ctx, stage, done, total};
+    int is_over =
+        w->calls->bring(r->own, r->counts[w->rank], r->all, r->counts, r->bytes, go_on, &wait);
+    return is_over ? CW_CANCELLED : CW_OK;
+}
+
+cw_status cw_processes_collect(cw_context *ctx, const void *own, const size_t *counts, size_t bytes,
+                               void *all)
+{
+    cwi_begin(ctx);
+    const cwi_world *w = ctx->world;
+    if (!w) CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called"));
+    int *n = cwi_alloc(ctx, (size_t)w->size, sizeof *n);
+    cw_status status = n ? CW_OK : CW_NO_MEMORY;
+    for (int p = 0; p < w->size && status == CW_OK; p++) {
+        if (counts[p] > INT_MAX || bytes > INT_MAX)
+            status = cwi_fail(ctx, CW_BAD_ARG, "%zu records of %zu bytes are too many at a time",
+                              counts[p], bytes);
+        n[p] = (int)counts[p];
+    }
+    const cwi_bundle records = {own, n, bytes, all};
+    if (status == CW_OK) status = cwi_world_bring(ctx, w, &records, "waiting for others", 0, 0);
+    if (status != CW_CANCELLED) cwi_free(n);
+    return status;
+}
+
+cw_status cw_processes_spread(cw_context *ctx, void *bytes, size_t n)
+{
+    cwi_begin(ctx);
+    if (!ctx->world) return cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called");
+    ctx->world->calls->spread(0, bytes, n);
+    return CW_OK;
+}
+
+cw_status cw_processes_compare(cw_context *ctx, const char *what, const void *bytes, size_t n)
+{
+    cwi_begin(ctx);
+    if (!ctx->world) return cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called");
+    XXH128_hash_t hash = XXH3_128bits(bytes, n);
+    return cwi_world_agree(ctx, ctx->world, what, &hash, sizeof hash);
 }
 
 /* ---- rows ------------------------------------------------------------------------ */

@@ -64,6 +64,18 @@ void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t r
 cw_status cwi_blocks_sum(cw_context *ctx, const cwi_world *w, const double *own, int64_t rows,
                          double *out);
 
+/* n records of every process, n as counts says, to `all` at process 0, in the order of processes.
+ * The progress callback is told of `stage` meanwhile, and may cancel: what `own` and `all` point to
+ * must then stay until the processes end. */
+typedef struct cwi_bundle {
+    const void *own;
+    const int *counts; /* [size] */
+    size_t bytes;      /* of one */
+    void *all;         /* at process 0 */
+} cwi_bundle;
+cw_status cwi_world_bring(cw_context *ctx, const cwi_world *w, const cwi_bundle *records,
+                          const char *stage, int64_t done, int64_t total);
+
 /* All processes must have the same bytes: else the first one that differs from process 0 fails, and
  * so do all others, with a sentence that begins with `what`. */
 cw_status cwi_world_agree(cw_context *ctx, const cwi_world *w, const char *what, const void *bytes,
