@@ -200,10 +200,16 @@ cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const v
     return status;
 }
 
-void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes, void *whole)
+/* From the last block on: none moves to where one is that has not moved. */
+void cwi_rows_spread(const cwi_world *w, int64_t rows, size_t row_bytes, void *whole)
 {
-    const gathering g = {0, row_bytes, whole};
-    put_rows(w, &g, w->rank, 0, cwi_rows_of(w, w->rank, rows), own);
+    int64_t mine = cwi_rows_of(w, w->rank, rows);
+    int64_t last = (mine - 1) / CWI_BLOCK_ROWS * CWI_BLOCK_ROWS;
+    for (int64_t k = last; k >= 0 && mine > 0; k -= CWI_BLOCK_ROWS) {
+        int64_t n = mine - k < CWI_BLOCK_ROWS ? mine - k : CWI_BLOCK_ROWS;
+        memmove((char *)whole + (size_t)cwi_row_at(w, w->rank, k) * row_bytes,
+                (const char *)whole + (size_t)k * row_bytes, (size_t)n * row_bytes);
+    }
 }
 
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes, void *own)

@@ -54,9 +54,9 @@ int64_t cwi_rows_of(const cwi_world *w, int rank, int64_t rows);
 cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const void *own,
                           int64_t from, int64_t rows, size_t row_bytes, void *whole);
 
-/* Those of this process to their places among all of them, and out of those. */
-void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes,
-                   void *whole);
+/* Those of this process, which lie at the beginning of a table, to their places in it; and out of
+ * those. */
+void cwi_rows_spread(const cwi_world *w, int64_t rows, size_t row_bytes, void *whole);
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes,
                    void *own);
 

@@ -27,21 +27,23 @@ cw_status cwi_share_rank_best(cwi_trainer *t, cwi_ranker *out)
     return v->rank(t->engine, out);
 }
 
-/* Room for all rows, as it comes: pages that nobody writes take no memory. */
-static cw_status make_room(cwi_trainer *t, cwi_params *out)
+/* Room for all rows around those that are there, so that none is there twice. */
+static cw_status make_room(cwi_trainer *t, cwi_tensor *own)
 {
-    *out = t->best;
-    out->tensor[0].rows = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
-    out->tensor[0].data = cwi_alloc(t->ctx, cwi_tensor_bytes(&out->tensor[0]), 1);
-    return out->tensor[0].data ? CW_OK : CW_NO_MEMORY;
+    int64_t rows = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
+    size_t row_bytes = (size_t)own->columns * sizeof *own->data;
+    float *data = cwi_resize(t->ctx, own->data, (size_t)rows, row_bytes);
+    if (!data) return CW_NO_MEMORY;
+    own->data = data;
+    own->rows = rows;
+    cwi_rows_spread(t->task.world, rows, row_bytes, data);
+    return CW_OK;
 }
 
-/* At the process that leads its own rows move first, so that no row is there twice for long. */
 cw_status cwi_share_gather_best(cwi_trainer *t)
 {
     const cwi_world *w = t->task.world;
-    cwi_params whole = {0};
-    const cwi_tensor *own = &t->best.tensor[0];
+    cwi_tensor *own = &t->best.tensor[0];
     int64_t rows = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
     size_t row_bytes = (size_t)own->columns * sizeof *own->data;
     t->engine->verbs->close(t->engine);
@@ -51,10 +53,6 @@ cw_status cwi_share_gather_best(cwi_trainer *t)
     t->training.pair = NULL;
     t->training.bits = NULL;
     if (w->rank > 0) return cwi_rows_gather(t->ctx, w, 0, own->data, 0, rows, row_bytes, NULL);
-    cw_status status = make_room(t, &whole);
-    if (status != CW_OK) return status;
-    cwi_rows_give(w, own->data, rows, row_bytes, whole.tensor[0].data);
-    cwi_params_clear(&t->best);
-    t->best = whole;
-    return cwi_rows_gather(t->ctx, w, 0, NULL, 0, rows, row_bytes, whole.tensor[0].data);
+    CW_PASS(make_room(t, own));
+    return cwi_rows_gather(t->ctx, w, 0, NULL, 0, rows, row_bytes, own->data);
 }
