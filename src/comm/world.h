@@ -64,6 +64,9 @@ void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t r
 cw_status cwi_blocks_sum(cw_context *ctx, const cwi_world *w, const double *own, int64_t rows,
                          double *out);
 
+/* Numbers of all processes added up, at all of them. */
+cw_status cwi_world_add(cw_context *ctx, const cwi_world *w, int64_t *values, int64_t n);
+
 /* All processes must have the same bytes: else the first one that differs from process 0 fails, and
  * so do all others, with a sentence that begins with `what`. */
 cw_status cwi_world_agree(cw_context *ctx, const cwi_world *w, const char *what, const void *bytes,
