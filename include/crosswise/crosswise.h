@@ -374,6 +374,13 @@ typedef struct cw_model cw_model;
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
 
+/* cw_train on a dataset folder, as cw_dataset_load_with reads it.  With --device mpi each of the
+ * processes keeps the rows of its users alone, as far as the training allows that; the context must
+ * have joined them (cw_processes_join). */
+CW_API CW_MUST_CHECK cw_status cw_train_folder(cw_context *ctx, const char *folder,
+                                               const char *train_file, const cw_options *options,
+                                               cw_model **out, char **run);
+
 /* cw_import of what may be new to a model: databases that its rows came from are asked for those
  * that have come since, where the option "since" or "after-rowid" had told how to know them. */
 CW_API CW_MUST_CHECK cw_status cw_import_new(cw_context *ctx, const cw_model *model,

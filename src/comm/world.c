@@ -253,6 +253,25 @@ cw_status cwi_blocks_sum(cw_context *ctx, const cwi_world *w, const double *own,
     return status;
 }
 
+cw_status cwi_world_add(cw_context *ctx, const cwi_world *w, int64_t *values, int64_t n)
+{
+    enum { AT_ONCE = 1 << 16 };
+    int64_t some = n < AT_ONCE ? n : AT_ONCE;
+    int *counts = cwi_alloc(ctx, (size_t)w->size, sizeof *counts);
+    int64_t *all = cwi_alloc(ctx, (size_t)(some * w->size), sizeof *all);
+    cw_status status = counts && all ? CW_OK : CW_NO_MEMORY;
+    for (int64_t first = 0; first < n && status == CW_OK; first += AT_ONCE) {
+        if (n - first < some) some = n - first;
+        for (int p = 0; p < w->size; p++) counts[p] = (int)some;
+        w->calls->gather(values + first, (int)some, all, counts, sizeof *all);
+        memset(values + first, 0, (size_t)some * sizeof *values);
+        for (int64_t k = 0; k < some * w->size; k++) values[first + k % some] += all[k];
+    }
+    cwi_free(counts);
+    cwi_free(all);
+    return status;
+}
+
 cw_status cwi_world_agree(cw_context *ctx, const cwi_world *w, const char *what, const void *bytes,
                           size_t count)
 {

@@ -76,6 +76,9 @@ typedef struct cwi_bundle {
 cw_status cwi_world_bring(cw_context *ctx, const cwi_world *w, const cwi_bundle *records,
                           const char *stage, int64_t done, int64_t total);
 
+/* Numbers of all processes added up, at all of them. */
+cw_status cwi_world_add(cw_context *ctx, const cwi_world *w, int64_t *values, int64_t n);
+
 /* All processes must have the same bytes: else the first one that differs from process 0 fails, and
  * so do all others, with a sentence that begins with `what`. */
 cw_status cwi_world_agree(cw_context *ctx, const cwi_world *w, const char *what, const void *bytes,

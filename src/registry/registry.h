@@ -21,6 +21,24 @@ typedef struct cwi_extent {
     double likeness;
 } cwi_extent;
 
+/* Somebody else who has the item of a row that is drawn, and another item of its user: have the two
+ * met?  The share of those that have is what likeness goes by. */
+typedef struct cwi_meeting {
+    int64_t row; /* of train, in the order of the file */
+    int32_t user, item;
+    int64_t nth_user, nth_item; /* places among the users of the item, in the order of the file, and
+                                   among the items of the user, ascending */
+    int32_t other_user, other_item;
+    bool has_met;
+} cwi_meeting;
+
+int64_t cwi_meetings_count(int64_t rows); /* how many are drawn */
+void cwi_meetings_draw(int64_t rows, int64_t n, cwi_meeting *out);
+/* The places, once it is known how many rows the two ends have. */
+void cwi_meeting_choose(int64_t rows, int64_t k, int64_t user_rows, int64_t item_rows,
+                        cwi_meeting *out);
+double cwi_meetings_share(const cwi_meeting *meetings, int64_t n);
+
 /* Options of stage "train" that a method sets differently from the table. */
 typedef struct cwi_default {
     const char *backbone; /* NULL: any */

@@ -9,6 +9,8 @@
 #include "core/text.h"
 #include "model/model.h"
 #include "prepare/rest.h"
+#include "prepare/store.h"
+#include "train/deal.h"
 #include "train/train.h"
 
 /* Metrics of the final parameters on one part; null when it is empty. */
@@ -20,7 +22,7 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
     cwi_ranker ranker = {0};
 
     *out = NULL;
-    if (t->dataset->part[part].count == 0) {
+    if (cwi_dataset_rows(t->dataset, part) == 0) {
         *out = json_null();
         return CW_OK;
     }
@@ -50,8 +52,8 @@ static json_t *describe_data(const cwi_trainer *t)
     const cw_dataset *d = t->dataset;
     json_t *out =
         json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users", d->n_users,
-                  "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
-                  (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+                  "items", d->n_items, "train", (json_int_t)cwi_dataset_rows(d, 0), "valid",
+                  (json_int_t)cwi_dataset_rows(d, 1), "test", (json_int_t)cwi_dataset_rows(d, 2));
     json_t *latest = find_latest(t->ctx, d);
     if (latest) cwi_json_set(&out, "latest", latest);
     if (t->propensity_hash[0]) cwi_json_set(&out, "propensities", json_string(t->propensity_hash));
@@ -171,7 +173,7 @@ done:
 
 static bool is_held_out(const cw_dataset *dataset)
 {
-    return dataset->part[CW_PART_VALID].count + dataset->part[CW_PART_TEST].count > 0;
+    return cwi_dataset_rows(dataset, CW_PART_VALID) + cwi_dataset_rows(dataset, CW_PART_TEST) > 0;
 }
 
 /* Before the long work, so that a bad file is known at once. */
@@ -183,8 +185,9 @@ static cw_status read_bucket(cwi_trainer *t, cwi_bucket *out)
                            (uint64_t)cwi_options_integer(t->options, "seed"), out);
 }
 
-cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
-                   cw_model **out, char **run)
+/* Train rows that are `spare` are freed once the trainer has them in a form of its own. */
+static cw_status train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                       cwi_pairs *spare, cw_model **out, char **run)
 {
     cw_status status;
     cwi_trainer *t = NULL;
@@ -192,10 +195,8 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     cw_dataset all = {0};
     cwi_bucket bucket = {0};
 
-    cwi_begin(ctx);
-    *out = NULL;
-    if (run) *run = NULL;
     CW_TRY(cwi_trainer_create(ctx, dataset, options, &t));
+    if (spare && !cwi_options_flag(t->options, "refit")) cwi_pairs_clear(spare);
     CW_TRY(read_bucket(t, &bucket));
     CW_TRY(find_out(t, &found));
     CW_TRY(cwi_train_learn(t, &bucket, found));
@@ -204,11 +205,40 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
         CW_TRY(cwi_refit(&t, &all, found));
     }
     if (t->task.world) CW_TRY(cwi_share_gather_best(t));
+    if (t->training.dealt) CW_TRY(cwi_share_gather_seen(t));
     if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
     cwi_bucket_clear(&bucket);
-    cwi_pairs_clear(&all.part[CW_PART_TRAIN]);
+    cwi_all_rows_clear(&all);
     json_decref(found);
+    return status;
+}
+
+cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                   cw_model **out, char **run)
+{
+    cwi_begin(ctx);
+    *out = NULL;
+    if (run) *run = NULL;
+    return train(ctx, dataset, options, NULL, out, run);
+}
+
+cw_status cw_train_folder(cw_context *ctx, const char *folder, const char *train_file,
+                          const cw_options *options, cw_model **out, char **run)
+{
+    cw_status status;
+    cw_dataset *dataset = NULL;
+
+    cwi_begin(ctx);
+    *out = NULL;
+    if (run) *run = NULL;
+    if (options && cwi_options_is(options, "device", "mpi"))
+        CW_TRY(cwi_deal_load(ctx, folder, train_file, options, &dataset));
+    if (!dataset) CW_TRY(cwi_store_load(ctx, folder, train_file, &dataset));
+    CW_TRY(train(ctx, dataset, options, dataset->whole ? &dataset->part[CW_PART_TRAIN] : NULL, out,
+                 run));
+done:
+    cw_dataset_free(dataset);
     return status;
 }

@@ -86,11 +86,11 @@ static cw_status mask_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
-static void list_columns(const job *j, int64_t first, bool lists)
+void cwi_grid_list(cwi_grid *g, const cwi_batch *batch, int64_t p, bool lists)
 {
-    cwi_grid *g = j->g;
+    int64_t first = g->loss.is_square ? p * g->loss.side : g->loss.rows;
     for (int64_t c = g->loss.width - 1; c >= 0; c--) {
-        int32_t item = j->batch->item[first + c];
+        int32_t item = batch->item[first + c];
         g->next[c] = lists ? g->first[item] : -1;
         g->first[item] = lists ? (int32_t)c : -1;
     }
@@ -99,11 +99,10 @@ static void list_columns(const job *j, int64_t first, bool lists)
 static cw_status mask_part(cw_context *ctx, job *j, int64_t p)
 {
     const cwi_loss_grid *l = &j->g->loss;
-    int64_t column = l->is_square ? p * l->side : l->rows;
-    list_columns(j, column, true);
+    cwi_grid_list(j->g, j->batch, p, true);
     j->first = p * l->side;
     CW_PASS(cwi_pool_for(ctx, l->side, ROWS_A_CHUNK, mask_rows, j));
-    list_columns(j, column, false);
+    cwi_grid_list(j->g, j->batch, p, false);
     return CW_OK;
 }
 
@@ -144,7 +143,7 @@ cw_status cwi_grid_score(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
                                g->vectors + p * l->side * g->d, g->d, items_of(g, batch, p), g->d,
                                0, l->cross + p * l->side * l->width, (int32_t)l->width));
     CW_PASS(cwi_pool_for(ctx, l->rows, ROWS_A_CHUNK, score_own, &j));
-    for (int64_t p = 0; p < l->rows / l->side; p++) CW_PASS(mask_part(ctx, &j, p));
+    for (int64_t p = 0; p < l->rows / l->side && g->train; p++) CW_PASS(mask_part(ctx, &j, p));
     g->loss.mark = batch->mark + (l->is_square ? 0 : l->rows);
     return CW_OK;
 }

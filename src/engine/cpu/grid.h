@@ -12,7 +12,7 @@ typedef struct cwi_grid {
     float *slopes;        /* the same, of the loss */
     int32_t *first;       /* [items] the first column of a part that has the item; -1: none */
     int32_t *next;        /* [max_slots] the next one; -1: none */
-    const cwi_csr *train; /* who had what */
+    const cwi_csr *train; /* who had what; NULL: whoever has the lists leaves out what users had */
 } cwi_grid;
 
 /* Room for the batches of a plan; NULL where they are rows of slots. */
@@ -20,6 +20,9 @@ cw_status cwi_grid_open(cwi_host *host, cwi_grid **out);
 
 /* Scores of the batch from vectors, those of observed pairs -infinity. */
 cw_status cwi_grid_score(cw_context *ctx, cwi_grid *grid, const cwi_batch *batch);
+
+/* List the columns of part p by their items, in first and next, or take them off again. */
+void cwi_grid_list(cwi_grid *grid, const cwi_batch *batch, int64_t p, bool lists);
 
 /* From the slopes of scores to those of vectors. */
 cw_status cwi_grid_back(cw_context *ctx, cwi_grid *grid, const cwi_batch *batch);
