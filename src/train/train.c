@@ -103,7 +103,22 @@ static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
     return cwi_json_sign(t->ctx, record, run);
 }
 
-/* Hand over what the trainer holds; ids are copied. */
+/* Raw ids: those of a dataset that nobody needs any more move. */
+static cw_status take_ids(cw_context *ctx, const cw_dataset *dataset, cw_dataset *spent,
+                          cw_model *model)
+{
+    if (!spent) {
+        CW_PASS(cwi_idmap_copy(ctx, &dataset->users, &model->users));
+        return cwi_idmap_copy(ctx, &dataset->items, &model->items);
+    }
+    model->users = spent->users;
+    model->items = spent->items;
+    cwi_idmap_init(&spent->users);
+    cwi_idmap_init(&spent->items);
+    return CW_OK;
+}
+
+/* Hand over what the trainer holds. */
 static cw_status fill_model(cwi_trainer *t, cw_model *model)
 {
     cw_status status;
@@ -112,8 +127,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     model->n_items = t->dataset->n_items;
     cwi_copy_text(model->method, sizeof model->method, t->task.method->name);
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
-    CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
-    CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
+    CW_TRY(take_ids(t->ctx, t->dataset, t->spent, model));
     CW_TRY(cwi_rest_copy(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
@@ -185,9 +199,18 @@ static cw_status read_bucket(cwi_trainer *t, cwi_bucket *out)
                            (uint64_t)cwi_options_integer(t->options, "seed"), out);
 }
 
-/* Train rows that are `spare` are freed once the trainer has them in a form of its own. */
+/* A dataset of ours loses what the trainer has in a form of its own, and what only the process
+ * that leads says in the end: who the users are. */
+static void shed(const cwi_trainer *t, cw_dataset *ours)
+{
+    if (ours->whole && !cwi_options_flag(t->options, "refit"))
+        cwi_pairs_clear(&ours->part[CW_PART_TRAIN]);
+    if (!cwi_trainer_leads(t)) cwi_idmap_clear(&ours->users);
+}
+
+/* ours: the dataset, where it may be used up; else NULL. */
 static cw_status train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
-                       cwi_pairs *spare, cw_model **out, char **run)
+                       cw_dataset *ours, cw_model **out, char **run)
 {
     cw_status status;
     cwi_trainer *t = NULL;
@@ -196,7 +219,7 @@ static cw_status train(cw_context *ctx, const cw_dataset *dataset, const cw_opti
     cwi_bucket bucket = {0};
 
     CW_TRY(cwi_trainer_create(ctx, dataset, options, &t));
-    if (spare && !cwi_options_flag(t->options, "refit")) cwi_pairs_clear(spare);
+    if (ours) shed(t, ours);
     CW_TRY(read_bucket(t, &bucket));
     CW_TRY(find_out(t, &found));
     CW_TRY(cwi_train_learn(t, &bucket, found));
@@ -206,6 +229,7 @@ static cw_status train(cw_context *ctx, const cw_dataset *dataset, const cw_opti
     }
     if (t->task.world) CW_TRY(cwi_share_gather_best(t));
     if (t->training.dealt) CW_TRY(cwi_share_gather_seen(t));
+    t->spent = ours;
     if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
@@ -236,8 +260,7 @@ cw_status cw_train_folder(cw_context *ctx, const char *folder, const char *train
     if (options && cwi_options_is(options, "device", "mpi"))
         CW_TRY(cwi_deal_load(ctx, folder, train_file, options, &dataset));
     if (!dataset) CW_TRY(cwi_store_load(ctx, folder, train_file, &dataset));
-    CW_TRY(train(ctx, dataset, options, dataset->whole ? &dataset->part[CW_PART_TRAIN] : NULL, out,
-                 run));
+    CW_TRY(train(ctx, dataset, options, dataset, out, run));
 done:
     cw_dataset_free(dataset);
     return status;

@@ -41,6 +41,7 @@ typedef struct cwi_sequel {
 typedef struct cwi_trainer {
     cw_context *ctx;
     const cw_dataset *dataset;
+    cw_dataset *spent;   /* the same, once it may be taken apart for the model; NULL: it is kept */
     cw_options *options; /* all filled in */
     char data_hash[CWI_HASH_BYTES];
     char treatment_hash[CWI_HASH_BYTES];  /* of training.treatment; "" when there is none */
