@@ -62,9 +62,9 @@ static cw_status find_largest(void *arg, int64_t chunk, int64_t begin, int64_t e
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
         float *most = j->partial + k * width;
-        memcpy(most, j->grid->cross + strip.first * width, (size_t)width * sizeof *most);
+        memcpy(most, j->grid->cross + strip.first * j->grid->stride, (size_t)width * sizeof *most);
         for (int64_t r = 1; r < strip.rows; r++)
-            j->ops->keep_larger(j->grid->cross + (strip.first + r) * width, width, most);
+            j->ops->keep_larger(j->grid->cross + (strip.first + r) * j->grid->stride, width, most);
     }
     return CW_OK;
 }
@@ -84,19 +84,19 @@ static cw_status raise_columns(void *arg, int64_t chunk, int64_t begin, int64_t 
 {
     static const float one = 1;
     const job *j = arg;
-    int64_t width = j->grid->width;
+    int64_t width = j->grid->width, stride = j->grid->stride;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
         int32_t row[CWI_STRIP_ROWS];
-        float weight[CWI_STRIP_ROWS], *from = j->grid->cross + strip.first * width;
+        float weight[CWI_STRIP_ROWS], *from = j->grid->cross + strip.first * stride;
         for (int64_t r = 0; r < strip.rows; r++) {
             row[r] = (int32_t)r;
             weight[r] = one;
-            j->ops->exp_row(from + r * width, j->column + strip.part * width, 0, width,
-                            from + r * width);
+            j->ops->exp_row(from + r * stride, j->column + strip.part * width, 0, width,
+                            from + r * stride);
         }
-        j->ops->weighted_sum(from, (int32_t)width, (int32_t)width, row, weight, strip.rows,
+        j->ops->weighted_sum(from, (int32_t)width, (int32_t)stride, row, weight, strip.rows,
                              j->partial + k * width);
     }
     return CW_OK;
@@ -127,9 +127,9 @@ static cw_status join_slopes(void *arg, int64_t chunk, int64_t begin, int64_t en
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(g, k);
         for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
-            j->ops->blend(j->row_factor[r], g->slope + r * g->width,
-                          j->column + strip.part * g->width, g->cross + r * g->width, g->width,
-                          g->slope + r * g->width);
+            j->ops->blend(j->row_factor[r], g->slope + r * g->stride,
+                          j->column + strip.part * g->width, g->cross + r * g->stride, g->width,
+                          g->slope + r * g->stride);
     }
     return CW_OK;
 }
@@ -162,7 +162,7 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
         CW_PASS(
             cwi_grid_softmax_rows(ctx, g, correct(j, by), rows, rows < 1 ? j->row_factor : NULL));
     } else {
-        memset(g->slope, 0, (size_t)(g->rows * g->width) * sizeof *g->slope);
+        memset(g->slope, 0, (size_t)(g->rows * g->stride) * sizeof *g->slope);
         memset(g->own_slope, 0, (size_t)g->rows * sizeof *g->own_slope);
         memset(j->row_factor, 0, (size_t)g->rows * sizeof *j->row_factor);
     }
@@ -185,8 +185,8 @@ static void walk_blocks(const job *j, const cwi_strip *strip, const float *matri
     int64_t top = strip->part * g->side, in = strip->first - top;
     for (int64_t b = 0; b < g->side; b += CWI_STRIP_ROWS) {
         int64_t n = g->side - b < CWI_STRIP_ROWS ? g->side - b : CWI_STRIP_ROWS;
-        j->ops->turn(matrix + (top + b) * g->width + in, g->width, (int32_t)n, (int32_t)strip->rows,
-                     CWI_STRIP_ROWS, turned);
+        j->ops->turn(matrix + (top + b) * g->stride + in, g->stride, (int32_t)n,
+                     (int32_t)strip->rows, CWI_STRIP_ROWS, turned);
         for (int64_t r = 0; r < strip->rows; r++)
             what(j, strip->first + r, strip->part, b, n, turned + r * CWI_STRIP_ROWS);
     }
@@ -197,8 +197,8 @@ static void find_margins(const job *j, int64_t a, int64_t part, int64_t b, int64
                          const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    j->ops->margin_row(g->cross + a * g->width + b, mirror, g->own[a], g->own + part * g->side + b,
-                       n, g->slope + a * g->width + b);
+    j->ops->margin_row(g->cross + a * g->stride + b, mirror, g->own[a], g->own + part * g->side + b,
+                       n, g->slope + a * g->stride + b);
 }
 
 /* Crosses of a pair that it learns from. */
@@ -212,7 +212,7 @@ static int64_t count_kept(const job *j)
 static void take_logistic(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->slope + r * g->width;
+    float *x = g->slope + r * g->stride;
     j->count[r] = (float)j->ops->keep_largest(x, g->width, count_kept(j));
     g->value[r] = (double)j->ops->softplus_row(x, g->width, x);
 }
@@ -221,7 +221,7 @@ static void take_logistic(const job *j, int64_t r)
 static void take_lse(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->slope + r * g->width, most = j->ops->largest(x, NULL, g->width);
+    float *x = g->slope + r * g->stride, most = j->ops->largest(x, NULL, g->width);
     if (!(most > 0)) most = 0;
     double others = (double)j->ops->exp_row(x, NULL, most, g->width, x);
     double all = cwi_exp(-(double)most) + others;
@@ -252,7 +252,7 @@ static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_
                         const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    int64_t at = a * g->width + b;
+    int64_t at = a * g->stride + b;
     float *to = j->is_even ? g->slope : g->cross;
     (void)part;
     g->value[a] -= j->ops->mirror_row((float)(0.5 * j->factor), g->slope + at, mirror, n, to + at);
@@ -266,7 +266,7 @@ static void walk_even(const job *j, const cwi_strip *strip)
         for (int64_t b = 0; b < g->width; b += CWI_STRIP_ROWS)
             find_slopes(j, r, strip->part, b,
                         g->width - b < CWI_STRIP_ROWS ? g->width - b : CWI_STRIP_ROWS,
-                        g->slope + r * g->width + b);
+                        g->slope + r * g->stride + b);
 }
 
 static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)

@@ -54,6 +54,7 @@ static void take(fixture *f, const cwi_loss *loss, const char *options, int side
     f->grid = (cwi_loss_grid){.rows = side,
                               .side = side,
                               .width = side,
+                              .stride = side,
                               .is_square = true,
                               .own = f->own,
                               .cross = f->cross,

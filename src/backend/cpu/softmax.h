@@ -1,84 +1,24 @@
-/*
- * softmax.h - exponentials and logarithms of many numbers at once, for losses on grids of scores.
- *
- * Polynomials of single steps, never fused, so that every instruction set gives the same bits.
- * Included by kernels.h.
- */
-
-typedef uint32_t native_bits __attribute__((vector_size(4 * VEC_LANES)));
-
-/* Numbers beyond these have an exponential of zero, or one that is taken to be theirs. */
-static const float least_power = -87.0f, most_power = 88.0f;
-
-__attribute__((always_inline)) static inline native choose(native_whole where, native yes,
-                                                           native no)
-{
-    return (native)(((native_whole)yes & where) | ((native_whole)no & ~where));
-}
-
-/* e^x = 2^n e^r with |r| <= ln 2 / 2, to 2e-7 of it, for x that are not above most_power; what is
- * not a number stays so. */
-__attribute__((always_inline)) static inline native exp_of_small(native x)
-{
-    const float shift = 12582912.0f; /* 1.5 * 2^23 leaves the whole part in the low bits */
-    native all = {0};
-    native turned = x * 1.44269504f + shift, n = turned - shift;
-    native r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    native p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = (p * r * r + r) + 1.0f;
-    native_bits scaled = (native_bits)p + (((native_bits)turned - 0x4b400000u) << 23);
-    return choose(x < all + least_power, all, (native)scaled);
-}
-
-__attribute__((always_inline)) static inline native exp_of(native x)
-{
-    native most = (native){0} + most_power;
-    return exp_of_small(choose(x > most, most, x));
-}
-
-/* ln(1 + t) for 0 <= t <= 1: 2 artanh(t / (2 + t)). */
-__attribute__((always_inline)) static inline native log1p_of(native t)
-{
-    native z = t / (t + 2.0f), s = z * z;
-    native p = s * (1.0f / 13) + 1.0f / 11;
-    p = p * s + 1.0f / 9;
-    p = p * s + 1.0f / 7;
-    p = p * s + 1.0f / 5;
-    p = p * s + 1.0f / 3;
-    p = p * s + 1.0f;
-    return 2.0f * z * p;
-}
-
-/* LANES numbers: n < LANES of them, and others that add nothing. */
-static inline void load_padded(const float *from, int64_t n, float pad, float *out)
-{
-    for (int64_t l = 0; l < LANES; l++) out[l] = l < n ? from[l] : pad;
-}
+/* softmax.h - rows of a grid of scores: losses, the largest, the mirror image.  Included by
+ * kernels.h. */
 
 __attribute__((always_inline)) static inline void exp_some(const float *x, const float *by,
                                                            float less, float *out, sums *sum)
 {
-#pragma GCC unroll 4
-    for (int p = 0; p < PARTS; p++) {
-        native y = natives(x)[p];
-        if (by) y -= natives(by)[p];
-        native e = exp_of(y - less);
-        ((native_at *)out)[p] = e;
-        sum->part[p] += e;
-    }
+    bundle y = bundle_load(x);
+    if (by) y = difference_of(y, bundle_load(by));
+    y = exp_of(plus(y, -less));
+    bundle_store(y, out);
+    add_bundle(y, sum);
 }
 
 static float exp_row(const float *x, const float *by, float less, int64_t n, float *out)
 {
     sums sum = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) exp_some(x + j, by ? by + j : NULL, less, out + j, &sum);
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES)
+        exp_some(x + j, by ? by + j : NULL, less, out + j, &sum);
     if (j < n) {
-        float from[LANES], shift[LANES] = {0}, to[LANES];
+        float from[BUNDLE_LANES], shift[BUNDLE_LANES], to[BUNDLE_LANES];
         load_padded(x + j, n - j, -INFINITY, from);
         if (by) load_padded(by + j, n - j, 0, shift);
         exp_some(from, by ? shift : NULL, less, to, &sum);
@@ -90,28 +30,65 @@ static float exp_row(const float *x, const float *by, float less, int64_t n, flo
 __attribute__((always_inline)) static inline void softplus_some(const float *x, float *out,
                                                                 sums *sum)
 {
-#pragma GCC unroll 4
-    for (int p = 0; p < PARTS; p++) {
-        native y = natives(x)[p], zero = {0};
-        native_whole up = y > zero;
-        native e = exp_of_small(choose(up, -y, y)), whole = 1.0f + e;
-        ((native_at *)out)[p] = choose(up, zero + 1.0f, e) / whole;
-        sum->part[p] += choose(up, y, zero) + log1p_of(e);
-    }
+    const native zero = {0};
+    bundle y = bundle_load(x), e, over, share;
+    FOR_EACH_VECTOR e.v[k] = choose(y.v[k] > zero, -y.v[k], y.v[k]);
+    e = exp_of_small(e);
+    FOR_EACH_VECTOR share.v[k] = choose(y.v[k] > zero, zero + 1.0f, e.v[k]);
+    FOR_EACH_VECTOR over.v[k] = choose(y.v[k] > zero, y.v[k], zero);
+    bundle_store(ratio_of(share, plus(e, 1.0f)), out);
+    add_bundle(sum_of(over, log1p_of(e)), sum);
 }
 
 static float softplus_row(const float *x, int64_t n, float *out)
 {
     sums sum = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) softplus_some(x + j, out + j, &sum);
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) softplus_some(x + j, out + j, &sum);
     if (j < n) {
-        float from[LANES], to[LANES];
+        float from[BUNDLE_LANES], to[BUNDLE_LANES];
         load_padded(x + j, n - j, -INFINITY, from);
         softplus_some(from, to, &sum);
         memcpy(out + j, to, (size_t)(n - j) * sizeof *out);
     }
     return fold_sums(&sum);
+}
+
+typedef struct power {
+    float own, t, inverse, less;
+} power;
+
+/* What is not a number stays so. */
+__attribute__((always_inline)) static inline void power_some(const float *x, const power *w,
+                                                             float *out, sums *terms, sums *slopes)
+{
+    const native zero = {0};
+    bundle base = plus(times(plus(bundle_load(x), -w->own), w->t), 1.0f), slope;
+    bundle term = exp_of(plus(times(ln_of(base), w->inverse), -w->less));
+    FOR_EACH_VECTOR term.v[k] =
+        choose(base.v[k] > zero, term.v[k], choose(base.v[k] <= zero, zero, base.v[k]));
+    slope = ratio_of(term, base);
+    FOR_EACH_VECTOR slope.v[k] = choose(base.v[k] <= zero, zero, slope.v[k]);
+    bundle_store(slope, out);
+    add_bundle(term, terms);
+    add_bundle(slope, slopes);
+}
+
+static float power_row(const float *x, float own, float t, float less, int64_t n, float *out,
+                       float *slopes)
+{
+    const power w = {own, t, 1.0f / t, less};
+    sums terms = {{{0}}}, back = {{{0}}};
+    int64_t j = 0;
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) power_some(x + j, &w, out + j, &terms, &back);
+    if (j < n) {
+        float from[BUNDLE_LANES], to[BUNDLE_LANES];
+        load_padded(x + j, n - j, -INFINITY, from);
+        power_some(from, &w, to, &terms, &back);
+        memcpy(out + j, to, (size_t)(n - j) * sizeof *out);
+    }
+    *slopes = fold_sums(&back);
+    return fold_sums(&terms);
 }
 
 /* Numbers side by side of which the largest and the least are kept: enough to hide the time of a

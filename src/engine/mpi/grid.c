@@ -118,7 +118,7 @@ static void mask(cwi_share_engine *e)
         for (int64_t s = 0; s < m->n_steps; s++) {
             int n = m->all_counts[p * m->n_steps + s];
             for (int64_t k = at; k < at + n && s == step; k++)
-                l->cross[m->all[k].row * l->width + m->all[k].column] = -INFINITY;
+                l->cross[m->all[k].row * l->stride + m->all[k].column] = -INFINITY;
             at += n;
         }
 }
