@@ -13,7 +13,16 @@ typedef struct cwi_grid {
     int32_t *first;       /* [items] the first column of a part that has the item; -1: none */
     int32_t *next;        /* [max_slots] the next one; -1: none */
     const cwi_csr *train; /* who had what; NULL: whoever has the lists leaves out what users had */
+    /* slopes of the vectors from those of the scores, where not all are wanted; NULL: all are */
+    cw_status (*multiply)(void *arg, const cwi_batch *batch);
+    void *arg; /* of multiply */
 } cwi_grid;
+
+/* The first of the items that part p of the rows meets. */
+static inline int64_t cwi_grid_item(const cwi_grid *grid, int64_t p)
+{
+    return grid->loss.is_square ? p * grid->loss.side : grid->loss.rows;
+}
 
 /* Room for the batches of a plan; NULL where they are rows of slots. */
 cw_status cwi_grid_open(cwi_host *host, cwi_grid **out);

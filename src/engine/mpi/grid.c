@@ -1,8 +1,8 @@
 /*
  * grid.c - batches whose users all meet its items, by many processes.
  *
- * Every process gets all vectors of the batch and makes its scores, losses and slopes; the gradient
- * of a row is made, and kept, by its owner alone.
+ * Every process gets all vectors of the batch and makes its scores, losses and their slopes; slopes
+ * of vectors (slopes.c) and the gradient of a row are made, and kept, by its owner alone.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ cw_status cwi_share_open_grid(cw_context *ctx, cwi_share_engine *e)
     CW_PASS(pile->status);
     for (int64_t r = 0; r < e->rows; r++) e->place[r] = (int32_t)cwi_row_place(e->world, r);
     e->view.place = e->place;
-    return CW_OK;
+    return cwi_share_open_slopes(ctx, e);
 }
 
 /* ---- what users had ------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ static void close_engine(cwi_engine *engine)
     if (!e) return;
     cwi_ahead_close(e->ahead);
     cwi_share_clear_masks(&e->masks);
+    cwi_share_close_slopes(e);
     cwi_route_clear(&e->items);
     cwi_route_clear(&e->users);
     cwi_table_plan_clear(&e->own_plan);

@@ -3,6 +3,7 @@
 #define CWI_ENGINE_SHARE_H
 
 #include "comm/route.h"
+#include "core/rooms.h"
 #include "engine/cpu/cpu.h"
 #include "sample/ahead.h"
 #include "score/table.h"
@@ -43,6 +44,16 @@ typedef struct cwi_share_masks {
     size_t own_capacity, all_capacity;
 } cwi_share_masks;
 
+/* Products of a grid, of the rows of this process. */
+typedef struct cwi_slope_piece cwi_slope_piece;
+typedef struct cwi_share_slopes {
+    int32_t *own; /* [2 * slots] rows of users and of items, in the order of pieces */
+    int64_t n_own;
+    cwi_slope_piece *piece; /* made by one thread each */
+    int64_t n_pieces;
+    cwi_rooms *rooms;
+} cwi_share_slopes;
+
 typedef struct cwi_share_engine {
     cwi_cpu cpu; /* its table has the rows of this process */
     const cwi_world *world;
@@ -55,6 +66,7 @@ typedef struct cwi_share_engine {
     cwi_table view;
     int32_t *place; /* [rows] of the table */
     float *own_rows, *all_rows;
+    cwi_share_slopes slopes;
     cwi_share_masks masks; /* where interactions are dealt out */
 
     cwi_ahead *ahead; /* batches, where interactions are dealt out; or NULL */
@@ -109,6 +121,10 @@ cw_status cwi_share_open_dealt(cw_context *ctx, cwi_share_engine *e);
 
 /* edges.c: neighbours of the rows of this process, where interactions are dealt out. */
 cw_status cwi_share_list_edges(cw_context *ctx, cwi_share_engine *e);
+
+/* slopes.c: those of the grid's vectors that this process makes gradients of. */
+cw_status cwi_share_open_slopes(cw_context *ctx, cwi_share_engine *e);
+void cwi_share_close_slopes(cwi_share_engine *e);
 
 /* layers.c: vectors averaged over the layers of a graph. */
 cw_status cwi_share_open_layers(cw_context *ctx, cwi_share_engine *e);
