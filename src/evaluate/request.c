@@ -39,6 +39,8 @@ const cw_option_info cwi_evaluate_options[] = {
          "compare with the true relevances of a simulated dataset; auto does so when there "
          "are any"),
     SEED("for the bootstrap and the sample of users compared with the truth"),
+    WORD("device", "cpu", "cpu|mpi",
+         "who ranks: cpu, or mpi: all processes that mpirun has started, each a part of the users"),
     {0}};
 
 /* The next entry of a list with commas; NULL at its end. */

@@ -29,6 +29,8 @@ const cw_option_info cwi_recommend_options[] = {
          "the popularity dial: rank by score + dial * ln(1 + train rows of the item); above 0 "
          "favours popular items, below 0 rare ones; a model of tune has its own unless it is "
          "given"),
+    WORD("device", "cpu", "cpu|mpi",
+         "who makes the lists: cpu, or mpi: all processes that mpirun has started, each a part"),
     {0}};
 
 /* What the lines of a file name: items, each with a number where there is a tab. */

@@ -33,14 +33,17 @@ static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *
     return squares > 0 ? (double)rows * (double)rows / squares : 1;
 }
 
-/* Are the rows that judge of items as frequent as those of train? */
-static bool is_even(const cwi_pairs *train, const cwi_pairs *valid, const int64_t *degree)
+bool cwi_is_even(double of_valid, int64_t valid, double of_train, int64_t train)
 {
     const double ALIKE = 0.8; /* random splits have 0.94 and more, debiased ones 0.6 and less */
-    double of_train = 0, of_valid = 0;
-    for (int64_t r = 0; r < train->count; r++) of_train += (double)degree[train->item[r]];
-    for (int64_t r = 0; r < valid->count; r++) of_valid += (double)degree[valid->item[r]];
-    return of_valid * (double)train->count <= ALIKE * of_train * (double)valid->count;
+    return of_valid * (double)train <= ALIKE * of_train * (double)valid;
+}
+
+static double sum_degrees(const cwi_pairs *rows, const int64_t *degree)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < rows->count; r++) sum += (double)degree[rows->item[r]];
+    return sum;
 }
 
 static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, const cwi_pairs *valid,
@@ -51,46 +54,85 @@ static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, const 
     if (!degree) return CW_NO_MEMORY;
     extent->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
                       count_alike(train->item, train->count, items, degree);
-    extent->evenly = is_even(train, valid, degree);
+    extent->evenly = cwi_is_even(sum_degrees(valid, degree), valid->count,
+                                 sum_degrees(train, degree), train->count);
     cwi_free(degree);
     return CW_OK;
 }
 
-static int32_t draw_of(const cwi_csr *csr, int32_t row, cwi_rng *rng)
-{
-    uint64_t n = (uint64_t)(csr->start[row + 1] - csr->start[row]);
-    return csr->value[csr->start[row] + (int64_t)cwi_rng_below(rng, n)];
-}
-
-/* Of a row that is drawn, somebody else who has its item and another item of its user: how often do
- * the two meet? */
-static double count_closed(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item)
+int64_t cwi_meetings_count(int64_t rows)
 {
     enum { DRAWS = 65536, DRAWS_A_ROW = 16 }; /* at most, whichever is less */
-    int64_t drawn = 0, closed = 0;
-    int64_t n = train->count < DRAWS / DRAWS_A_ROW ? train->count * DRAWS_A_ROW : DRAWS;
+    return rows < DRAWS / DRAWS_A_ROW ? rows * DRAWS_A_ROW : DRAWS;
+}
+
+static int64_t draw_row(int64_t rows, int64_t k, cwi_rng *rng)
+{
+    cwi_rng_init(rng, 0, CWI_RNG_EXTENT, (uint64_t)k);
+    return (int64_t)cwi_rng_below(rng, (uint64_t)rows);
+}
+
+void cwi_meetings_draw(int64_t rows, int64_t n, cwi_meeting *out)
+{
+    cwi_rng rng;
+    for (int64_t k = 0; k < n; k++) out[k] = (cwi_meeting){.row = draw_row(rows, k, &rng)};
+}
+
+void cwi_meeting_choose(int64_t rows, int64_t k, int64_t user_rows, int64_t item_rows,
+                        cwi_meeting *out)
+{
+    cwi_rng rng;
+    (void)draw_row(rows, k, &rng);
+    out->nth_user = (int64_t)cwi_rng_below(&rng, (uint64_t)item_rows);
+    out->nth_item = (int64_t)cwi_rng_below(&rng, (uint64_t)user_rows);
+}
+
+double cwi_meetings_share(const cwi_meeting *m, int64_t n)
+{
+    int64_t drawn = 0, met = 0;
     for (int64_t k = 0; k < n; k++) {
-        cwi_rng rng;
-        cwi_rng_init(&rng, 0, CWI_RNG_EXTENT, (uint64_t)k);
-        int64_t r = (int64_t)cwi_rng_below(&rng, (uint64_t)train->count);
-        int32_t user = draw_of(by_item, train->item[r], &rng);
-        int32_t item = draw_of(by_user, train->user[r], &rng);
-        if (user == train->user[r] || item == train->item[r]) continue;
+        if (m[k].other_user == m[k].user || m[k].other_item == m[k].item) continue;
         drawn++;
-        closed += cwi_csr_has(by_user, user, item);
+        met += m[k].has_met;
     }
-    return drawn > 0 ? (double)closed / (double)drawn : 0;
+    return drawn > 0 ? (double)met / (double)drawn : 0;
+}
+
+static int64_t count_row(const cwi_csr *csr, int32_t row)
+{
+    return csr->start[row + 1] - csr->start[row];
+}
+
+static void find_others(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item,
+                        int64_t n, cwi_meeting *meetings)
+{
+    for (int64_t k = 0; k < n; k++) {
+        cwi_meeting *m = &meetings[k];
+        m->user = train->user[m->row];
+        m->item = train->item[m->row];
+        cwi_meeting_choose(train->count, k, count_row(by_user, m->user),
+                           count_row(by_item, m->item), m);
+        m->other_user = by_item->value[by_item->start[m->item] + m->nth_user];
+        m->other_item = by_user->value[by_user->start[m->user] + m->nth_item];
+        m->has_met = cwi_csr_has(by_user, m->other_user, m->other_item);
+    }
 }
 
 static cw_status measure_likeness(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
 {
     cw_status status;
     cwi_csr by_user = {0}, by_item = {0};
+    int64_t n = cwi_meetings_count(train->count);
+    cwi_meeting *meetings = cwi_alloc(ctx, (size_t)n, sizeof *meetings);
+    if (!meetings) return CW_NO_MEMORY;
     CW_TRY(cwi_csr_create(ctx, train->user, train->item, train->count, extent->users, &by_user));
     CW_TRY(cwi_csr_create(ctx, train->item, train->user, train->count, extent->items, &by_item));
     cwi_csr_sort(&by_user);
-    extent->likeness = count_closed(train, &by_user, &by_item) / extent->meeting;
+    cwi_meetings_draw(train->count, n, meetings);
+    find_others(train, &by_user, &by_item, n, meetings);
+    extent->likeness = cwi_meetings_share(meetings, n) / extent->meeting;
 done:
+    cwi_free(meetings);
     cwi_csr_clear(&by_user);
     cwi_csr_clear(&by_item);
     return status;
@@ -101,10 +143,16 @@ cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_ext
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     *out = (cwi_extent){.users = dataset->n_users,
                         .items = dataset->n_items,
-                        .rows = train->count,
+                        .rows = cwi_dataset_rows(dataset, CW_PART_TRAIN),
                         .meeting = 1,
                         .likeness = 1,
                         .evenly = true};
+    if (dataset->whole) {
+        out->meeting = dataset->whole->meeting;
+        out->likeness = dataset->whole->likeness;
+        out->evenly = dataset->whole->evenly;
+        return CW_OK;
+    }
     if (train->count == 0) return CW_OK; /* which training refuses */
     CW_PASS(measure_meeting(ctx, train, &dataset->part[CW_PART_VALID], out));
     return measure_likeness(ctx, train, out);

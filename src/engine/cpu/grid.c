@@ -66,8 +66,7 @@ cw_status cwi_grid_open(cwi_host *host, cwi_grid **out)
 /* Vectors of the items that part p of the rows meets. */
 static const float *items_of(const cwi_grid *g, const cwi_batch *batch, int64_t p)
 {
-    int64_t first = g->loss.is_square ? p * g->loss.side : g->loss.rows;
-    return g->vectors + (batch->n_slots + first) * g->d;
+    return g->vectors + (batch->n_slots + cwi_grid_item(g, p)) * g->d;
 }
 
 /* Rows of a part that are scored together; parts of no more are not cut. */
@@ -114,12 +113,11 @@ static void mask_rows(const job *j, int64_t begin, int64_t end)
     }
 }
 
-static void list_columns(const job *j, bool lists)
+void cwi_grid_list(cwi_grid *g, const cwi_batch *batch, int64_t p, bool lists)
 {
-    cwi_grid *g = j->g;
-    int64_t first = g->loss.is_square ? j->part * g->loss.side : g->loss.rows;
+    int64_t first = cwi_grid_item(g, p);
     for (int64_t c = g->loss.width - 1; c >= 0; c--) {
-        int32_t item = j->batch->item[first + c];
+        int32_t item = batch->item[first + c];
         g->next[c] = lists ? g->first[item] : -1;
         g->first[item] = lists ? (int32_t)c : -1;
     }
@@ -154,7 +152,7 @@ static cw_status score_rows(void *arg, int64_t chunk, int64_t begin, int64_t end
     int64_t first = j->part * j->g->loss.side;
     (void)chunk;
     multiply_rows(j, j->part, first + begin, first + end);
-    mask_rows(j, first + begin, first + end);
+    if (j->g->train) mask_rows(j, first + begin, first + end);
     return CW_OK;
 }
 
@@ -174,12 +172,13 @@ static cw_status score_part(cw_context *ctx, job *j)
 {
     const cwi_loss_grid *l = &j->g->loss;
     cw_status status = CW_OK;
-    list_columns(j, true);
+    if (!j->g->train && l->side <= ROWS_A_CHUNK) return CW_OK;
+    if (j->g->train) cwi_grid_list(j->g, j->batch, j->part, true);
     if (l->side > ROWS_A_CHUNK)
         status = cwi_pool_for(ctx, l->side, ROWS_A_CHUNK, score_rows, j);
     else
         mask_rows(j, j->part * l->side, (j->part + 1) * l->side);
-    list_columns(j, false);
+    if (j->g->train) cwi_grid_list(j->g, j->batch, j->part, false);
     return status;
 }
 
@@ -252,14 +251,21 @@ static cw_status add_own(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
+static cw_status multiply_all(cw_context *ctx, job *j)
+{
+    const cwi_loss_grid *l = &j->g->loss;
+    int64_t parts = l->rows / l->side;
+    if (l->is_square && l->side <= ROWS_A_CHUNK)
+        return cwi_pool_for(ctx, parts, ROWS_A_CHUNK / l->side, back_parts, j);
+    for (int64_t p = 0; p < parts; p++) CW_PASS(back_part(ctx, j, p));
+    return CW_OK;
+}
+
 cw_status cwi_grid_back(cw_context *ctx, cwi_grid *g, const cwi_batch *batch)
 {
     job j = {.g = g, .batch = batch};
     const cwi_loss_grid *l = &g->loss;
-    int64_t parts = l->rows / l->side;
     if (l->is_square) place_own(l);
-    if (l->is_square && l->side <= ROWS_A_CHUNK)
-        return cwi_pool_for(ctx, parts, ROWS_A_CHUNK / l->side, back_parts, &j);
-    for (int64_t p = 0; p < parts; p++) CW_PASS(back_part(ctx, &j, p));
+    CW_PASS(g->multiply ? g->multiply(g->arg, batch) : multiply_all(ctx, &j));
     return l->is_square ? CW_OK : cwi_pool_for(ctx, l->rows, ROWS_A_CHUNK, add_own, &j);
 }
