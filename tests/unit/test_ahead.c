@@ -1,41 +1,12 @@
 /* test_ahead.c - batches drawn by processes, each of which has the interactions of its users: here
  * they are threads. */
-#include <pthread.h>
-
 #include "core/mem.h"
 #include "core/rng.h"
+#include "processes.h"
 #include "registry/registry.h"
 #include "sample/ahead.h"
-#include "testing.h"
 
-enum { USERS = 1100, ITEMS = 60, ROWS = 6000, STEPS = 3, MOST = 3 };
-
-/* ---- processes ------------------------------------------------------------------------ */
-
-static pthread_barrier_t everybody;
-static _Thread_local int my_rank;
-static int n_processes;
-static struct {
-    const void *from;
-    int count;
-} brought[MOST];
-
-static void gather(const void *from, int count, void *to, const int *counts, size_t unit)
-{
-    char *at = to;
-    brought[my_rank].from = from;
-    brought[my_rank].count = count;
-    pthread_barrier_wait(&everybody);
-    for (int p = 0; p < n_processes; p++) {
-        assert_int_equal(counts[p], brought[p].count);
-        size_t bytes = (size_t)counts[p] * unit;
-        if (bytes > 0) memcpy(at, brought[p].from, bytes);
-        at += bytes;
-    }
-    pthread_barrier_wait(&everybody);
-}
-
-static const cwi_mpi_calls calls = {.version = CWI_MPI_VERSION, .gather = gather};
+enum { USERS = 1100, ITEMS = 60, ROWS = 6000, STEPS = 3 };
 
 /* ---- data ------------------------------------------------------------------------------ */
 
@@ -136,13 +107,12 @@ static void draw_alone(const story *s, int64_t rows)
 
 /* ---- and what many draw -------------------------------------------------------------------- */
 
-typedef struct process {
+/* What all processes draw, and what becomes of it. */
+typedef struct trial {
     const story *story;
-    int rank;
     int64_t rows;
-    const char *differs; /* NULL: nothing does */
-    int64_t sent, exchanges, kept;
-} process;
+    int64_t kept[MOST_PROCESSES], sent[MOST_PROCESSES], exchanges[MOST_PROCESSES];
+} trial;
 
 static bool same_batch(const cwi_batch *a, const cwi_batch *b)
 {
@@ -168,12 +138,14 @@ static void take_own(const cwi_world *w, int64_t rows, cwi_pairs *own)
 
 static void compare(process *p, cw_context *ctx, cwi_ahead *ahead, cwi_batch *batch)
 {
+    trial *t = p->what;
     cwi_draws draws = {0};
     const cwi_moment now = {0, 40};
     if (cwi_ahead_has(ahead, 40)) p->differs = "a window before there is one";
     if (cwi_ahead_steps(ahead) < STEPS) p->differs = "the steps of a window";
     for (int twice = 0; twice < 2; twice++) /* nothing is left of a window */
-        if (cwi_ahead_draw(ctx, ahead, &now, STEPS, &p->sent, &p->exchanges) != CW_OK)
+        if (cwi_ahead_draw(ctx, ahead, &now, STEPS, &t->sent[p->rank], &t->exchanges[p->rank]) !=
+            CW_OK)
             p->differs = "the drawing";
     for (uint64_t k = 0; k < STEPS; k++) {
         if (!cwi_ahead_has(ahead, 40 + k)) p->differs = "the steps that there are";
@@ -184,32 +156,28 @@ static void compare(process *p, cw_context *ctx, cwi_ahead *ahead, cwi_batch *ba
     if (memcmp(&draws, &expected.draws, sizeof draws) != 0) p->differs = "the counts";
 }
 
-static void *draw_together(void *arg)
+static void draw_together(process *p, const cwi_world *world, cw_context *ctx)
 {
-    process *p = arg;
-    cw_context *ctx;
+    trial *shared = p->what;
     const cwi_method *method;
-    const cwi_world w = cwi_world_of(&calls, p->rank, n_processes);
     cwi_training t;
     cwi_pairs own = {0};
     cwi_batch batch;
     cwi_ahead *ahead;
     int64_t max_slots;
     void *state;
-    my_rank = p->rank;
-    assert_int_equal(cw_context_create(&ctx), CW_OK);
-    assert_int_equal(cw_context_set_threads(ctx, 2), CW_OK);
-    cw_options *options = options_of(ctx, p->story, &method);
-    take_own(&w, p->rows, &own);
-    p->kept = own.count;
-    assert_int_equal(cwi_training_create_dealt(ctx, &w, USERS, p->story->items, &own, &t), CW_OK);
+    cw_options *options = options_of(ctx, shared->story, &method);
+    take_own(world, shared->rows, &own);
+    shared->kept[p->rank] = own.count;
+    assert_int_equal(cwi_training_create_dealt(ctx, world, USERS, shared->story->items, &own, &t),
+                     CW_OK);
     set_propensities(&t);
     assert_true(method->sampler->asks(options));
     assert_int_equal(cwi_sampler_open(ctx, method->sampler, &t, options, &max_slots, &state),
                      CW_OK);
     assert_int_equal(cwi_batch_create(ctx, max_slots, &batch), CW_OK);
     assert_int_equal(cwi_ahead_open(ctx, method->sampler, state, max_slots, &ahead), CW_OK);
-    if (t.count != p->rows) p->differs = "the number of rows";
+    if (t.count != shared->rows) p->differs = "the number of rows";
     compare(p, ctx, ahead, &batch);
     cwi_ahead_close(ahead);
     cwi_batch_clear(&batch);
@@ -218,32 +186,20 @@ static void *draw_together(void *arg)
     free(own.user);
     free(own.item);
     cw_options_free(options);
-    cw_context_free(ctx);
-    return NULL;
 }
 
 static void try_story(const story *s, int processes)
 {
-    pthread_t thread[MOST];
-    process p[MOST];
-    int64_t rows = make_rows(s->items), kept = 0;
-    draw_alone(s, rows);
-    n_processes = processes;
-    pthread_barrier_init(&everybody, NULL, (unsigned)processes);
+    trial t = {.story = s, .rows = make_rows(s->items)};
+    int64_t kept = 0;
+    draw_alone(s, t.rows);
+    run_processes(processes, s->method, draw_together, &t);
     for (int k = 0; k < processes; k++) {
-        p[k] = (process){.story = s, .rank = k, .rows = rows};
-        assert_int_equal(pthread_create(&thread[k], NULL, draw_together, &p[k]), 0);
+        assert_in_range(t.exchanges[k], 2, 2 * 2 * 64);
+        assert_true(processes == 1 || t.sent[k] > 0);
+        kept += t.kept[k];
     }
-    for (int k = 0; k < processes; k++) pthread_join(thread[k], NULL);
-    for (int k = 0; k < processes; k++) {
-        if (p[k].differs)
-            fail_msg("%s, process %d of %d: %s", s->method, k, processes, p[k].differs);
-        assert_in_range(p[k].exchanges, 2, 2 * 2 * 64);
-        assert_true(processes == 1 || p[k].sent > 0);
-        kept += p[k].kept;
-    }
-    assert_int_equal(kept, rows);
-    pthread_barrier_destroy(&everybody);
+    assert_int_equal(kept, t.rows);
     for (int k = 0; k < STEPS; k++) cwi_batch_clear(&expected.batch[k]);
 }
 
@@ -267,7 +223,7 @@ static void many_draw_what_one_does(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof stories / sizeof stories[0]; k++)
-        for (int processes = 1; processes <= MOST; processes++) try_story(&stories[k], processes);
+        for (int processes = 1; processes <= 3; processes++) try_story(&stories[k], processes);
 }
 
 static void what_needs_all_interactions_says_so(void **state)
@@ -291,7 +247,7 @@ static cw_status try_alone(cw_context *ctx, const cw_options *options, const cwi
                            const cwi_pairs *pairs)
 {
     cw_status status;
-    const cwi_world w = cwi_world_of(&calls, 0, 1);
+    const cwi_world w = cwi_world_of(&process_calls, 0, 1);
     const cwi_moment now = {0, 1};
     int64_t max_slots, sent = 0, exchanges = 0;
     cwi_training t = {0};
