@@ -277,6 +277,7 @@ static cw_status read_part(deal *d, cwi_whole *whole)
     CW_PASS(walk(d, take_rows));
     CW_PASS(shrink(d));
     CW_PASS(compare_part(d));
+    if (d->why) return CW_OK;
     CW_PASS(find_repeats(d, &repeats));
     if (repeats > 0) d->why = "a user has an item twice";
     if (d->why) return CW_OK;
