@@ -7,6 +7,7 @@
 #ifndef CWI_ENGINE_CUDA_NGCF_CUH
 #define CWI_ENGINE_CUDA_NGCF_CUH
 
+#include "engine/cuda/graph.cuh"
 #include "engine/cuda/sums.cuh"
 
 enum { MOST_NGCF_LAYERS = 16, ON_A = 1, ON_B = 2 };
@@ -85,20 +86,21 @@ __global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias)
 
 /* The slope of E^(l+1), which lies in s but for what its rows of length 1 add, turns into that of S
  * there and that of B in b; a row of a head a warp. */
-__global__ void activate_back(ngcf_work n, int32_t layer, const float *gradient)
+__global__ void activate_back(work w, ngcf_work n, int32_t layer, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     for (int64_t k = warp_of_grid(); k < n.rows * n.heads; k += warps_of_grid()) {
         int64_t at = k * n.width;
         int64_t from = block_at(n, k / n.heads, (int32_t)(k % n.heads), layer + 1);
         float factor = n.factor[layer][k], along = 0;
-        for (int32_t c = lane; c < n.width; c += WARP)
-            along = fmaf(n.final[from + c], gradient[from + c], along);
+        bool counts = has_slope(w, s, k / n.heads);
+        for (int32_t c = lane; c < n.width && counts; c += WARP)
+            along = fmaf(n.final[from + c], w.gradient[from + c], along);
         along = warp_sum(along);
         if (factor >= unit_factor(0)) along = 0; /* too short to have a direction */
         for (int32_t c = lane; c < n.width; c += WARP) {
-            float g = n.s[at + c] +
-                      factor * (gradient[from + c] - along * n.final[from + c]);
+            float g = n.s[at + c];
+            if (counts) g += factor * (w.gradient[from + c] - along * n.final[from + c]);
             uint8_t sign = n.sign[layer][at + c];
             n.s[at + c] = sign & ON_A ? g : 0.2f * g;
             n.b[at + c] = sign & ON_B ? g : 0.2f * g;
@@ -118,12 +120,13 @@ __global__ void cross_back(ngcf_work n, int32_t layer)
 }
 
 /* What the first block of final vectors adds to the slope of the table. */
-__global__ void table_back(ngcf_work n, const float *gradient)
+__global__ void table_back(work w, ngcf_work n, int s)
 {
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
          k += (int64_t)gridDim.x * blockDim.x) {
         int32_t c = (int32_t)(k % n.d);
-        n.s[k] += gradient[block_at(n, k / n.d, c / n.width, 0) + c % n.width];
+        if (has_slope(w, s, k / n.d))
+            n.s[k] += w.gradient[block_at(n, k / n.d, c / n.width, 0) + c % n.width];
     }
 }
 

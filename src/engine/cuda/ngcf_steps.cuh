@@ -53,7 +53,7 @@ static void pass_ngcf(cwi_cuda *e)
     LAUNCH(copy_table, all, threads, g, n);
     for (int32_t l = 0; l < n.layers; l++) {
         ngcf_biases bias = {{NULL, NULL}, {NULL, NULL}};
-        multiply_table(e, n.d, {n.e[l], NULL, n.p[l], NULL, 1});
+        multiply_table(e, n.d, n.e[l], NULL, n.p[l]);
         LAUNCH(cross_rows, all, threads, g, n, l);
         times_weights(e, l, NGCF_W1, false, n.p[l], n.s);
         times_weights(e, l, NGCF_W2, false, n.q, n.b);
@@ -82,23 +82,23 @@ static void add_weights(cwi_cuda *e, int32_t layer)
 }
 
 /* From slopes of final vectors to those of the table, which are returned. */
-static float *go_back_ngcf(cwi_cuda *e)
+static float *go_back_ngcf(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
+    work w = e->w;
     ngcf_work n = e->ngcf;
-    const float *gradient = e->w.gradient;
     dim3 all(e->blocks), threads(BLOCK);
     gpu_zero(g, n.s, (size_t)(n.rows * n.d) * sizeof *n.s);
     for (int32_t l = n.layers - 1; l >= 0; l--) {
-        LAUNCH(activate_back, all, threads, g, n, l, gradient);
+        LAUNCH(activate_back, all, threads, g, w, n, l, s);
         LAUNCH(cross_rows, all, threads, g, n, l);
         add_weights(e, l);
         times_weights(e, l, NGCF_W1, true, n.s, n.t);
         times_weights(e, l, NGCF_W2, true, n.b, n.q);
         LAUNCH(cross_back, all, threads, g, n, l);
-        multiply_table(e, n.d, {n.t, n.q, n.s, NULL, 1});
+        multiply_table(e, n.d, n.t, n.q, n.s);
     }
-    LAUNCH(table_back, all, threads, g, n, gradient);
+    LAUNCH(table_back, all, threads, g, w, n, s);
     return n.s;
 }
 

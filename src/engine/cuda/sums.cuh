@@ -9,11 +9,13 @@
 #include "engine/cuda/grid.cuh"
 
 enum {
-    MOST_SLICES = 64,
+    MOST_SLICES = 256,
 #if defined(__CUDACC__)
-    LEAST_SLICE = 512
+    LEAST_SLICE = 256,
+    LEAST_DEPTH = 128 /* of a slice of a product */
 #else
-    LEAST_SLICE = 16
+    LEAST_SLICE = 16,
+    LEAST_DEPTH = 16
 #endif
 };
 
@@ -55,6 +57,7 @@ __global__ void sum_columns(columns x, int64_t each, float *partial)
 /* to[k] = the sum of all slices. */
 __global__ void join_slices(const float *partial, int64_t n, int64_t count, float *to)
 {
+    await_last();
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n;
          k += (int64_t)gridDim.x * blockDim.x) {
         float sum = partial[k];

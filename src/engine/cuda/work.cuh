@@ -12,10 +12,12 @@ enum {
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
+    COLUMN_ROWS = 64, /* of a column, that a thread goes through */
 #else /* fibres take time */
     BLOCK = 64,
     CHOOSERS = 128,
     SQUARE_BLOCKS = 2,
+    COLUMN_ROWS = 8,
 #endif
     WARPS = BLOCK / WARP
 };
@@ -67,6 +69,9 @@ typedef struct grid_work {
     float *cross, *slope;    /* [rows][width] */
     float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
     double *value;                                               /* [rows] */
+    float *column_top;       /* [pieces][rows] of pieces of COLUMN_ROWS rows of a column */
+    double *column_sum;
+    float *partial; /* of slices of the products that lead back */
     double *mean, *crosses;
 } grid_work;
 
@@ -173,6 +178,12 @@ __device__ inline float warp_sum(float x)
     return x;
 }
 
+__device__ inline double warp_sum_wide(double x)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+}
+
 __device__ inline int warp_of_grid()
 {
     return (int)(blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP);
@@ -196,6 +207,12 @@ __device__ inline int group_of_slot(const work &w, int64_t slot)
     int g = 0;
     while (g + 1 < w.n_groups && slot >= w.group[g + 1].first_slot) g++;
     return g;
+}
+
+/* Does a step of the window touch this row of the table? */
+__device__ inline bool is_touched(const work &w, int s, int64_t row)
+{
+    return w.visits[row] >> s & 1;
 }
 
 __device__ inline bool has_failed(const work &w)
