@@ -19,6 +19,7 @@ enum { LEAST_NUMBERS = 1000000 };
 static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
+    if (!t->method->sampler) return NULL;
     bool regularises_batch =
         cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0;
     bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
@@ -35,10 +36,10 @@ static const char *find_foreign_option(const cwi_task *t)
 bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
     const char *option = find_foreign_option(t);
-    if (!t->method->sampler)
+    if (!t->method->sampler && t->backbone != &cwi_backbone_vae)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
-    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn &&
+    else if (t->method->sampler && t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn &&
              t->backbone != &cwi_backbone_ngcf && t->backbone != &cwi_backbone_neumf)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
                  t->backbone->name);

@@ -14,6 +14,7 @@
 #include "engine/cuda/grid_steps.cuh" /* with formulas of those */
 #include "engine/cuda/ngcf_steps.cuh"
 #include "engine/cuda/tower_steps.cuh"
+#include "engine/cuda/vae_steps.cuh"
 
 enum { MANY_ENDS = 1 << 27 };
 
@@ -63,6 +64,7 @@ typedef uniform_state uniform_type;
 
 static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
 {
+    if (task->vae.layers > 0) return true;
 #define FIND_DRAW(id)                                                                              \
     if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
     CWI_SAMPLERS(FIND_DRAW)
@@ -190,6 +192,10 @@ static void add_step(cwi_cuda *e)
 
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
 {
+    if (task->vae.layers > 0) {
+        add_vae(e, task);
+        return;
+    }
     int64_t numbers = (int64_t)e->w.n_rows * task->d;
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
@@ -248,7 +254,10 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         return CW_NO_MEMORY;
     }
     e->task = *task;
-    lay_out(e, task);
+    if (task->vae.layers > 0)
+        lay_out_vae(e, task);
+    else
+        lay_out(e, task);
     if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > 26) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
@@ -467,7 +476,9 @@ template <bool WHOLE> static void make_steps_by(cwi_cuda *e, int n)
 
 static void make_window(cwi_cuda *e, int n)
 {
-    if (e->w.d % 4 == 0)
+    if (e->vae.layers > 0)
+        make_vae_window(e, n);
+    else if (e->w.d % 4 == 0)
         make_steps_by<true>(e, n);
     else
         make_steps_by<false>(e, n);
@@ -487,9 +498,21 @@ static void make_or_repeat(cwi_cuda *e, int n)
     }
 }
 
+/* Steps that draw for themselves. */
+static cw_status run_vae(cwi_cuda *e, uint64_t step, int64_t first, int n, const cwi_rates *rate,
+                         char *why)
+{
+    gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
+    gpu_put(&e->g, e->w.first, &first, sizeof first);
+    gpu_put(&e->g, e->vae.step, &step, sizeof step);
+    make_or_repeat(e, n);
+    return end_call(&e->g, why);
+}
+
 static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
                      const cwi_rates *rate, char *why)
 {
+    if (e->vae.layers > 0) return run_vae(e, step, first, n, rate, why);
     const drawn *ready = &e->ready[!e->at_hand];
     e->at_hand = !e->at_hand;
     if (ready->step != step || ready->n != n) draw_window(e, e->at_hand, step, n);

@@ -6,6 +6,7 @@
 #include "engine/cuda/lists.cuh"
 #include "engine/cuda/ngcf.cuh"
 #include "engine/cuda/tower.cuh"
+#include "engine/cuda/vae.cuh"
 
 enum { MOST_HEADS = 2 };
 
@@ -30,6 +31,7 @@ struct cwi_cuda {
     piece_at others;
     float *others_gradient;
     ngcf_work ngcf;
+    vae_work vae; /* no layers: it is something else */
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */
     float *partial;               /* [slices][the largest tensor] */
