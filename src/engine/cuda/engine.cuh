@@ -102,7 +102,7 @@ static void multiply_all(cwi_cuda *e, const matrices &x)
 /* A product of few tiles is cut along k.  How, depends on its shape alone. */
 static void cut_depth(matrices *x)
 {
-    int64_t tiles = tiles_of(*x, WIDE_TILE), n = (ENOUGH_TILES + tiles - 1) / tiles;
+    int64_t tiles = tiles_of(*x, WIDE_TILE), n = (FULL_TILES + tiles - 1) / tiles;
     if (n > x->k / LEAST_DEPTH) n = x->k / LEAST_DEPTH;
     if (n <= 1) return;
     x->slice = (int32_t)(((x->k + n - 1) / n + 15) / 16 * 16);
@@ -120,7 +120,7 @@ static void multiply_deep(cwi_cuda *e, matrices x, float *partial)
     if (x.slices <= 1) return;
     int64_t n = x.next_slice, count = x.slices;
     const float *from = partial;
-    LAUNCH_NEXT(join_slices, dim3(blocks_for(n, BLOCK)), dim3(BLOCK), &e->g, from, n, count, to);
+    LAUNCH_NEXT(join_few, dim3(blocks_for(n, BLOCK)), dim3(BLOCK), &e->g, from, n, count, to);
 }
 
 /* Numbers of `partial` that such a product takes. */
@@ -144,13 +144,13 @@ static void add_sums(cwi_cuda *e, const cwi_cuda_task *task, slices over)
 static void join(cwi_cuda *e, slices over, int64_t n, float *to)
 {
     const float *partial = e->partial;
-    LAUNCH(join_slices, dim3(enough(e, n, BLOCK)), dim3(BLOCK), &e->g, partial, n, over.count, to);
+    LAUNCH(join_slices, dim3(blocks_for(n, WARP)), dim3(BLOCK), &e->g, partial, n, over.count, to);
 }
 
 static void sum_rows(cwi_cuda *e, slices over, columns x, float *to)
 {
     float *partial = e->partial;
-    LAUNCH(sum_columns, dim3(blocks_for(x.n, BLOCK), (unsigned)over.count), dim3(BLOCK), &e->g, x,
+    LAUNCH(sum_columns, dim3(blocks_for(x.n, WARP), (unsigned)over.count), dim3(BLOCK), &e->g, x,
            over.each, partial);
     join(e, over, x.n, to);
 }

@@ -66,7 +66,8 @@ __device__ inline float exp_of(float x)
 
 /* ---- vectors ------------------------------------------------------------------------------------ */
 
-/* The vector of each end of each slot as it is scored, a warp each: users, then items. */
+/* The vector of each end of each slot as it is scored, a warp each: users, then items.  And where the
+ * tasks of rows are. */
 __global__ void gather_ends(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
@@ -80,6 +81,9 @@ __global__ void gather_ends(work w, int s)
         for (int32_t c = lane; c < w.d; c += WARP)
             w.grid.vectors[e * w.d + c] = by * w.vectors[row * w.d + c];
     }
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = blockIdx.x * blockDim.x + threadIdx.x; t < p->tasks; t += gridDim.x * blockDim.x)
+        w.grid.task_of[w.task[p->first_task + t].row] = p->first_task + t;
 }
 
 /* ---- what is no cross ------------------------------------------------------------------------------ */
@@ -90,26 +94,11 @@ __device__ inline int64_t slot_of(const work &w, int64_t r, int64_t c)
     return w.grid.is_square ? r / w.grid.side * w.grid.side + c : w.grid.rows + c;
 }
 
-/* The task of a row that a step touches; tasks are in the order of rows. */
-__device__ inline const row_task *find_task(const work &w, int s, uint32_t row)
-{
-    const step_plan *p = &w.plan[s];
-    uint32_t low = p->first_task, high = low + p->tasks - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (w.task[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &w.task[low];
-}
-
 /* Leave out an item that the user of a row had, wherever it is. */
 __device__ inline void mask_item(const work &w, int s, int64_t r, uint32_t row)
 {
     const grid_work &g = w.grid;
-    const row_task *t = find_task(w, s, row);
+    const row_task *t = &w.task[w.grid.task_of[row]];
     int64_t first = g.is_square ? r / g.side * g.side : g.rows;
     for (uint32_t e = w.chunk[t->chunk].x; e < w.chunk[t->chunk_end - 1].y; e++) {
         int64_t c = (int64_t)w.given[s * w.ends + e].slot - first;
@@ -117,22 +106,22 @@ __device__ inline void mask_item(const work &w, int s, int64_t r, uint32_t row)
     }
 }
 
-/* The observed pair of a row is scored, and what its user had is left out; a warp each. */
+/* The observed pair of a row is scored, and what its user had is left out; a block each. */
 __global__ void finish_scores(work w, int s)
 {
-    int lane = (int)threadIdx.x % WARP;
+    int t = (int)threadIdx.x;
+    int64_t r = blockIdx.x;
     const cwi_csr *had = &((const cwi_drawing *)w.sampler)->training->by_user;
     await_last();
-    for (int64_t r = warp_of_grid(); r < w.grid.rows; r += warps_of_grid()) {
-        const float *user = w.grid.vectors + r * w.d, *item = user + w.slots * w.d;
-        int32_t of = w.user[s * w.slots + r];
-        float x = warp_sum(dot<false>(user, item, NULL, w.d, lane));
-        if (lane == 0) w.grid.own[r] = x;
-        for (int64_t e = had->start[of] + lane; e < had->start[of + 1]; e += WARP) {
-            uint32_t row = (uint32_t)(w.n_users + had->value[e]);
-            if (is_touched(w, s, row)) mask_item(w, s, r, row);
-        }
+    int32_t of = w.user[s * w.slots + r];
+    for (int64_t e = had->start[of] + t; e < had->start[of + 1]; e += BLOCK) {
+        uint32_t row = (uint32_t)(w.n_users + had->value[e]);
+        if (is_touched(w, s, row)) mask_item(w, s, r, row);
     }
+    if (t >= WARP) return;
+    const float *user = w.grid.vectors + r * w.d, *item = user + w.slots * w.d;
+    float x = warp_sum(dot<false>(user, item, NULL, w.d, t));
+    if (t == 0) w.grid.own[r] = x;
 }
 
 /* ---- softmax ------------------------------------------------------------------------------------------ */
@@ -143,8 +132,9 @@ __device__ inline float taken_off(const work &w, int s, int64_t r, int64_t c, fl
     return less == 0 ? 0 : less * w.mark[s * w.rows + slot_of(w, r, c)];
 }
 
-/* The value of a row, and its slopes, but for their factor where somebody else has a word in it. */
-template <int TEAM> __global__ void softmax_rows(work w, int s, float less, double share, bool scales)
+/* What a softmax over a row comes to: its largest number, what slopes are multiplied with, its value.
+ * A thread of the team has the row's numbers t, t + TEAM, ..., the first KEPT of them at hand. */
+template <int TEAM, int KEPT> __global__ void softmax_rows(work w, int s, float less, double share)
 {
     __shared__ float most_room[WARPS];
     __shared__ double room[WARPS];
@@ -154,35 +144,46 @@ template <int TEAM> __global__ void softmax_rows(work w, int s, float less, doub
     await_last();
     if (r >= g.rows) return;
     const float *x = g.cross + r * g.width;
-    float *slope = g.slope + r * g.width, most = g.own[r];
+    float most = g.own[r], kept[KEPT];
     double others = 0;
-    for (int64_t c = t; c < g.width; c += TEAM) {
+    for (int k = 0; k < KEPT; k++) {
+        int64_t c = t + k * TEAM;
+        kept[k] = c < g.width ? x[c] - taken_off(w, s, r, c, less) : -INFINITY;
+        most = kept[k] > most ? kept[k] : most;
+    }
+    for (int64_t c = t + KEPT * TEAM; c < g.width; c += TEAM) {
         float y = x[c] - taken_off(w, s, r, c, less);
         most = y > most ? y : most;
     }
     most = team_max<TEAM>(most, most_room);
-    for (int64_t c = t; c < g.width; c += TEAM) {
-        float y = exp_of(x[c] - taken_off(w, s, r, c, less) - most);
-        slope[c] = y;
-        others += (double)y;
-    }
+    for (int k = 0; k < KEPT; k++) others += (double)exp_of(kept[k] - most);
+    for (int64_t c = t + KEPT * TEAM; c < g.width; c += TEAM)
+        others += (double)exp_of(x[c] - taken_off(w, s, r, c, less) - most);
     others = team_sum<TEAM>(others, room);
     double all = cwi_exp((double)g.own[r] - (double)most) + others;
-    float factor = (float)(share / all / (double)g.rows);
-    for (int64_t c = t; c < g.width && scales; c += TEAM) slope[c] *= factor;
     if (t > 0) return;
     g.value[r] = share * ((double)most - (double)g.own[r] + cwi_ln(all));
     g.own_slope[r] = (float)(-share * others / all / (double)g.rows);
-    g.row_factor[r] = factor;
+    g.row_factor[r] = (float)(share / all / (double)g.rows);
+    g.row_top[r] = most;
 }
 
-__global__ void scale_rows(work w)
+/* Slopes of crosses: what both softmaxes say of a score. */
+template <bool HAS_COLUMNS> __global__ void find_slopes(work w, int s, float less)
 {
     const grid_work &g = w.grid;
+    int64_t r = blockIdx.x, top = r / g.side * g.side;
     await_last();
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < g.rows * g.width;
-         k += (int64_t)gridDim.x * blockDim.x)
-        g.slope[k] *= g.row_factor[k / g.width];
+    float most = g.row_top[r], factor = g.row_factor[r];
+    const float *x = g.cross + r * g.width;
+    for (int64_t c = threadIdx.x; c < g.width; c += BLOCK) {
+        float y = factor * exp_of(x[c] - taken_off(w, s, r, c, less) - most);
+        if (HAS_COLUMNS)
+            y = fmaf(g.column_factor[top + c], exp_of(x[c] - g.column_top[top + c]), y);
+        g.slope[r * g.width + c] = y;
+    }
+    __syncthreads();
+    if (g.is_square && threadIdx.x == 0) g.slope[r * g.width + r - top] = g.own_slope[r];
 }
 
 /* Where the scores of a column begin; columns of parts are numbered one after the other. */
@@ -210,37 +211,36 @@ __global__ void softmax_columns(work w)
     g.column_sum[at] = sum;
 }
 
-/* The losses of columns on top of those of rows; a thread each. */
+/* The losses of columns on top of those of rows; a block has WARP of them, a warp some of their
+ * pieces. */
 __global__ void join_columns(work w, int64_t pieces, double share)
 {
+    __shared__ float tops[WARPS][WARP];
+    __shared__ double sums[WARPS][WARP];
     const grid_work &g = w.grid;
-    int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    await_last();
-    if (b >= g.rows) return;
-    float top = g.own[b];
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    int64_t b = (int64_t)blockIdx.x * WARP + lane;
+    bool is_in = b < g.rows;
     double others = 0;
-    for (int64_t k = 0; k < pieces; k++)
+    await_last();
+    float own = is_in ? g.own[b] : 0, top = own;
+    for (int64_t k = warp; k < pieces && is_in; k += WARPS)
         top = g.column_top[k * g.rows + b] > top ? g.column_top[k * g.rows + b] : top;
-    for (int64_t k = 0; k < pieces; k++)
+    tops[warp][lane] = top;
+    __syncthreads();
+    for (int k = 0; k < WARPS; k++) top = tops[k][lane] > top ? tops[k][lane] : top;
+    for (int64_t k = warp; k < pieces && is_in; k += WARPS)
         others += g.column_sum[k * g.rows + b] *
                   cwi_exp((double)g.column_top[k * g.rows + b] - (double)top);
-    double all = others + cwi_exp((double)g.own[b] - (double)top);
-    g.value[b] += share * ((double)top - (double)g.own[b] + cwi_ln(all));
+    sums[warp][lane] = others;
+    __syncthreads();
+    if (warp > 0 || !is_in) return;
+    for (int k = 1; k < WARPS; k++) others += sums[k][lane];
+    double all = others + cwi_exp((double)own - (double)top);
+    g.value[b] += share * ((double)top - (double)own + cwi_ln(all));
     g.own_slope[b] -= (float)(share * others / all / (double)g.rows);
     g.column_factor[b] = (float)(share / all / (double)g.rows);
     g.column_top[b] = top;
-}
-
-__global__ void join_slopes(work w)
-{
-    const grid_work &g = w.grid;
-    await_last();
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < g.rows * g.width;
-         k += (int64_t)gridDim.x * blockDim.x) {
-        int64_t r = k / g.width, b = r / g.side * g.side + k % g.width;
-        g.slope[k] = fmaf(g.column_factor[b], exp_of(g.cross[k] - g.column_top[b]),
-                          g.row_factor[r] * g.slope[k]);
-    }
 }
 
 /* ---- pairwise and bilateral softmax ------------------------------------------------------------------- */
@@ -301,12 +301,12 @@ __global__ void weigh_rows(work w)
 
 enum { SQUARE = 32 };
 
-/* What goes by a cross and by the same one seen from the other pair, a square of them a block:
+/* What goes by a cross and by the same one seen from the other pair, two squares of them a block:
  * margins from scores, in the place of slopes; or slopes of scores from those of margins, in the
  * place of scores. */
 template <bool IS_BACK> __global__ void meet_crosses(work w)
 {
-    __shared__ float other[SQUARE][SQUARE + 1];
+    __shared__ float upper[SQUARE][SQUARE + 1], lower[SQUARE][SQUARE + 1];
     const grid_work &g = w.grid;
     const float *from = IS_BACK ? g.slope : g.cross;
     float *to = IS_BACK ? g.cross : g.slope;
@@ -315,16 +315,25 @@ template <bool IS_BACK> __global__ void meet_crosses(work w)
     int64_t down = square / across * SQUARE, right = square % across * SQUARE;
     int column = (int)threadIdx.x % SQUARE, first = (int)threadIdx.x / SQUARE;
     await_last();
+    if (down > right) return; /* is done with the other one */
     float half = IS_BACK ? (float)(0.5 / *g.crosses) : 0.5f;
-    for (int r = first; r < SQUARE; r += BLOCK / SQUARE)
-        if (right + r < g.side && down + column < g.side)
-            other[r][column] = from[(top + right + r) * g.width + down + column];
-    __syncthreads();
     for (int r = first; r < SQUARE; r += BLOCK / SQUARE) {
-        int64_t a = top + down + r, b = right + column;
-        if (down + r >= g.side || b >= g.side) continue;
-        float both = from[a * g.width + b] + other[column][r];
-        to[a * g.width + b] = IS_BACK ? half * both : half * both - half * (g.own[a] + g.own[top + b]);
+        if (down + r < g.side && right + column < g.side)
+            upper[r][column] = from[(top + down + r) * g.width + right + column];
+        if (right + r < g.side && down + column < g.side)
+            lower[r][column] = from[(top + right + r) * g.width + down + column];
+    }
+    __syncthreads();
+    for (int turn = 0; turn < 2; turn++) {
+        int64_t a = turn ? right : down, b = (turn ? down : right) + column;
+        float own = !IS_BACK && b < g.side ? g.own[top + b] : 0;
+        for (int r = first; r < SQUARE; r += BLOCK / SQUARE) {
+            if (a + r >= g.side || b >= g.side) continue;
+            float both = upper[turn ? column : r][turn ? r : column] +
+                         lower[turn ? r : column][turn ? column : r];
+            if (!IS_BACK) both -= g.own[top + a + r] + own;
+            to[(top + a + r) * g.width + b] = half * both;
+        }
     }
 }
 
@@ -377,6 +386,83 @@ __device__ inline int64_t keep_largest(float *x, int64_t n, int64_t keep)
     return keep;
 }
 
+/* ln(1 + e) for 0 <= e <= 1. */
+__device__ inline float log_of_more(float e)
+{
+#if defined(__CUDA_ARCH__)
+    float more = 1.0f + e, y;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(more));
+    return fmaf(y, 0.693147182f, (e - (more - 1.0f)) * one_over(more)); /* what 1 + e rounded off */
+#else
+    return (float)cwi_log1p((double)e);
+#endif
+}
+
+/* The loss of a margin, which its slope takes the place of. */
+__device__ inline double lose_margin(float *x)
+{
+    float y = *x, e = exp_of(-fabsf(y));
+    *x = (y < 0 ? e : 1) / (1 + e);
+    return (y > 0 ? (double)y : y == y ? 0.0 : (double)y) + (double)log_of_more(e);
+}
+
+/* A number whose order as a whole one is that of x; 0 for what is no cross. */
+__device__ inline uint32_t cross_key(float x)
+{
+    return x >= -3.402823466e38f ? rank_bits_of(x) : 0;
+}
+
+/* How many of the numbers of a warp are at least this. */
+template <int KEPT> __device__ inline int count_from(const uint32_t *key, uint32_t limit)
+{
+    int n = 0;
+    for (int k = 0; k < KEPT; k++) n += key[k] >= limit;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) n += __shfl_xor_sync(0xffffffffu, n, apart);
+    return n;
+}
+
+/* The losses of the crosses of a row, or of its `keep` worst, of equal ones the first, where a lane
+ * has all of its share of a row at hand.  What is no number has no key, and is told by the loss. */
+template <int KEPT> __global__ void __launch_bounds__(BLOCK) take_hardest(work w)
+{
+    const grid_work &g = w.grid;
+    int lane = (int)threadIdx.x % WARP;
+    int64_t a = warp_of_grid();
+    await_last();
+    if (a >= g.rows) return;
+    int64_t share = (int64_t)(w.setting[1] * (double)g.width + 0.5);
+    int keep = share < 1 ? 1 : (int)share;
+    float *x = g.slope + a * g.width;
+    uint32_t key[KEPT], limit = 1;
+    double sum = 0;
+    for (int k = 0; k < KEPT; k++) {
+        int64_t b = lane + k * WARP;
+        key[k] = b < g.width ? cross_key(x[b]) : 0;
+    }
+    int live = count_from<KEPT>(key, 1), ahead = 0;
+    if (live > keep) {
+        limit = 0;
+        for (int bit = 31; bit >= 0; bit--)
+            if (count_from<KEPT>(key, limit | 1u << bit) >= keep) limit |= 1u << bit;
+        ahead = count_from<KEPT>(key, limit + 1);
+    }
+    for (int k = 0; k < KEPT; k++) {
+        int64_t b = lane + k * WARP;
+        bool is_equal = live > keep && key[k] == limit;
+        unsigned equal = __ballot_sync(0xffffffffu, is_equal);
+        int rank = ahead + __popc(equal & ((1u << lane) - 1));
+        bool counts = is_equal ? rank < keep : key[k] >= limit;
+        ahead += __popc(equal);
+        if (b >= g.width) continue;
+        float y = x[b];
+        if (!(counts || y != y)) y = -INFINITY;
+        sum += y == -INFINITY ? 0.0 : lose_margin(&y);
+        x[b] = y == -INFINITY ? 0 : y;
+    }
+    sum = warp_sum_wide(sum);
+    if (lane == 0) g.value[a] = sum, g.count[a] = (float)(live < keep ? live : keep);
+}
+
 /* Losses of the crosses of a row, whose margins are there, and how many they are; their slopes but
  * for a factor.  A row a block. */
 __global__ void take_margins(work w, bool is_lse)
@@ -393,15 +479,10 @@ __global__ void take_margins(work w, bool is_lse)
     int64_t count = is_lse ? 1 : keep_largest(x, g.width, keep < 1 ? 1 : keep);
     most = is_lse ? block_max(most, most_room) : 0;
     for (int64_t b = threadIdx.x; b < g.width; b += BLOCK) {
-        float e = exp_of(is_lse ? x[b] - most : -fabsf(x[b]));
-        if (is_lse) {
-            sum += (double)e;
-            x[b] = e;
-        } else {
-            sum += (x[b] > 0 ? (double)x[b] : x[b] == x[b] ? 0.0 : (double)x[b]) +
-                   cwi_log1p((double)e);
-            x[b] = (x[b] < 0 ? e : 1) / (1 + e);
-        }
+        if (is_lse)
+            sum += (double)(x[b] = exp_of(x[b] - most));
+        else
+            sum += lose_margin(&x[b]);
     }
     sum = block_sum(sum, room);
     double all = is_lse ? cwi_exp(-(double)most) + sum : 1;
@@ -426,7 +507,7 @@ __global__ void count_crosses(work w)
     if (threadIdx.x == 0) *g.crosses = count, *g.mean = sum / count;
 }
 
-/* The slopes of observed pairs: against those of all their crosses; a row a block. */
+/* The slopes of observed pairs, against those of all their crosses, on the diagonal; a row a block. */
 __global__ void oppose_rows(work w)
 {
     __shared__ double room[WARPS];
@@ -436,7 +517,7 @@ __global__ void oppose_rows(work w)
     await_last();
     for (int64_t b = threadIdx.x; b < g.width; b += BLOCK) sum += (double)g.cross[a * g.width + b];
     sum = block_sum(sum, room);
-    if (threadIdx.x == 0) g.own_slope[a] = (float)-sum;
+    if (threadIdx.x == 0) g.cross[a * g.width + a % g.side] = (float)-sum;
 }
 
 /* ---- the end of a loss ------------------------------------------------------------------------------------ */
@@ -452,17 +533,8 @@ __global__ void take_mean(work w)
     if (threadIdx.x == 0) *w.grid.mean = sum / (double)w.grid.rows;
 }
 
-/* Slopes of observed pairs: on the diagonal of a square they are part of the products. */
-__global__ void place_own(work w, float *slope)
-{
-    const grid_work &g = w.grid;
-    await_last();
-    for (int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; r < g.rows;
-         r += (int64_t)gridDim.x * blockDim.x)
-        slope[r * g.width + r % g.side] = g.own_slope[r];
-}
-
-/* Elsewhere they are added. */
+/* Slopes of observed pairs: on the diagonal of a square they are part of the products, elsewhere they
+ * are added. */
 __global__ void add_own(work w)
 {
     const grid_work &g = w.grid;

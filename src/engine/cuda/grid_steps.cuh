@@ -49,7 +49,9 @@ static void add_grid(cwi_cuda *e)
     add(g, &to->own, to->rows);
     add(g, &to->own_slope, to->rows);
     add(g, &to->row_factor, to->rows);
+    add(g, &to->row_top, to->rows);
     add(g, &to->column_factor, to->rows);
+    add(g, &to->task_of, w->n_rows);
     add(g, &to->column_top, pieces_of(*w) * to->rows);
     add(g, &to->column_sum, pieces_of(*w) * to->rows);
     add(g, &to->count, to->rows);
@@ -71,7 +73,7 @@ static void score_grid(cwi_cuda *e, int s)
     multiply_all(e, {w.grid.vectors, w.grid.vectors + items_at(w), w.grid.cross, side, width, w.d,
                      w.d, w.d, width, false, true, w.grid.rows / side, (int64_t)side * w.d,
                      (int64_t)side * w.d, (int64_t)side * width});
-    LAUNCH_NEXT(finish_scores, dim3(blocks_for(w.grid.rows, WARPS)), threads, g, w, s);
+    LAUNCH_NEXT(finish_scores, dim3((unsigned)w.grid.rows), threads, g, w, s);
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -79,19 +81,19 @@ static void score_grid(cwi_cuda *e, int s)
 /* In the order of --form. */
 enum { FORM_BOTH, FORM_ROWS, FORM_COLUMNS, FORM_LOGISTIC, FORM_LSE };
 
-/* Rows up to so many scores are a warp's. */
-enum { SHORT_ROW = 512 };
+/* Numbers of a row that a thread has at hand, of short rows and of long ones. */
+enum { FEW_KEPT = 8, MANY_KEPT = 64 };
 
-static void take_softmax_rows(cwi_cuda *e, int s, float less, double share, bool scales)
+/* A warp takes a short row, a block a long one. */
+static void take_softmax_rows(cwi_cuda *e, int s, float less, double share)
 {
     gpu *g = &e->g;
     work w = e->w;
-    if (w.grid.width <= SHORT_ROW)
-        LAUNCH_NEXT((softmax_rows<WARP>), dim3(blocks_for(w.grid.rows, WARPS)), dim3(BLOCK), g, w, s,
-                    less, share, scales);
+    dim3 rows((unsigned)w.grid.rows), some(blocks_for(w.grid.rows, WARPS)), threads(BLOCK);
+    if (w.grid.width <= FEW_KEPT * WARP)
+        LAUNCH_NEXT((softmax_rows<WARP, FEW_KEPT>), some, threads, g, w, s, less, share);
     else
-        LAUNCH_NEXT((softmax_rows<BLOCK>), dim3((unsigned)w.grid.rows), dim3(BLOCK), g, w, s, less,
-                    share, scales);
+        LAUNCH_NEXT((softmax_rows<BLOCK, FEW_KEPT>), rows, threads, g, w, s, less, share);
 }
 
 static void take_softmax_columns(cwi_cuda *e, double share)
@@ -99,10 +101,27 @@ static void take_softmax_columns(cwi_cuda *e, double share)
     gpu *g = &e->g;
     work w = e->w;
     int64_t pieces = pieces_of(w);
-    unsigned columns = blocks_for(w.grid.rows, BLOCK);
-    LAUNCH_NEXT(softmax_columns, dim3(columns, (unsigned)pieces), dim3(BLOCK), g, w);
-    LAUNCH_NEXT(join_columns, dim3(columns), dim3(BLOCK), g, w, pieces, share);
-    LAUNCH_NEXT(join_slopes, dim3(e->blocks), dim3(BLOCK), g, w);
+    LAUNCH_NEXT(softmax_columns, dim3(blocks_for(w.grid.rows, BLOCK), (unsigned)pieces), dim3(BLOCK), g,
+                w);
+    LAUNCH_NEXT(join_columns, dim3(blocks_for(w.grid.rows, WARP)), dim3(BLOCK), g, w, pieces, share);
+}
+
+static void take_softmax(cwi_cuda *e, int s, int form, float less)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    double share = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5, rest = 1 - share;
+    dim3 one(1), rows((unsigned)w.grid.rows), threads(BLOCK);
+    take_softmax_rows(e, s, less, share);
+    if (form != FORM_ROWS) take_softmax_columns(e, rest);
+    if (is_named("bsl", e->task.loss))
+        LAUNCH_NEXT(weigh_rows, one, threads, g, w);
+    else
+        LAUNCH_NEXT(take_mean, one, threads, g, w);
+    if (form != FORM_ROWS)
+        LAUNCH_NEXT((find_slopes<true>), rows, threads, g, w, s, less);
+    else
+        LAUNCH_NEXT((find_slopes<false>), rows, threads, g, w, s, less);
 }
 
 static void take_cross_margins(cwi_cuda *e, bool is_lse)
@@ -111,39 +130,36 @@ static void take_cross_margins(cwi_cuda *e, bool is_lse)
     work w = e->w;
     int64_t across = (w.grid.side + SQUARE - 1) / SQUARE;
     dim3 squares((unsigned)(across * across * (w.grid.rows / w.grid.side)));
-    dim3 rows((unsigned)w.grid.rows), threads(BLOCK);
+    dim3 rows((unsigned)w.grid.rows), some(blocks_for(w.grid.rows, WARPS)), threads(BLOCK);
     LAUNCH_NEXT((meet_crosses<false>), squares, threads, g, w);
-    LAUNCH_NEXT(take_margins, rows, threads, g, w, is_lse);
+    if (!is_lse && w.grid.width <= FEW_KEPT * WARP)
+        LAUNCH_NEXT((take_hardest<FEW_KEPT>), some, threads, g, w);
+    else if (!is_lse && w.grid.width <= MANY_KEPT * WARP)
+        LAUNCH_NEXT((take_hardest<MANY_KEPT>), some, threads, g, w);
+    else
+        LAUNCH_NEXT(take_margins, rows, threads, g, w, is_lse);
     LAUNCH_NEXT(count_crosses, dim3(1), threads, g, w);
     LAUNCH_NEXT((meet_crosses<true>), squares, threads, g, w);
     LAUNCH_NEXT(oppose_rows, rows, threads, g, w);
 }
 
-/* Returns where the slopes of crosses are. */
+/* Returns where the slopes of crosses are, those of observed pairs of a square among them. */
 static float *take_grid_loss(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
     work w = e->w;
-    dim3 one(1), threads(BLOCK);
-    bool is_cross = is_named("cross", e->task.loss), is_bsl = is_named("bsl", e->task.loss);
+    dim3 rows((unsigned)w.grid.rows), threads(BLOCK);
+    bool is_cross = is_named("cross", e->task.loss);
     int form = is_cross ? (int)e->settings[0] : FORM_ROWS;
     if (form >= FORM_LOGISTIC) {
         take_cross_margins(e, form == FORM_LSE);
         return w.grid.cross;
     }
     if (is_named("psl", e->task.loss)) {
-        LAUNCH_NEXT(take_psl, dim3((unsigned)w.grid.rows), threads, g, w);
+        LAUNCH_NEXT(take_psl, rows, threads, g, w);
+        LAUNCH_NEXT(take_mean, dim3(1), threads, g, w);
     } else {
-        double share = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5, rest = 1 - share;
-        float less = is_cross ? (float)(1 - e->settings[2]) : 0;
-        take_softmax_rows(e, s, less, share, form == FORM_ROWS && !is_bsl);
-        if (form != FORM_ROWS) take_softmax_columns(e, rest);
-    }
-    if (is_bsl) {
-        LAUNCH_NEXT(weigh_rows, one, threads, g, w);
-        LAUNCH_NEXT(scale_rows, dim3(e->blocks), threads, g, w);
-    } else {
-        LAUNCH_NEXT(take_mean, one, threads, g, w);
+        take_softmax(e, s, form, is_cross ? (float)(1 - e->settings[2]) : 0);
     }
     return w.grid.slope;
 }
@@ -156,8 +172,6 @@ static void go_back_grid(cwi_cuda *e, float *slope)
     gpu *g = &e->g;
     work w = e->w;
     dim3 threads(BLOCK);
-    if (w.grid.is_square)
-        LAUNCH_NEXT(place_own, dim3(blocks_for(w.grid.rows, BLOCK)), threads, g, w, slope);
     multiply_deep(e, back_to_users(w, slope), w.grid.partial);
     multiply_deep(e, back_to_items(w, slope), w.grid.partial);
     if (!w.grid.is_square)

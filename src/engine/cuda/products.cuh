@@ -23,9 +23,10 @@ typedef struct matrices {
 } matrices;
 
 #if defined(__CUDACC__)
-enum { SIDE = 16 /* threads of a tile, both ways */, ENOUGH_TILES = 192 };
+/* Threads of a tile, both ways; blocks that are enough for a GPU, and that fill one. */
+enum { SIDE = 16, ENOUGH_TILES = 192, FULL_TILES = 256 };
 #else
-enum { SIDE = 8, ENOUGH_TILES = 2 };
+enum { SIDE = 8, ENOUGH_TILES = 2, FULL_TILES = 4 };
 #endif
 /* A thread has EACH by EACH entries, in quarters of four by four, of a wide tile or a narrow one. */
 enum { WIDE = 8, NARROW = 4, WIDE_TILE = SIDE * WIDE, NARROW_TILE = SIDE * NARROW };

@@ -67,11 +67,12 @@ typedef struct grid_work {
     bool is_square;
     float *vectors;          /* [2][slots][d] of users, then items */
     float *cross, *slope;    /* [rows][width] */
-    float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
+    float *own, *own_slope, *row_factor, *row_top, *column_factor, *count; /* [rows] */
     double *value;                                               /* [rows] */
     float *column_top;       /* [pieces][rows] of pieces of COLUMN_ROWS rows of a column */
     double *column_sum;
-    float *partial; /* of slices of the products that lead back */
+    uint32_t *task_of; /* [n_rows of the table] of rows that the step touches */
+    float *partial;    /* of slices of the products that lead back */
     double *mean, *crosses;
 } grid_work;
 
