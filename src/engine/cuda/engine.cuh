@@ -41,6 +41,7 @@ struct cwi_cuda {
     cwi_csr seen;            /* what users had, on the device */
     float *final, *layer[MOST_GRAPH_LAYERS]; /* [n_rows][d] where there is a graph */
     float *pull;                             /* [n_rows] of an L2 term; NULL: none */
+    uint32_t *touched;                       /* bits of rows that a step touches */
     void *sampler;
     cwi_cuda_task task;
     void (*draw)(cwi_cuda *e, dim3 grid, uint64_t first);

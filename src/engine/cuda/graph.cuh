@@ -4,7 +4,7 @@
 
 #include "engine/cuda/rule.cuh"
 
-enum { EDGES = 256 /* of a part */ };
+enum { EDGES = 256 /* of a part */, LOOKS = 8 /* parts that a warp looks at */ };
 
 /* Some edges of a row; a row with many has several parts. */
 typedef struct edge_part {
@@ -33,8 +33,18 @@ typedef struct product {
     float *to;
     float scale;
     bool reads_touched, adds_touched, writes_touched;
-    int step; /* of the window, for those three */
+    const uint32_t *touched; /* bits of rows, for those three */
 } product;
+
+/* A number that is read once. */
+template <typename T> __device__ inline T once(const T *from)
+{
+#if defined(__CUDA_ARCH__)
+    return __ldcs(from);
+#else
+    return *from;
+#endif
+}
 
 /* Does the vector of a row have a slope?  Those of touched rows have, or all by their own L2 term. */
 __device__ inline bool has_slope(const work &w, int s, int64_t row)
@@ -46,8 +56,22 @@ __device__ inline bool has_slope(const work &w, int s, int64_t row)
  * at once.  `pull` is that of the L2 term of a batch of rows that are touched, or NULL. */
 typedef struct table_step {
     const float *pull;
-    int step;
+    const uint32_t *touched; /* bits of rows */
+    int step;                /* of the window */
 } table_step;
+
+/* Rows that a step touches as bits, which a processor soon has at hand. */
+__global__ void mark_touched(work w, int s, uint32_t *touched)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned bits = __ballot_sync(0xffffffffu, row < w.n_rows && is_touched(w, s, row));
+    if (row % 32 == 0) touched[row / 32] = bits;
+}
+
+__device__ inline bool is_marked(const uint32_t *touched, int64_t row)
+{
+    return touched[row / 32] >> row % 32 & 1;
+}
 
 template <bool WHOLE>
 __device__ inline void step_row(const work &w, const table_step &t, int64_t row, int32_t base,
@@ -55,7 +79,7 @@ __device__ inline void step_row(const work &w, const table_step &t, int64_t row,
 {
     if (has_failed(w) || w.plan[t.step].is_empty) return;
     piece p = load_piece<WHOLE>(w, row, base, lane);
-    if (t.pull && is_touched(w, t.step, row))
+    if (t.pull && is_marked(t.touched, row))
         for (int k = 0; k < 4; k++) g.x[k] = fmaf(t.pull[row], p.theta.x[k], g.x[k]);
     const cwi_rates rate = w.rate[w.plan[t.step].before];
     if (w.rule == CWI_CUDA_ADAM)
@@ -72,7 +96,7 @@ __device__ inline void finish_row(const work &w, const product &p, const table_s
 {
     int64_t at = row * w.d;
     quad all = {{0, 0, 0, 0}};
-    bool counts = !p.adds_touched || is_touched(w, p.step, row);
+    bool counts = !p.adds_touched || is_marked(p.touched, row);
     for (int a = 0; a < p.adds && counts; a++) {
         quad x = load_quad<WHOLE>(p.add[a] + at, w.d, base, lane);
         for (int k = 0; k < 4; k++) all.x[k] = a ? all.x[k] + x.x[k] : x.x[k];
@@ -86,17 +110,17 @@ __device__ inline void finish_row(const work &w, const product &p, const table_s
 
 /* Up to a warp's number of edges, of which those that count are moved to the front; returns how
  * many. */
-__device__ inline int take_edges(const work &w, const net &n, const product &p, int64_t first,
-                                 int64_t end, int lane, int32_t *row, float *weight)
+__device__ inline int take_edges(const net &n, const product &p, int64_t first, int64_t end, int lane,
+                                 int32_t *row, float *weight)
 {
     __shared__ int32_t rows[BLOCK];
     __shared__ float weights[BLOCK];
     bool is_in = first + lane < end;
     int at = (int)threadIdx.x - lane, left = end - first < WARP ? (int)(end - first) : WARP;
-    *row = is_in ? n.neighbour[first + lane] : 0;
-    *weight = is_in ? n.weight[first + lane] : 0;
+    *row = is_in ? once(n.neighbour + first + lane) : 0;
+    bool counts = is_in && (!p.reads_touched || is_marked(p.touched, *row));
+    *weight = counts ? once(n.weight + first + lane) : 0;
     if (!p.reads_touched) return left;
-    bool counts = is_in && is_touched(w, p.step, *row);
     unsigned which = __ballot_sync(0xffffffffu, counts);
     if (counts) {
         int to = at + __popc(which & ((1u << lane) - 1));
@@ -122,7 +146,7 @@ __device__ inline quad sum_part(const work &w, const net &n, const product &p, c
     for (int64_t e = part.begin; e < part.end; e += WARP) {
         int32_t row;
         float weight;
-        int left = take_edges(w, n, p, e, part.end, lane, &row, &weight);
+        int left = take_edges(n, p, e, part.end, lane, &row, &weight);
         for (int o = 0; o < left; o += TEAMS * MORE_EDGES) {
             quad x[MORE_EDGES];
             float by[MORE_EDGES];
@@ -142,15 +166,11 @@ __device__ inline quad sum_part(const work &w, const net &n, const product &p, c
     return sum;
 }
 
-/* A part a warp. */
 template <bool WHOLE, int LANES, bool STEPS>
-__global__ void __launch_bounds__(BLOCK, 4) multiply_parts(work w, net n, product p, table_step t)
+__device__ inline void multiply_part(const work &w, const net &n, const product &p,
+                                     const table_step &t, int64_t k, int lane)
 {
-    int lane = (int)threadIdx.x % WARP;
-    int64_t k = warp_of_grid();
-    if (k >= n.n_parts) return;
     edge_part part = n.part[k];
-    if (p.writes_touched && !is_touched(w, p.step, part.row)) return;
     for (int32_t base = 0; base < w.d; base += 4 * LANES) {
         quad sum = sum_part<WHOLE, LANES>(w, n, p, part, base, lane);
         if (lane >= LANES) continue;
@@ -158,6 +178,28 @@ __global__ void __launch_bounds__(BLOCK, 4) multiply_parts(work w, net n, produc
             finish_row<WHOLE, STEPS>(w, p, t, part.row, base, lane, sum);
         else
             store_quad<WHOLE>(n.partial + k * w.d, w.d, base, lane, &sum);
+    }
+}
+
+/* A part a warp. */
+template <bool WHOLE, int LANES, bool STEPS>
+__global__ void __launch_bounds__(BLOCK, 4) multiply_parts(work w, net n, product p, table_step t)
+{
+    int64_t k = warp_of_grid();
+    if (k < n.n_parts) multiply_part<WHOLE, LANES, STEPS>(w, n, p, t, k, (int)threadIdx.x % WARP);
+}
+
+/* Parts of rows that the step touches: a warp has a look at several, which lie apart. */
+template <bool WHOLE, int LANES>
+__global__ void __launch_bounds__(BLOCK, 4) multiply_touched(work w, net n, product p, table_step t)
+{
+    int lane = (int)threadIdx.x % WARP;
+    int64_t k = warp_of_grid() + lane * (int64_t)warps_of_grid();
+    bool counts = lane < LOOKS && k < n.n_parts && is_marked(p.touched, n.part[k].row);
+    unsigned which = __ballot_sync(0xffffffffu, counts);
+    for (; which; which &= which - 1) {
+        int64_t apart = (__ffs((int)which) - 1) * (int64_t)warps_of_grid();
+        multiply_part<WHOLE, LANES, false>(w, n, p, t, warp_of_grid() + apart, lane);
     }
 }
 
@@ -169,7 +211,7 @@ __global__ void join_parts(work w, net n, product p, table_step t)
     int64_t k = warp_of_grid();
     if (k >= n.n_long) return;
     edge_part part = n.part[n.longer[k]];
-    if (p.writes_touched && !is_touched(w, p.step, part.row)) return;
+    if (p.writes_touched && !is_marked(p.touched, part.row)) return;
     for (int32_t base = 0; base < w.d; base += 4 * WARP) {
         quad sum = {{0, 0, 0, 0}};
         for (uint32_t o = 0; o < part.count; o++) {

@@ -58,6 +58,7 @@ static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
         add(g, &e->final, numbers);
         for (int k = 0; k + 1 < graph->layers && !graph->has_weights; k++)
             add(g, &e->layer[k], numbers);
+        add(g, &e->touched, blocks_for(e->w.n_rows, BLOCK) * (BLOCK / 32));
         if (e->w.pulls_table && !graph->has_weights) add(g, &e->pull, e->w.n_rows);
         add(g, &e->w.gradient, numbers);
         e->w.vectors = e->final;
@@ -74,7 +75,11 @@ static void multiply_by(cwi_cuda *e, const work &w, const product &p, const tabl
     gpu *g = &e->g;
     net n = e->graph;
     dim3 parts(blocks_for(n.n_parts, WARPS)), rows(blocks_for(n.n_long, WARPS));
-    LAUNCH((multiply_parts<WHOLE, LANES, STEPS>), parts, dim3(BLOCK), g, w, n, p, t);
+    dim3 few(blocks_for(n.n_parts, WARPS * LOOKS));
+    if (p.writes_touched)
+        LAUNCH((multiply_touched<WHOLE, LANES>), few, dim3(BLOCK), g, w, n, p, t);
+    else
+        LAUNCH((multiply_parts<WHOLE, LANES, STEPS>), parts, dim3(BLOCK), g, w, n, p, t);
     if (n.n_long > 0) LAUNCH((join_parts<WHOLE, STEPS>), rows, dim3(BLOCK), g, w, n, p, t);
 }
 
@@ -95,8 +100,8 @@ static void multiply_graph(cwi_cuda *e, int32_t d, const product &p, const table
 /* to = A from, or what is added and that. */
 static void multiply_table(cwi_cuda *e, int32_t d, const float *from, const float *add, float *to)
 {
-    product p = {from, {add}, add ? 1 : 0, to, 1, false, false, false, 0};
-    table_step none = {NULL, 0};
+    product p = {from, {add}, add ? 1 : 0, to, 1, false, false, false, NULL};
+    table_step none = {NULL, NULL, 0};
     multiply_graph<false>(e, d, p, none);
 }
 
@@ -116,9 +121,13 @@ static bool needs_all_vectors(const work &w)
 static void propagate(cwi_cuda *e, int s)
 {
     int32_t layers = e->task.graph.layers;
-    table_step none = {NULL, 0};
+    table_step none = {NULL, NULL, 0};
     product last = {e->w.theta, {e->w.theta}, 1, e->final, 1.0f / (float)(layers + 1),
-                    false, false, !needs_all_vectors(e->w), s};
+                    false, false, !needs_all_vectors(e->w), e->touched};
+    gpu *g = &e->g;
+    work w = e->w;
+    uint32_t *touched = e->touched;
+    LAUNCH(mark_touched, dim3(blocks_for(w.n_rows, BLOCK)), dim3(BLOCK), g, w, s, touched);
     if (layers == 0)
         gpu_copy(&e->g, e->final, last.from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof(float));
     for (int32_t k = 0; k + 1 < layers; k++) {
@@ -135,9 +144,9 @@ static void go_back(cwi_cuda *e, int s)
     work w = e->w;
     int32_t layers = e->task.graph.layers;
     float *pull = e->pull;
-    table_step step = {pull, s};
+    table_step step = {pull, e->touched, s};
     bool few = has_few_slopes(w);
-    product p = {w.gradient, {w.gradient}, 1, NULL, 1, few, few, false, s};
+    product p = {w.gradient, {w.gradient}, 1, NULL, 1, few, few, false, e->touched};
     dim3 rows(blocks_for(w.n_rows, WARPS));
     if (pull) LAUNCH(find_pulls, dim3(e->blocks), dim3(BLOCK), g, w, s, pull);
     if (layers == 0 && w.d % 4 == 0) LAUNCH((step_table<true>), rows, dim3(BLOCK), g, w, p, step);
