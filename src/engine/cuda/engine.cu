@@ -590,6 +590,7 @@ static void list_some(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, i
     matrices x = {to,    e->item_vectors, l.score,         n,     e->ranked_items, width, width,
                   width, e->ranked_items, false,           true,  1,               0,     0,
                   0};
+    x.is_chain = true;
     multiply_all(e, x);
     LAUNCH(list_best, dim3(e->blocks), dim3(BLOCK), g, l, n);
     gpu_get(g, item, l.item, (size_t)n * (size_t)k * sizeof *item);

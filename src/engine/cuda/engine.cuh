@@ -94,10 +94,14 @@ static void multiply_all(cwi_cuda *e, const matrices &x)
 {
     bool is_wide = x.m > NARROW_TILE && x.n > NARROW_TILE && tiles_of(x, WIDE_TILE) >= ENOUGH_TILES;
     dim3 tiles((unsigned)tiles_of(x, is_wide ? WIDE_TILE : NARROW_TILE));
-    if (is_wide)
-        LAUNCH_NEXT((multiply_matrices<WIDE>), tiles, dim3(BLOCK), &e->g, x);
+    if (is_wide && x.is_chain)
+        LAUNCH_NEXT((multiply_in_chains<WIDE>), tiles, dim3(BLOCK), &e->g, x);
+    else if (x.is_chain)
+        LAUNCH_NEXT((multiply_in_chains<NARROW>), tiles, dim3(BLOCK), &e->g, x);
+    else if (is_wide)
+        LAUNCH_NEXT((multiply_in_pieces<WIDE>), tiles, dim3(BLOCK), &e->g, x);
     else
-        LAUNCH_NEXT((multiply_matrices<NARROW>), tiles, dim3(BLOCK), &e->g, x);
+        LAUNCH_NEXT((multiply_in_pieces<NARROW>), tiles, dim3(BLOCK), &e->g, x);
 }
 
 /* A product of few tiles is cut along k.  How, depends on its shape alone. */
