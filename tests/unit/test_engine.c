@@ -150,6 +150,8 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=cause backbone=mf", "neg=3 cause-penalty=l1"},
         {"method=rel-mf backbone=mf", "relmf-loss=log negatives=user"},
         {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=dice backbone=ngcf", "ngcf=original dim=6 message-dropout=0.5"},
+        {"method=cross-softmax backbone=ngcf", "ngcf=original node-dropout=0.5"},
         {"method=dice backbone=ngcf", "dim=6 layers=3 reg-target=final weight-reg=0.02"},
         {"method=cpr backbone=ngcf", "dim=5 layers=1 beta=2 reg-kind=batch reg-target=final"},
         {"method=bpr backbone=neumf", "hidden=6"},

@@ -57,6 +57,11 @@ static cwi_cuda_penalty penalty_of(const cwi_task *t)
     return CWI_CUDA_NO_PENALTY;
 }
 
+static bool is_original_ngcf(const cwi_task *t)
+{
+    return t->backbone == &cwi_backbone_ngcf && cwi_options_choice(t->options, "ngcf") == 1;
+}
+
 static bool has_graph(const cwi_task *t)
 {
     return t->backbone == &cwi_backbone_lightgcn || t->backbone == &cwi_backbone_ngcf;
@@ -68,12 +73,19 @@ static void describe_graph(const cuda *e, cwi_cuda_task *out)
     const cwi_task *t = e->host.task;
     bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
     if (!has_graph(t)) return;
-    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
-                                  (int32_t)cwi_options_integer(t->options, "layers"),
-                                  is_ngcf,
-                                  e->graph.start,
-                                  e->graph.neighbour,
-                                  e->graph.weight};
+    out->graph =
+        (cwi_cuda_graph){.n_nodes = e->graph.n_nodes,
+                         .layers = (int32_t)cwi_options_integer(t->options, "layers"),
+                         .has_weights = is_ngcf,
+                         .start = e->graph.start,
+                         .neighbour = e->graph.neighbour,
+                         .weight = e->graph.weight,
+                         .turned = e->graph.turned,
+                         .seed = (uint64_t)cwi_options_integer(t->options, "seed")};
+    if (is_original_ngcf(t)) {
+        out->graph.message_dropout = cwi_options_real(t->options, "message-dropout");
+        out->graph.node_dropout = cwi_options_real(t->options, "node-dropout");
+    }
     if (!cwi_options_is(t->options, "reg-target", "final")) return;
     if (is_ngcf)
         out->final_decay = out->graph.layers > 0 ? out->tensor[0].decay : 0;
@@ -195,8 +207,8 @@ static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_
     CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
                              &e->host.max_slots, &e->host.sampler));
     if (has_graph(task))
-        CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
-                                 &e->graph));
+        CW_PASS((is_original_ngcf(task) ? cwi_graph_create_mean : cwi_graph_create)(
+            ctx, task->shape.train, task->shape.n_users, task->shape.n_items, &e->graph));
     *out = describe_slots(e);
     describe_tensors(e, out);
     describe_graph(e, out);

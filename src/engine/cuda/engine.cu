@@ -434,7 +434,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
         if (has_weights)
-            pass_ngcf(e);
+            pass_ngcf(e, s);
         else
             propagate(e, s);
         take_scores<WHOLE>(e, s);
@@ -520,6 +520,7 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
     gpu_join(&e->g);
     gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
     gpu_put(&e->g, e->w.first, &first, sizeof first);
+    if (e->ngcf.number) gpu_put(&e->g, e->ngcf.number, &step, sizeof step);
     make_or_repeat(e, n);
     if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
     return end_call(&e->g, why);

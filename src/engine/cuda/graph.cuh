@@ -14,12 +14,12 @@ typedef struct edge_part {
 } edge_part;
 
 typedef struct net {
-    int64_t n_parts, n_long; /* parts; rows of several */
+    int64_t n_parts, n_long, n_edges; /* parts; rows of several */
     const edge_part *part;
     const uint32_t *longer; /* [n_long] their first parts */
     const int32_t *neighbour;
-    const float *weight;
-    float *partial; /* [n_parts][d] */
+    const float *weight, *turned; /* of the transpose */
+    float *partial;               /* [n_parts][d] */
 } net;
 
 enum { MOST_GRAPH_LAYERS = 16, MORE_EDGES = 4 /* rows that a lane asks for at once */ };

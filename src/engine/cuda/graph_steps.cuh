@@ -50,10 +50,12 @@ static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
         g->status = CW_NO_MEMORY;
         snprintf(g->why, sizeof g->why, "there is no memory left");
     } else {
+        n->n_edges = edges;
         n->part = copy_array(g, part, n->n_parts);
         n->longer = copy_array(g, longer, n->n_long);
         n->neighbour = copy_array(g, graph->neighbour, edges);
         n->weight = copy_array(g, graph->weight, edges);
+        n->turned = graph->turned ? copy_array(g, graph->turned, edges) : n->weight;
         add(g, &n->partial, n->n_parts * e->w.d);
         add(g, &e->final, numbers);
         for (int k = 0; k + 1 < graph->layers && !graph->has_weights; k++)
@@ -70,10 +72,10 @@ static void add_graph(cwi_cuda *e, const cwi_cuda_graph *graph)
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 template <bool WHOLE, int LANES, bool STEPS>
-static void multiply_by(cwi_cuda *e, const work &w, const product &p, const table_step &t)
+static void multiply_by(cwi_cuda *e, const work &w, const net &n, const product &p,
+                        const table_step &t)
 {
     gpu *g = &e->g;
-    net n = e->graph;
     dim3 parts(blocks_for(n.n_parts, WARPS)), rows(blocks_for(n.n_long, WARPS));
     dim3 few(blocks_for(n.n_parts, WARPS * LOOKS));
     if (p.writes_touched)
@@ -85,24 +87,26 @@ static void multiply_by(cwi_cuda *e, const work &w, const product &p, const tabl
 
 /* Of rows of d numbers. */
 template <bool STEPS>
-static void multiply_graph(cwi_cuda *e, int32_t d, const product &p, const table_step &t)
+static void multiply_graph(cwi_cuda *e, int32_t d, const net &n, const product &p,
+                           const table_step &t)
 {
     work w = e->w;
     w.d = d;
     if (d % 4 != 0)
-        multiply_by<false, WARP, STEPS>(e, w, p, t);
+        multiply_by<false, WARP, STEPS>(e, w, n, p, t);
     else if (d <= 2 * WARP)
-        multiply_by<true, WARP / 2, STEPS>(e, w, p, t);
+        multiply_by<true, WARP / 2, STEPS>(e, w, n, p, t);
     else
-        multiply_by<true, WARP, STEPS>(e, w, p, t);
+        multiply_by<true, WARP, STEPS>(e, w, n, p, t);
 }
 
 /* to = A from, or what is added and that. */
-static void multiply_table(cwi_cuda *e, int32_t d, const float *from, const float *add, float *to)
+static void multiply_table(cwi_cuda *e, int32_t d, const net &n, const float *from, const float *add,
+                           float *to)
 {
     product p = {from, {add}, add ? 1 : 0, to, 1, false, false, false, NULL};
     table_step none = {NULL, NULL, 0};
-    multiply_graph<false>(e, d, p, none);
+    multiply_graph<false>(e, d, n, p, none);
 }
 
 /* Are slopes there of touched rows alone?  Else of all vectors, by their own L2 term. */
@@ -131,10 +135,10 @@ static void propagate(cwi_cuda *e, int s)
     if (layers == 0)
         gpu_copy(&e->g, e->final, last.from, (size_t)e->w.n_rows * (size_t)e->w.d * sizeof(float));
     for (int32_t k = 0; k + 1 < layers; k++) {
-        multiply_table(e, e->w.d, last.from, NULL, e->layer[k]);
+        multiply_table(e, e->w.d, e->graph, last.from, NULL, e->layer[k]);
         last.from = last.add[last.adds++] = e->layer[k];
     }
-    if (layers > 0) multiply_graph<false>(e, e->w.d, last, none);
+    if (layers > 0) multiply_graph<false>(e, e->w.d, e->graph, last, none);
 }
 
 /* From slopes of vectors to those of the table, which has its step. */
@@ -156,9 +160,9 @@ static void go_back(cwi_cuda *e, int s)
         p.to = e->layer[k % 2];
         p.scale = is_last ? 1.0f / (float)(layers + 1) : 1;
         if (is_last)
-            multiply_graph<true>(e, w.d, p, step);
+            multiply_graph<true>(e, w.d, e->graph, p, step);
         else
-            multiply_graph<false>(e, w.d, p, step);
+            multiply_graph<false>(e, w.d, e->graph, p, step);
         p.from = p.to;
         p.reads_touched = false;
     }

@@ -10,7 +10,7 @@
 #include "engine/cuda/graph.cuh"
 #include "engine/cuda/sums.cuh"
 
-enum { MOST_NGCF_LAYERS = 16, ON_A = 1, ON_B = 2 };
+enum { MOST_NGCF_LAYERS = 16, ON_A = 1, ON_B = 2, LEFT_OUT = 4 };
 
 typedef struct ngcf_work {
     int32_t d, heads, width, layers; /* of the table; columns of a head */
@@ -18,11 +18,64 @@ typedef struct ngcf_work {
     slices over;                      /* rows */
     float *e[MOST_NGCF_LAYERS + 1];   /* [padded][d]; [0] is the table */
     float *p[MOST_NGCF_LAYERS];       /* [padded][d] */
-    uint8_t *sign[MOST_NGCF_LAYERS];  /* [rows][d] which summands are above zero */
+    uint8_t *sign[MOST_NGCF_LAYERS];  /* [rows][d] which summands are above zero, and dropout */
     float *factor[MOST_NGCF_LAYERS];  /* [rows][heads] one over the lengths of rows */
     float *s, *b, *q, *t;             /* [padded][d] */
     float *final;                     /* [rows][d * (layers + 1)] */
+    uint64_t *number;                 /* of the first step of the window over all epochs */
+    uint64_t seed, message_bound;     /* words below this leave an entry of a layer out */
+    double node_dropout;
+    float message_scale;   /* of those that are left */
+    const int64_t *mirror; /* [edges] where an edge is seen from the other end; NULL: no dropout */
+    float *thinned, *thinned_turned; /* [edges] weights that are left, and of the transpose */
 } ngcf_work;
+
+/* ---- dropout ------------------------------------------------------------------------------- */
+
+/* Word number `word` of a stream. */
+__device__ inline uint32_t word_at(cwi_rng rng, uint32_t word)
+{
+    rng.counter[0] = word / 4;
+    cwi_rng_next_block(&rng);
+    return rng.word[word % 4];
+}
+
+/* Is an entry of E^(l+1) left out? */
+__device__ inline bool drops_message(const ngcf_work &n, int32_t layer, int64_t row, int32_t column,
+                                     int s)
+{
+    if (n.message_bound == 0) return false;
+    cwi_rng rng;
+    uint64_t step = *n.number + (uint64_t)s;
+    cwi_rng_init(&rng, n.seed, CWI_RNG_MESSAGE_DROPOUT,
+                 step << 35 | (uint64_t)layer << 31 | (uint64_t)row);
+    return word_at(rng, (uint32_t)column) < n.message_bound;
+}
+
+/* Weights of the edges that are left, a part a warp. */
+__global__ void thin_parts(ngcf_work n, net g, int s)
+{
+    int64_t k = warp_of_grid();
+    if (k >= g.n_parts) return;
+    edge_part part = g.part[k];
+    int64_t start = g.part[part.first].begin;
+    float scale = (float)(1.0 / (1.0 - n.node_dropout));
+    cwi_rng rng;
+    cwi_rng_init(&rng, n.seed, CWI_RNG_NODE_DROPOUT,
+                 (*n.number + (uint64_t)s) << 32 | (uint64_t)part.row);
+    for (int64_t e = part.begin + threadIdx.x % WARP; e < part.end; e += WARP)
+        n.thinned[e] = uniform_at(rng, 2 * (uint32_t)(e - start)) < n.node_dropout ? 0 : g.weight[e] * scale;
+}
+
+/* The same edges as the transpose has them. */
+__global__ void turn_edges(ngcf_work n, int64_t edges)
+{
+    for (int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; e < edges;
+         e += (int64_t)gridDim.x * blockDim.x)
+        n.thinned_turned[e] = n.thinned[n.mirror[e]];
+}
+
+/* ---- layers -------------------------------------------------------------------------------- */
 
 /* Where block `block` of a final vector begins. */
 __device__ inline int64_t block_at(const ngcf_work &n, int64_t row, int32_t head, int32_t block)
@@ -63,7 +116,7 @@ typedef struct ngcf_biases {
 } ngcf_biases;
 
 /* From the two products, which lie in s and b; a row of a head a warp. */
-__global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias)
+__global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     for (int64_t k = warp_of_grid(); k < n.rows * n.heads; k += warps_of_grid()) {
@@ -72,8 +125,11 @@ __global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias)
         const float *b1 = bias.first[head], *b2 = bias.second[head];
         float square = 0;
         for (int32_t c = lane; c < n.width; c += WARP) {
-            float a = n.s[at + c] + b1[c], b = n.b[at + c] + b2[c], sum = leak(a) + leak(b);
-            n.sign[layer][at + c] = (uint8_t)((a > 0 ? ON_A : 0) | (b > 0 ? ON_B : 0));
+            float a = n.s[at + c] + b1[c], b = n.b[at + c] + b2[c];
+            bool drops = drops_message(n, layer, k / n.heads, head * n.width + c, s);
+            float sum = drops ? 0 : n.message_scale * (leak(a) + leak(b));
+            n.sign[layer][at + c] =
+                (uint8_t)((a > 0 ? ON_A : 0) | (b > 0 ? ON_B : 0) | (drops ? LEFT_OUT : 0));
             n.e[layer + 1][at + c] = sum;
             square = fmaf(sum, sum, square);
         }
@@ -102,6 +158,7 @@ __global__ void activate_back(work w, ngcf_work n, int32_t layer, int s)
             float g = n.s[at + c];
             if (counts) g += factor * (w.gradient[from + c] - along * n.final[from + c]);
             uint8_t sign = n.sign[layer][at + c];
+            g = sign & LEFT_OUT ? 0 : n.message_scale * g;
             n.s[at + c] = sign & ON_A ? g : 0.2f * g;
             n.b[at + c] = sign & ON_B ? g : 0.2f * g;
         }

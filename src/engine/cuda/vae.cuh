@@ -34,14 +34,6 @@ typedef struct vae_work {
 
 /* ---- who takes part --------------------------------------------------------------------------- */
 
-__device__ inline double uniform_at(cwi_rng rng, uint32_t word)
-{
-    rng.counter[0] = word / 4;
-    cwi_rng_next_block(&rng);
-    rng.left -= (int)(word % 4);
-    return cwi_rng_real(&rng);
-}
-
 /* The user of a row; a thread each. */
 __global__ void draw_users(vae_work v, int s)
 {

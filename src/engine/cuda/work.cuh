@@ -195,6 +195,15 @@ __device__ inline int warps_of_grid()
     return (int)(gridDim.x * (blockDim.x / WARP));
 }
 
+/* A uniform number whose words begin at `word` of a stream. */
+__device__ inline double uniform_at(cwi_rng rng, uint32_t word)
+{
+    rng.counter[0] = word / 4;
+    cwi_rng_next_block(&rng);
+    rng.left -= (int)(word % 4);
+    return cwi_rng_real(&rng);
+}
+
 /* The group that a row, or a slot, of a step lies in. */
 __device__ inline int group_of_row(const work &w, int64_t row)
 {
