@@ -24,13 +24,15 @@ typedef struct net {
 
 enum { MOST_GRAPH_LAYERS = 16, MORE_EDGES = 4 /* rows that a lane asks for at once */ };
 
-/* to = scale * (add[0] + add[1] + .. + A from).  Rows of `from` and of what is added that the step
+/* to = scale * (add[0] + add[1] + .. + A from), and where it is asked for crossed = across * to, number
+ * by number.  Rows of `from` and of what is added that the step
  * does not touch may count as nothing, and rows of the result that it does not touch may be left as
  * they are. */
 typedef struct product {
     const float *from, *add[MOST_GRAPH_LAYERS];
     int adds;
-    float *to;
+    float *to, *crossed;
+    const float *across;
     float scale;
     bool reads_touched, adds_touched, writes_touched;
     const uint32_t *touched; /* bits of rows, for those three */
@@ -102,10 +104,15 @@ __device__ inline void finish_row(const work &w, const product &p, const table_s
         for (int k = 0; k < 4; k++) all.x[k] = a ? all.x[k] + x.x[k] : x.x[k];
     }
     for (int k = 0; k < 4; k++) sum.x[k] = (all.x[k] + sum.x[k]) * p.scale;
-    if (STEPS)
+    if (STEPS) {
         step_row<WHOLE>(w, t, row, base, lane, sum);
-    else
-        store_quad<WHOLE>(p.to + at, w.d, base, lane, &sum);
+        return;
+    }
+    store_quad<WHOLE>(p.to + at, w.d, base, lane, &sum);
+    if (!p.crossed) return;
+    quad x = load_quad<WHOLE>(p.across + at, w.d, base, lane);
+    for (int k = 0; k < 4; k++) sum.x[k] *= x.x[k];
+    store_quad<WHOLE>(p.crossed + at, w.d, base, lane, &sum);
 }
 
 /* Up to a warp's number of edges, of which those that count are moved to the front; returns how

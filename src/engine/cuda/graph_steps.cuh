@@ -104,7 +104,9 @@ static void multiply_graph(cwi_cuda *e, int32_t d, const net &n, const product &
 static void multiply_table(cwi_cuda *e, int32_t d, const net &n, const float *from, const float *add,
                            float *to)
 {
-    product p = {from, {add}, add ? 1 : 0, to, 1, false, false, false, NULL};
+    product p = {};
+    p.from = from, p.to = to, p.scale = 1;
+    if (add) p.add[p.adds++] = add;
     table_step none = {NULL, NULL, 0};
     multiply_graph<false>(e, d, n, p, none);
 }
@@ -126,8 +128,10 @@ static void propagate(cwi_cuda *e, int s)
 {
     int32_t layers = e->task.graph.layers;
     table_step none = {NULL, NULL, 0};
-    product last = {e->w.theta, {e->w.theta}, 1, e->final, 1.0f / (float)(layers + 1),
-                    false, false, !needs_all_vectors(e->w), e->touched};
+    product last = {};
+    last.from = last.add[last.adds++] = e->w.theta;
+    last.to = e->final, last.scale = 1.0f / (float)(layers + 1), last.touched = e->touched;
+    last.writes_touched = !needs_all_vectors(e->w);
     gpu *g = &e->g;
     work w = e->w;
     uint32_t *touched = e->touched;
@@ -149,8 +153,10 @@ static void go_back(cwi_cuda *e, int s)
     int32_t layers = e->task.graph.layers;
     float *pull = e->pull;
     table_step step = {pull, e->touched, s};
-    bool few = has_few_slopes(w);
-    product p = {w.gradient, {w.gradient}, 1, NULL, 1, few, few, false, e->touched};
+    product p = {};
+    p.from = p.add[p.adds++] = w.gradient;
+    p.scale = 1, p.touched = e->touched;
+    p.reads_touched = p.adds_touched = has_few_slopes(w);
     dim3 rows(blocks_for(w.n_rows, WARPS));
     if (pull) LAUNCH(find_pulls, dim3(e->blocks), dim3(BLOCK), g, w, s, pull);
     if (layers == 0 && w.d % 4 == 0) LAUNCH((step_table<true>), rows, dim3(BLOCK), g, w, p, step);

@@ -17,7 +17,7 @@ typedef struct ngcf_work {
     int64_t rows;
     slices over;                      /* rows */
     float *e[MOST_NGCF_LAYERS + 1];   /* [padded][d]; [0] is the table */
-    float *p[MOST_NGCF_LAYERS];       /* [padded][d] */
+    float *p[MOST_NGCF_LAYERS], *crossed[MOST_NGCF_LAYERS]; /* [padded][d] P and E * P */
     uint8_t *sign[MOST_NGCF_LAYERS];  /* [rows][d] which summands are above zero, and dropout */
     float *factor[MOST_NGCF_LAYERS];  /* [rows][heads] one over the lengths of rows */
     float *s, *b, *q, *t;             /* [padded][d] */
@@ -91,14 +91,6 @@ __global__ void copy_table(ngcf_work n)
         int32_t c = (int32_t)(k % n.d);
         n.final[block_at(n, k / n.d, c / n.width, 0) + c % n.width] = n.e[0][k];
     }
-}
-
-/* q = e * p */
-__global__ void cross_rows(ngcf_work n, int32_t layer)
-{
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < n.rows * n.d;
-         k += (int64_t)gridDim.x * blockDim.x)
-        n.q[k] = n.e[layer][k] * n.p[layer][k];
 }
 
 __device__ inline float leak(float x)

@@ -69,6 +69,7 @@ static void add_ngcf(cwi_cuda *e, const cwi_cuda_task *task)
     for (int32_t l = 0; l < n->layers; l++) {
         add(g, &n->e[l + 1], numbers);
         add(g, &n->p[l], numbers);
+        add(g, &n->crossed[l], numbers);
         add(g, &n->sign[l], n->rows * n->d);
         add(g, &n->factor[l], n->rows * n->heads);
     }
@@ -120,10 +121,12 @@ static void pass_ngcf(cwi_cuda *e, int s)
     LAUNCH(copy_table, all, threads, g, n);
     for (int32_t l = 0; l < n.layers; l++) {
         ngcf_biases bias = {{NULL, NULL}, {NULL, NULL}};
-        multiply_table(e, n.d, edges_of(e, false), n.e[l], NULL, n.p[l]);
-        LAUNCH(cross_rows, all, threads, g, n, l);
+        product p = {};
+        table_step none = {NULL, NULL, 0};
+        p.from = p.across = n.e[l], p.to = n.p[l], p.crossed = n.crossed[l], p.scale = 1;
+        multiply_graph<false>(e, n.d, edges_of(e, false), p, none);
         times_weights(e, l, NGCF_W1, false, n.p[l], n.s);
-        times_weights(e, l, NGCF_W2, false, n.q, n.b);
+        times_weights(e, l, NGCF_W2, false, n.crossed[l], n.b);
         for (int32_t h = 0; h < n.heads; h++) {
             bias.first[h] = part_at(e, e->others.theta, h, l, NGCF_B1);
             bias.second[h] = part_at(e, e->others.theta, h, l, NGCF_B2);
@@ -141,7 +144,7 @@ static void add_weights(cwi_cuda *e, int32_t layer)
     for (int32_t h = 0; h < n->heads; h++) {
         sum_product(e, n->over, n->p[layer] + h * w, w, d, n->s + h * w, w, d,
                     part_at(e, to, h, layer, NGCF_W1));
-        sum_product(e, n->over, n->q + h * w, w, d, n->b + h * w, w, d,
+        sum_product(e, n->over, n->crossed[layer] + h * w, w, d, n->b + h * w, w, d,
                     part_at(e, to, h, layer, NGCF_W2));
         sum_rows(e, n->over, {n->s + h * w, NULL, NULL, w, d}, part_at(e, to, h, layer, NGCF_B1));
         sum_rows(e, n->over, {n->b + h * w, NULL, NULL, w, d}, part_at(e, to, h, layer, NGCF_B2));
@@ -158,7 +161,6 @@ static float *go_back_ngcf(cwi_cuda *e, int s)
     gpu_zero(g, n.s, (size_t)(n.rows * n.d) * sizeof *n.s);
     for (int32_t l = n.layers - 1; l >= 0; l--) {
         LAUNCH(activate_back, all, threads, g, w, n, l, s);
-        LAUNCH(cross_rows, all, threads, g, n, l);
         add_weights(e, l);
         times_weights(e, l, NGCF_W1, true, n.s, n.t);
         times_weights(e, l, NGCF_W2, true, n.b, n.q);
