@@ -256,7 +256,7 @@ def main():
     parser.add_argument("model", nargs="*", default=["mf-cpr"])
     for name, value in ("dim", 128), ("batch", 2048), ("layers", 3), ("steps", 0):
         parser.add_argument(f"--{name}", type=int, default=value)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     data = Data(given.folder)
     for name in given.model:
         measure(name, make(name, data, given), given.steps)

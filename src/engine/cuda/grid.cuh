@@ -146,7 +146,7 @@ template <int TEAM, int KEPT> __global__ void softmax_rows(work w, int s, float 
     const float *x = g.cross + r * g.width;
     float most = g.own[r], kept[KEPT];
     double others = 0;
-    for (int k = 0; k < KEPT; k++) {
+    UNROLLED for (int k = 0; k < KEPT; k++) {
         int64_t c = t + k * TEAM;
         kept[k] = c < g.width ? x[c] - taken_off(w, s, r, c, less) : -INFINITY;
         most = kept[k] > most ? kept[k] : most;
@@ -156,7 +156,7 @@ template <int TEAM, int KEPT> __global__ void softmax_rows(work w, int s, float 
         most = y > most ? y : most;
     }
     most = team_max<TEAM>(most, most_room);
-    for (int k = 0; k < KEPT; k++) others += (double)exp_of(kept[k] - most);
+    UNROLLED for (int k = 0; k < KEPT; k++) others += (double)exp_of(kept[k] - most);
     for (int64_t c = t + KEPT * TEAM; c < g.width; c += TEAM)
         others += (double)exp_of(x[c] - taken_off(w, s, r, c, less) - most);
     others = team_sum<TEAM>(others, room);
@@ -416,14 +416,14 @@ __device__ inline uint32_t cross_key(float x)
 template <int KEPT> __device__ inline int count_from(const uint32_t *key, uint32_t limit)
 {
     int n = 0;
-    for (int k = 0; k < KEPT; k++) n += key[k] >= limit;
+    UNROLLED for (int k = 0; k < KEPT; k++) n += key[k] >= limit;
     for (int apart = WARP / 2; apart > 0; apart /= 2) n += __shfl_xor_sync(0xffffffffu, n, apart);
     return n;
 }
 
 /* The losses of the crosses of a row, or of its `keep` worst, of equal ones the first, where a lane
  * has all of its share of a row at hand.  What is no number has no key, and is told by the loss. */
-template <int KEPT> __global__ void __launch_bounds__(BLOCK) take_hardest(work w)
+template <int KEPT> __global__ void __launch_bounds__(BLOCK, 2) take_hardest(work w)
 {
     const grid_work &g = w.grid;
     int lane = (int)threadIdx.x % WARP;
@@ -435,7 +435,7 @@ template <int KEPT> __global__ void __launch_bounds__(BLOCK) take_hardest(work w
     float *x = g.slope + a * g.width;
     uint32_t key[KEPT], limit = 1;
     double sum = 0;
-    for (int k = 0; k < KEPT; k++) {
+    UNROLLED for (int k = 0; k < KEPT; k++) {
         int64_t b = lane + k * WARP;
         key[k] = b < g.width ? cross_key(x[b]) : 0;
     }
@@ -446,18 +446,17 @@ template <int KEPT> __global__ void __launch_bounds__(BLOCK) take_hardest(work w
             if (count_from<KEPT>(key, limit | 1u << bit) >= keep) limit |= 1u << bit;
         ahead = count_from<KEPT>(key, limit + 1);
     }
-    for (int k = 0; k < KEPT; k++) {
-        int64_t b = lane + k * WARP;
-        bool is_equal = live > keep && key[k] == limit;
+    for (int64_t first = 0; first < g.width; first += WARP) {
+        int64_t b = first + lane;
+        float y = b < g.width ? x[b] : -INFINITY;
+        uint32_t own = cross_key(y);
+        bool is_equal = live > keep && own == limit;
         unsigned equal = __ballot_sync(0xffffffffu, is_equal);
         int rank = ahead + __popc(equal & ((1u << lane) - 1));
-        bool counts = is_equal ? rank < keep : key[k] >= limit;
+        bool counts = is_equal ? rank < keep : own >= limit;
         ahead += __popc(equal);
-        if (b >= g.width) continue;
-        float y = x[b];
-        if (!(counts || y != y)) y = -INFINITY;
-        sum += y == -INFINITY ? 0.0 : lose_margin(&y);
-        x[b] = y == -INFINITY ? 0 : y;
+        if (counts || y != y) sum += lose_margin(&y);
+        if (b < g.width) x[b] = counts ? y : 0;
     }
     sum = warp_sum_wide(sum);
     if (lane == 0) g.value[a] = sum, g.count[a] = (float)(live < keep ? live : keep);

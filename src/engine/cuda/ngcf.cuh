@@ -114,7 +114,8 @@ __global__ void activate_rows(ngcf_work n, int32_t layer, ngcf_biases bias, int 
     for (int64_t k = warp_of_grid(); k < n.rows * n.heads; k += warps_of_grid()) {
         int32_t head = (int32_t)(k % n.heads);
         int64_t at = k * n.width, to = block_at(n, k / n.heads, head, layer + 1);
-        const float *b1 = bias.first[head], *b2 = bias.second[head];
+        const float *b1 = head ? bias.first[1] : bias.first[0];
+        const float *b2 = head ? bias.second[1] : bias.second[0];
         float square = 0;
         for (int32_t c = lane; c < n.width; c += WARP) {
             float a = n.s[at + c] + b1[c], b = n.b[at + c] + b2[c];

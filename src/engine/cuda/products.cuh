@@ -252,9 +252,11 @@ __device__ inline void multiply_step(const float *a, const float *b, int k, int 
             split_number(a[place_in_room<TILE, true>(k + o / 2 * 4 + t, down + 16 * i + o % 2 * 8 + g)],
                          &high[o], &low[o]);
         for (int j = 0; j < MATRICES; j++) {
-            multiply_small(sum[i][j], low, high_b[j]);
-            multiply_small(sum[i][j], high, low_b[j]);
-            multiply_small(sum[i][j], high, high_b[j]);
+            float some[4] = {0}; /* the units cut off what they add up: not too much at once */
+            multiply_small(some, low, high_b[j]);
+            multiply_small(some, high, low_b[j]);
+            multiply_small(some, high, high_b[j]);
+            for (int o = 0; o < 4; o++) sum[i][j][o] += some[o];
         }
     }
 }

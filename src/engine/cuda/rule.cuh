@@ -167,7 +167,8 @@ __device__ inline quad load_some(const float *from, int64_t k, int left)
 {
     if (left == 4) return load_quad<true>(from + k, 4, 0, 0);
     quad q = {{0, 0, 0, 0}};
-    for (int o = 0; o < left; o++) q.x[o] = from[k + o];
+    for (int o = 0; o < 4; o++)
+        if (o < left) q.x[o] = from[k + o];
     return q;
 }
 
@@ -176,7 +177,8 @@ __device__ inline void store_some(float *to, int64_t k, int left, const quad *q)
     if (left == 4)
         store_quad<true>(to + k, 4, 0, 0, q);
     else
-        for (int o = 0; o < left; o++) to[k + o] = q->x[o];
+        for (int o = 0; o < 4; o++)
+            if (o < left) to[k + o] = q->x[o];
 }
 
 /* A step on n numbers of a tensor that has a gradient everywhere; four a thread. */

@@ -22,6 +22,13 @@ enum {
     WARPS = BLOCK / WARP
 };
 
+/* Before a loop over an array that is to stay in registers. */
+#if defined(__CUDACC__)
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED
+#endif
+
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
  * fixed places: those that were not made leave holes, slots of user -1. */
 typedef struct draw_group {
