@@ -37,8 +37,9 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
     if (!t->method->sampler && t->backbone != &cwi_backbone_vae)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
-    else if (t->method->sampler && t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn &&
-             t->backbone != &cwi_backbone_ngcf && t->backbone != &cwi_backbone_neumf)
+    else if (t->method->sampler && t->backbone != &cwi_backbone_mf &&
+             t->backbone != &cwi_backbone_lightgcn && t->backbone != &cwi_backbone_ngcf &&
+             t->backbone != &cwi_backbone_neumf)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
                  t->backbone->name);
     else if (cwi_options_is(t->options, "engine", "ref"))

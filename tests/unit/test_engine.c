@@ -191,8 +191,7 @@ static void every_rule_is_that_of_the_plain_engine(void **state)
     const char *name;
     static const char *const pairs[] = {"method=bpr backbone=mf", "method=cause backbone=mf",
                                         "method=bce backbone=lightgcn",
-                                        "method=dice backbone=neumf",
-                                        "method=mult-vae init=joint"};
+                                        "method=dice backbone=neumf", "method=mult-vae init=joint"};
 #if defined(TEST_CUDA)
     const kind fast = {"cuda", "device=cuda", 2e-6, 1e-6};
 #else

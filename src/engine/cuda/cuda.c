@@ -73,15 +73,14 @@ static void describe_graph(const cuda *e, cwi_cuda_task *out)
     const cwi_task *t = e->host.task;
     bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
     if (!has_graph(t)) return;
-    out->graph =
-        (cwi_cuda_graph){.n_nodes = e->graph.n_nodes,
-                         .layers = (int32_t)cwi_options_integer(t->options, "layers"),
-                         .has_weights = is_ngcf,
-                         .start = e->graph.start,
-                         .neighbour = e->graph.neighbour,
-                         .weight = e->graph.weight,
-                         .turned = e->graph.turned,
-                         .seed = (uint64_t)cwi_options_integer(t->options, "seed")};
+    out->graph = (cwi_cuda_graph){.n_nodes = e->graph.n_nodes,
+                                  .layers = (int32_t)cwi_options_integer(t->options, "layers"),
+                                  .has_weights = is_ngcf,
+                                  .start = e->graph.start,
+                                  .neighbour = e->graph.neighbour,
+                                  .weight = e->graph.weight,
+                                  .turned = e->graph.turned,
+                                  .seed = (uint64_t)cwi_options_integer(t->options, "seed")};
     if (is_original_ngcf(t)) {
         out->graph.message_dropout = cwi_options_real(t->options, "message-dropout");
         out->graph.node_dropout = cwi_options_real(t->options, "node-dropout");
