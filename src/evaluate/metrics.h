@@ -6,6 +6,7 @@
 #include "evaluate/weights.h"
 #include "prepare/csr.h"
 #include "prepare/pairs.h"
+#include "score/hits.h"
 
 /*
  * The table of metrics: name, how users are put together, what must be known of the exposure, then
@@ -89,6 +90,9 @@ typedef struct cwi_metrics {
 
 /* A pointer into it by name, such as "recall"; NULL for an unknown name. */
 const double *cwi_metric_find(const cwi_metrics *metrics, const char *name);
+
+/* What a hit at a place, from 0 on, adds to DCG. */
+double cwi_place_discount(int32_t place);
 
 /* One list against what was held out. */
 typedef struct cwi_trial {

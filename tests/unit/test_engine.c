@@ -368,7 +368,8 @@ static void check_lists(small_data *f, const cwi_trainer *t, const cwi_ranker *o
     float *score = malloc((size_t)f->data->n_items * sizeof *score);
     assert_true(n <= MOST_USERS && f->data->n_items >= K);
     for (int32_t u = 0; u < n; u++) users[u] = n - 1 - u;
-    assert_int_equal(own->list(t->ctx, own, mask, users, n, K, item, count), CW_OK);
+    const cwi_wish wish = {mask, users, n, K, NULL, item, count};
+    assert_int_equal(own->list(t->ctx, own, &wish), CW_OK);
     for (int32_t u = 0; u < n; u++) {
         cwi_ranked top[K];
         int64_t begin = mask->start[users[u]], had = mask->start[users[u] + 1] - begin;

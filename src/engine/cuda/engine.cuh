@@ -3,7 +3,7 @@
 #define CWI_ENGINE_CUDA_ENGINE_CUH
 
 #include "engine/cuda/graph.cuh"
-#include "engine/cuda/lists.cuh"
+#include "engine/cuda/lister.h"
 #include "engine/cuda/ngcf.cuh"
 #include "engine/cuda/tower.cuh"
 
@@ -33,9 +33,7 @@ struct cwi_cuda {
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */
     float *partial;               /* [slices][the largest tensor] */
-    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
-    int32_t ranked_items, ranked_width, users_at_once;
-    listing lists;
+    cwi_cuda_lister *lister;      /* NULL before the first ranking */
     cwi_csr seen;            /* what users had, on the device */
     float *final, *layer[2]; /* [n_rows][d] where there is a graph */
     void *sampler;
