@@ -138,6 +138,7 @@ typedef struct cwi_audience {
     int32_t n;
     const cwi_exposure *exposure; /* behind the rows; NULL, also with the next, until it is set */
     const cwi_csr *mask;          /* items by user that are no candidates, sorted */
+    bool is_kept;                 /* it stays where and as it is: a device may know it again */
 } cwi_audience;
 
 cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,

@@ -41,7 +41,7 @@ typedef struct cwi_wish {
 
 /* What was held out for users, and how lists are to be measured by it. */
 typedef struct cwi_held {
-    uint64_t serial; /* what has the same one is the same, with the users of the wish */
+    const void *key; /* what has the same one is the same, with the users of the wish; NULL: none */
     const cwi_csr *rows;
     const int64_t *degree;          /* [n_items] */
     const double *discount, *ideal; /* [k], [k + 1]: of places, and sums of the first */

@@ -223,7 +223,7 @@ void gpu_use_room(gpu *, const void *, int) {}
 
 void gpu_copy(gpu *, void *to, const void *from, size_t bytes)
 {
-    memcpy(to, from, bytes);
+    if (bytes) memcpy(to, from, bytes);
 }
 
 void gpu_zero(gpu *g, void *at, size_t bytes)

@@ -32,6 +32,13 @@ struct float4 {
 struct uint2 {
     unsigned x, y;
 };
+struct uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
 inline float4 make_float4(float x, float y, float z, float w)
 {
     return {x, y, z, w};

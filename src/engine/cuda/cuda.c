@@ -390,7 +390,7 @@ static cw_status measure(cw_context *ctx, const cwi_ranker *ranker, const cwi_wi
     char why[CWI_CUDA_TEXT] = "";
     cwi_cuda_wish asked;
     cwi_pile pile = {0};
-    cwi_cuda_held sums = {.serial = held->serial,
+    cwi_cuda_held sums = {.key = held->key,
                           .n_users = held->rows->n_rows,
                           .start = held->rows->start,
                           .value = held->rows->value,
@@ -449,6 +449,22 @@ static cw_status params(cwi_engine *engine, const cwi_params **out)
     return cwi_host_params(engine, out);
 }
 
+static cw_status keep(cwi_engine *engine)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(catch_up(e));
+    e->why[0] = '\0';
+    cw_status status = e->calls->keep(e->device, e->why);
+    return e->why[0] ? pass_on(e, status) : status;
+}
+
+static cw_status kept(cwi_engine *engine, const cwi_params **out)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(fetch_part(e, CWI_CUDA_KEPT, &e->host.params));
+    return cwi_host_params(engine, out);
+}
+
 static cw_status read_state(cwi_engine *engine, cwi_state *out)
 {
     cuda *e = (cuda *)engine;
@@ -486,4 +502,6 @@ const cwi_engine_verbs cwi_engine_cuda = {
     .read = read_state,
     .write = write_state,
     .close = close_engine,
+    .keep = keep,
+    .kept = kept,
 };

@@ -118,7 +118,7 @@ typedef struct cwi_cuda_wish {
 
 /* What was held out for those of a wish, to measure their lists by. */
 typedef struct cwi_cuda_held {
-    uint64_t serial; /* what has the same one is the same, with its wish; 0: has none */
+    const void *key; /* what has the same one is the same, with its wish; NULL: has none */
     int32_t n_users;
     const int64_t *start;                                   /* [n_users + 1] */
     const int32_t *value;                                   /* ascending */
@@ -129,8 +129,9 @@ typedef struct cwi_cuda_held {
 
 typedef struct cwi_cuda_lister cwi_cuda_lister;
 
-/* The parts of the state: parameters, then what the optimiser keeps, of every tensor. */
-enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
+/* The parts of the state: parameters, then what the optimiser keeps, of every tensor; and the
+ * parameters that were kept, which can be read alone. */
+enum { CWI_CUDA_KEPT = -1, CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
 
 /*
  *   count   how many devices there are
@@ -138,6 +139,7 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *   open    everything but the values: an engine that `close` takes, also after a failure
  *   put     a part of the state of a tensor onto the device, from rows side by side
  *   get     the same from there
+ *   keep    the parameters as they are now.  CW_UNSUPPORTED without a word where there is no room
  *   begin   an epoch, or the rest of one: what the sampler has of it, what the loss has of it, and
  *           the sums so far
  *   squares the sum of squares of every tensor
@@ -161,6 +163,7 @@ typedef struct cwi_cuda_calls {
     int (*most_steps)(const cwi_cuda *engine);
     cw_status (*put)(cwi_cuda *engine, int part, int tensor, const float *from, char *why);
     cw_status (*get)(cwi_cuda *engine, int part, int tensor, float *to, char *why);
+    cw_status (*keep)(cwi_cuda *engine, char *why);
     cw_status (*begin)(cwi_cuda *engine, const cwi_drawing *drawing,
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why);

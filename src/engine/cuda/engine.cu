@@ -309,6 +309,7 @@ static int most_steps(const cwi_cuda *e)
 static float *part_of(const cwi_cuda *e, int part, int tensor)
 {
     int m = part - CWI_CUDA_MEMORY;
+    if (part == CWI_CUDA_KEPT) return tensor == 0 ? e->kept : e->kept_others + e->tensor[tensor];
     if (tensor == 0) return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[m];
     return (part == CWI_CUDA_PARAMS ? e->others.theta : e->others.memory[m]) + e->tensor[tensor];
 }
@@ -330,6 +331,23 @@ static cw_status get(cwi_cuda *e, int part, int tensor, float *to, char *why)
 {
     gpu_get(&e->g, to, part_of(e, part, tensor), (size_t)numbers_of(e, tensor) * sizeof *to);
     return end_call(&e->g, why);
+}
+
+static cw_status keep(cwi_cuda *e, char *why)
+{
+    gpu *g = &e->g;
+    cwi_cuda_device about;
+    int64_t numbers = numbers_of(e, 0);
+    if (!e->kept) {
+        cw_status status = gpu_look(e->task.device, &about, why);
+        if (status != CW_OK) return status;
+        if ((numbers + e->n_others) * (int64_t)sizeof *e->kept > about.free_bytes / 2) return CW_UNSUPPORTED;
+        add(g, &e->kept, numbers);
+        if (e->n_others > 0) add(g, &e->kept_others, e->n_others);
+    }
+    gpu_copy(g, e->kept, e->w.theta, (size_t)numbers * sizeof *e->kept);
+    gpu_copy(g, e->kept_others, e->others.theta, (size_t)e->n_others * sizeof *e->kept);
+    return end_call(g, why);
 }
 
 /* The margin of dice is all that a sampler has of an epoch. */
@@ -636,7 +654,7 @@ static cw_status find_lister(cwi_cuda *e, cwi_cuda_lister **out, char *why)
 
 static const cwi_cuda_calls calls = {
     CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count,   gpu_look,     open_engine,      most_steps,
-    put,              get,              begin,       squares,      run,              tell,
+    put,              get,              keep,        begin,       squares,      run,              tell,
     find_lister,      lister_open,      lister_renew, lister_most_rows, lister_list, lister_measure,
     lister_close,     close_engine};
 

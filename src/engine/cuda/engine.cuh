@@ -29,6 +29,7 @@ struct cwi_cuda {
     int64_t n_others;                /* numbers of all of them */
     piece_at others;
     float *others_gradient;
+    float *kept, *kept_others; /* parameters that were kept; NULL before the first */
     ngcf_work ngcf;
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */

@@ -30,7 +30,7 @@ enum {
     ROOM_UNIT,
     ROOM_MASKED,
     ROOM_BEST,
-    ROOM_LIMIT,
+    ROOM_PRODUCT,
     ROOM_N_FOUND,
     ROOM_FOUND,
     ROOM_ORDER,
@@ -63,7 +63,7 @@ struct cwi_cuda_lister {
     int64_t budget;                    /* bytes that rows may take */
     int processors;
     int32_t deepest; /* vectors of halves that blocks have room for */
-    uint64_t serial; /* of what was held out that is there */
+    const void *key; /* of what was held out that is there */
 };
 
 template <typename T> static T *need(cwi_cuda_lister *e, int room, int64_t count)
@@ -108,7 +108,6 @@ static cw_status open_on(int device, cwi_cuda_lister **out, char *why)
     while (tile_room_bytes(e->deepest + PIECE) <= gpu_block_bytes(&e->g) && e->deepest < 512)
         e->deepest += PIECE;
     gpu_use_room(&e->g, (const void *)find_best, tile_room_bytes(e->deepest));
-    gpu_use_room(&e->g, (const void *)find_left, tile_room_bytes(e->deepest));
     return end_call(e, why);
 }
 
@@ -124,7 +123,7 @@ static int64_t bytes_of_row(const cwi_cuda_lister *e, int32_t k)
 {
     int64_t width = e->tables.width, tiles = whole(e->tables.n_items, TILE_ITEMS) / TILE_ITEMS;
     int64_t left = LEFT_BASE + LEFT_PER_PLACE * (int64_t)k;
-    return 6 * (width + PIECE) + tiles * (GROUPS_A_TILE * 4 + TILE_ITEMS / 8) + 12 * left + 4 * k + 128;
+    return 6 * (width + PIECE) + tiles * (GROUPS_A_TILE * 4 + TILE_ITEMS / 8 + TILE_ITEMS * 2) + 12 * left + 4 * k + 128;
 }
 
 cw_status lister_open(const cwi_cuda_catalog *c, cwi_cuda_lister **out, char *why)
@@ -257,10 +256,10 @@ static void screen_round(cwi_cuda_lister *e, listing *l)
     l->length = need<float>(e, ROOM_LENGTH, n);
     l->rest = need<float>(e, ROOM_REST, n);
     l->unit = need<double>(e, ROOM_UNIT, n);
-    l->masked = need<uint32_t>(e, ROOM_MASKED, n * tiles * (TILE_ITEMS / 32));
-    l->best = need<float>(e, ROOM_BEST, n * tiles * GROUPS_A_TILE);
-    l->limit = need<float>(e, ROOM_LIMIT, n);
-    l->n_found = need<unsigned>(e, ROOM_N_FOUND, n);
+    l->masked = need<uint32_t>(e, ROOM_MASKED, padded * tiles * (TILE_ITEMS / 32));
+    l->product = need<uint4>(e, ROOM_PRODUCT, padded * tiles * GROUPS_A_TILE);
+    l->best = need<float>(e, ROOM_BEST, padded * tiles * GROUPS_A_TILE);
+    l->n_found = need<int32_t>(e, ROOM_N_FOUND, n);
     l->found = need<int32_t>(e, ROOM_FOUND, n * l->most);
     l->order = need<unsigned long long>(e, ROOM_ORDER, n * l->most);
     listing x = *l;
@@ -271,14 +270,13 @@ static void screen_round(cwi_cuda_lister *e, listing *l)
     dim3 blocks((unsigned)across, (unsigned)((x.tiles + each - 1) / each));
     int bytes = tile_room_bytes(x.depth);
     gpu_zero(g, x.of_items, sizeof *x.of_items);
-    LAUNCH(find_top, all, threads, g, x);
+    LAUNCH(find_longest, all, threads, g, x);
     LAUNCH(round_items, all, threads, g, x);
     LAUNCH(round_users, all, threads, g, x);
     LAUNCH(start_masks, all, threads, g, x);
     LAUNCH(mask_rows, all, threads, g, x);
     LAUNCH_ROOM(find_best, blocks, tile, bytes, g, x, each);
-    LAUNCH(find_limits, all, threads, g, x);
-    LAUNCH_ROOM(find_left, blocks, tile, bytes, g, x, each);
+    LAUNCH(find_left, all, threads, g, x);
     LAUNCH(list_found, all, threads, g, x);
 }
 
@@ -331,7 +329,7 @@ cw_status lister_list(cwi_cuda_lister *e, const cwi_cuda_wish *wish, char *why)
 {
     int32_t most = lister_most_rows(e, wish->k);
     gpu_enter(&e->g);
-    e->serial = 0;
+    e->key = NULL;
     for (int32_t r = 0; r < wish->n; r += most)
         list_round(e, wish, r, wish->n - r < most ? wish->n - r : most);
     return end_call(e, why);
@@ -428,13 +426,13 @@ cw_status lister_measure(cwi_cuda_lister *e, const cwi_cuda_wish *wish, cwi_cuda
     gpu *g = &e->g;
     int32_t most = lister_most_rows(e, wish->k);
     gpu_enter(g);
-    bool is_there = held->serial && held->serial == e->serial, is_one = wish->n <= most;
+    bool is_there = held->key && held->key == e->key, is_one = wish->n <= most;
     measuring m = put_held(e, held, wish->k, is_there);
     outcome *out = (outcome *)gpu_grow_here(
         g, &e->values_here,
         (int64_t)(sizeof *out + (size_t)(is_one ? wish->n : most) * CWI_PLACE_VALUES * sizeof(double)));
     double *here = (double *)(out + 1);
-    e->serial = 0;
+    e->key = NULL;
     for (int32_t first = 0; first < wish->n && g->status == CW_OK; first += most) {
         int32_t n = wish->n - first < most ? wish->n - first : most;
         listing l = begin_round(e, wish, first, n, is_there);
@@ -451,6 +449,6 @@ cw_status lister_measure(cwi_cuda_lister *e, const cwi_cuda_wish *wish, cwi_cuda
         if (g->status == CW_OK && out->n_bad > 0) return CW_BAD_DATA;
         if (g->status == CW_OK) add_values(here, n, held);
     }
-    e->serial = is_one ? held->serial : 0;
+    e->key = is_one ? held->key : NULL;
     return end_call(e, why);
 }

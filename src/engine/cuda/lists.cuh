@@ -3,8 +3,8 @@
  * a score is one chain of fused steps in the order of columns.
  *
  * Few scores are made.  Vectors are rounded to halves, whose products the matrix units make
- * (tensor.cuh), twice: first for the largest of every few items of a user, which gives a bound that
- * K items reach; then for the items that may reach it, too.  Those get their scores.
+ * (tensor.cuh).  They are kept, as halves themselves, and the largest of every few items of a user, which
+ * give a bound that K items reach.  What may reach it, too, gets its score.
  *
  * With u = u' + du and a = a' + da, where u' and a' are the halves, and all lengths scaled alike,
  *   u.a - u'.a' = du.a + u'.da, at most |du| |a| + |u'| |da|  (Cauchy-Schwarz).
@@ -12,7 +12,7 @@
  * of the largest, so that a sum of d is within 17/16 d 2^-23 |u'| |a'|; twice that is allowed for.  A
  * score, a chain of d fused steps, is within d 2^-24 |u| |a|, the rest of it within a few steps more.
  * Together (3 d + 64) 2^-23 times the longest lengths is enough for all of it.  Chains of very small
- * numbers lose up to 2^-150 a step beside it.
+ * numbers lose up to 2^-150 a step beside it.  A product that is kept loses 2^-11 of itself more.
  *
  * Who is not helped by bounds (too many items are left, lengths out of range) has all scores made.
  */
@@ -26,12 +26,17 @@ enum {
     MOST_EQUAL = 1024,
     GROUPS_A_TILE = 16, /* of 8 items */
     MOST_GROUPS = 1024, /* that a warp holds */
-    LARGEST_EXPONENT = 58
+    LARGEST_EXPONENT = 58,
+    USER_EXPONENT = 11, /* lengths are below 2 to this, so that products are below 2^15 */
+    ITEM_EXPONENT = 4
 };
+static const float no_product = -65536; /* of what is no candidate; as a half, one of no number */
+enum { NO_PRODUCT = 0xfc00 };
 
 /* Of all items: as bits of floats, whose order is that of numbers here. */
 typedef struct statistics {
-    uint32_t top, length, rest;
+    uint32_t longest;      /* as they are */
+    uint32_t length, rest; /* in their unit */
     uint32_t are_bad;
 } statistics;
 
@@ -55,10 +60,10 @@ typedef struct listing {
     double *unit;         /* [rows] what the vector was multiplied by; 0: bounds are no help */
     statistics *of_items;
     uint32_t *masked;     /* [rows][4 tiles] bits of items that are no candidates */
-    float *best;          /* [rows][16 tiles] largest products of groups */
-    float *limit;         /* [rows] that products of the list reach */
+    uint4 *product;       /* [rows][16 tiles] those of a group, as halves */
+    float *best;          /* [rows][16 tiles] largest of them */
     int32_t most;         /* items of a row that are left */
-    unsigned *n_found;    /* [rows] */
+    int32_t *n_found;     /* [rows] more than `most`: too many, or bounds are no help */
     int32_t *found;       /* [rows][most] */
     unsigned long long *order; /* [rows][most] */
 
@@ -131,33 +136,22 @@ __device__ inline double warp_sum_double(double x)
     return x;
 }
 
-__device__ inline uint32_t warp_max(uint32_t x)
+/* Bits of the length of a vector, which goes on with `more`; a warp.  Those of what is no number are
+ * the largest of all. */
+__device__ inline uint32_t length_of(const float *x, int32_t n, float more)
 {
-    for (int apart = WARP / 2; apart > 0; apart /= 2) {
-        uint32_t other = __shfl_xor_sync(0xffffffffu, x, apart);
-        x = other > x ? other : x;
-    }
-    return x;
+    double square = 0;
+    for (int32_t k = (int)threadIdx.x % WARP; k < n; k += WARP) square += (double)x[k] * (double)x[k];
+    float length = (float)sqrt(warp_sum_double(square) + (double)more * (double)more);
+    return length < INFINITY ? bits_of(length) : 0x7fffffffu;
 }
 
-/* Bits of the largest size in a vector, which goes on with `more`; a warp.  Those of what is no
- * number are the largest of all. */
-__device__ inline uint32_t top_of(const float *x, int32_t n, float more)
+/* What brings a length to below 2 to `exponent`: a power of two; 0 where it is out of range. */
+__device__ inline double unit_of(uint32_t length, int exponent)
 {
-    uint32_t top = bits_of(more) & 0x7fffffffu;
-    for (int32_t k = (int)threadIdx.x % WARP; k < n; k += WARP) {
-        uint32_t size = bits_of(x[k]) & 0x7fffffffu;
-        top = size > top ? size : top;
-    }
-    return warp_max(top);
-}
-
-/* What brings numbers of this size to below 2^15: a power of two; 0 where that is out of range. */
-__device__ inline double unit_of(uint32_t top)
-{
-    int exponent = (int)(top >> 23) - 127;
-    if (exponent > LARGEST_EXPONENT || exponent < -LARGEST_EXPONENT) return 0;
-    return (double)float_of((uint32_t)(127 + 14 - exponent) << 23);
+    int now = (int)(length >> 23) - 126;
+    if (now > LARGEST_EXPONENT || now < -LARGEST_EXPONENT) return 0;
+    return (double)float_of((uint32_t)(127 + exponent - now) << 23);
 }
 
 /* Round a vector, which goes on with `more` and zeros: lengths of what it was at most, and of what
@@ -182,22 +176,21 @@ __device__ inline void round_vector(const float *x, int32_t n, float more, int32
     *rest = (float)(upwards * sqrt(warp_sum_double(lost)));
 }
 
-__global__ void find_top(listing l)
+__global__ void find_longest(listing l)
 {
-    int lane = (int)threadIdx.x % WARP;
-    uint32_t top = 0;
+    uint32_t longest = 0;
     for (int32_t i = warp_of_grid(); i < l.n_items; i += warps_of_grid()) {
-        uint32_t own = top_of(l.items + (int64_t)i * l.width, l.width, offset_of(l, i));
-        top = own > top ? own : top;
+        uint32_t own = length_of(l.items + (int64_t)i * l.width, l.width, offset_of(l, i));
+        longest = own > longest ? own : longest;
     }
-    if (lane == 0 && top > 0) atomicMax(&l.of_items->top, top);
+    if (threadIdx.x % WARP == 0 && longest > 0) atomicMax(&l.of_items->longest, longest);
 }
 
 /* A warp an item, and those after the last up to whole tiles, which are zeros. */
 __global__ void round_items(listing l)
 {
     int lane = (int)threadIdx.x % WARP;
-    double unit = unit_of(l.of_items->top);
+    double unit = unit_of(l.of_items->longest, ITEM_EXPONENT);
     uint32_t length = 0, rest = 0;
     for (int32_t i = warp_of_grid(); i < l.tiles * TILE_ITEMS; i += warps_of_grid()) {
         bool is_one = i < l.n_items;
@@ -226,7 +219,7 @@ __global__ void round_users(listing l)
             continue;
         }
         const float *x = vector_of(l, r);
-        double unit = unit_of(top_of(x, l.width, more));
+        double unit = unit_of(length_of(x, l.width, more), USER_EXPONENT);
         float length, rest;
         if (unit > 0)
             round_vector(x, l.width, more, l.depth, unit, to, &length, &rest);
@@ -265,75 +258,115 @@ __global__ void mask_rows(listing l)
     }
 }
 
-/* Bits of the 32 items of this warp that are no candidates of a row. */
-__device__ inline uint32_t masked_here(const listing &l, int64_t row, int tile)
+/* Products of a thread with 8 items of a user as halves, and the largest of them. */
+__device__ inline float pack_products(float sum[4][4][4], int u, uint32_t masked, uint4 *out)
 {
-    return row < l.rows ? l.masked[(row * l.tiles + tile) * 4 + (int)threadIdx.x / WARP % 4] : 0xffffffffu;
-}
-
-__device__ inline float largest_of(float sum[4][4][4], int u, uint32_t masked)
-{
-    float most = -INFINITY;
+    float x[OWN_ITEMS], most = no_product;
+    uint32_t pair[OWN_ITEMS / 2];
 UNROLL
-    for (int i = 0; i < OWN_ITEMS; i++) {
-        float x = sum[u / 2][i / 2][u % 2 * 2 + i % 2];
-        if (masked && masked >> own_item(i) % 32 & 1) x = -INFINITY;
-        most = x > most ? x : most;
-    }
+    for (int i = 0; i < OWN_ITEMS; i++) x[i] = sum[u / 2][i / 2][u % 2 * 2 + i % 2];
+UNROLL
+    for (int i = 0; i < OWN_ITEMS / 2; i++) pair[i] = pair_of(x[2 * i], x[2 * i + 1]);
+    if (masked)
+UNROLL
+        for (int i = 0; i < OWN_ITEMS; i++)
+            if (masked >> (own_item() + item_step(i)) % 32 & 1) {
+                x[i] = no_product;
+                pair[i / 2] = i % 2 ? (pair[i / 2] & 0xffffu) | (uint32_t)NO_PRODUCT << 16
+                                    : (pair[i / 2] & 0xffff0000u) | NO_PRODUCT;
+            }
+UNROLL
+    for (int i = 0; i < OWN_ITEMS; i++) most = x[i] > most ? x[i] : most;
+    *out = make_uint4(pair[0], pair[1], pair[2], pair[3]);
     return most;
 }
 
-/* The largest product of every group of 8 items.  A tile of users a block, and some of the tiles of
- * items. */
+/* Products of users with items, and the largest of every group of 8.  A tile of users a block, and
+ * some of the tiles of items. */
 __global__ void __launch_bounds__(TILE_THREADS, 2) find_best(listing l, int32_t tiles_each)
 {
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
     int first = (int)blockIdx.y * tiles_each, last = first + tiles_each;
-    int64_t row = (int64_t)blockIdx.x * TILE_USERS, stride = (int64_t)l.tiles * GROUPS_A_TILE;
+    int64_t row = (int64_t)blockIdx.x * TILE_USERS + own_user();
+    const uint32_t *masked = l.masked + row * l.tiles * 4 + warp % 4;
+    float *best = l.best + row * l.tiles * GROUPS_A_TILE + warp % 4 * 4 + lane % 4;
+    uint4 *product = l.product + row * l.tiles * GROUPS_A_TILE + warp % 4 * 4 + lane % 4;
     halves x = {l.half_users, l.half_items, l.depth};
     multiply_tiles(x, (int)blockIdx.x, first, last < l.tiles ? last : l.tiles,
                    [&](int tile, float sum[4][4][4]) {
+                       uint32_t word[OWN_USERS];
+UNROLL
+                       for (int u = 0; u < OWN_USERS; u++)
+                           word[u] = masked[(user_step(u) * l.tiles + tile) * 4];
 UNROLL
                        for (int u = 0; u < OWN_USERS; u++) {
-                           int64_t r = row + own_user(u);
-                           float most = largest_of(sum, u, masked_here(l, r, tile));
-                           if (r < l.rows)
-                               l.best[r * stride + tile * GROUPS_A_TILE + warp % 4 * 4 + lane % 4] =
-                                   most;
+                           int at = (user_step(u) * l.tiles + tile) * GROUPS_A_TILE;
+                           uint4 packed;
+                           best[at] = pack_products(sum, u, word[u], &packed);
+                           product[at] = packed;
                        }
                    });
 }
 
-/* How many of the numbers that a warp holds are at least this. */
-__device__ inline unsigned count_reaching(const uint32_t *key, uint32_t least)
+/* ---- what is left ----------------------------------------------------------------------------- */
+
+enum { KEYS = MOST_GROUPS / WARP };
+
+__device__ inline unsigned warp_sum_whole(unsigned x)
 {
-    unsigned n = 0;
-UNROLL
-    for (int j = 0; j < MOST_GROUPS / WARP; j++) n += key[j] >= least;
-    for (int apart = WARP / 2; apart > 0; apart /= 2) n += __shfl_xor_sync(0xffffffffu, n, apart);
-    return n;
+#if defined(__CUDA_ARCH__)
+    return __reduce_add_sync(0xffffffffu, x);
+#else
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+#endif
 }
 
-/* What k groups reach; 0 where there are fewer.  Groups beyond those that a warp holds are joined. */
-__device__ inline uint32_t find_reached(const float *best, int32_t n, int32_t k)
+/* The largest of each of so many groups that the lanes of a warp hold; more groups are joined. */
+__device__ inline void load_keys(const float *best, int32_t n, uint32_t key[KEYS])
 {
-    uint32_t key[MOST_GROUPS / WARP], reached = 0;
 UNROLL
-    for (int j = 0; j < MOST_GROUPS / WARP; j++) {
-        key[j] = 0;
-        for (int32_t g = j * WARP + (int)threadIdx.x % WARP; g < n; g += MOST_GROUPS) {
+    for (int j = 0; j < KEYS; j++) {
+        int32_t g = j * WARP + (int)threadIdx.x % WARP;
+        key[j] = g < n ? order_of(best[g]) : 0;
+    }
+    if (n <= MOST_GROUPS) return;
+UNROLL
+    for (int j = 0; j < KEYS; j++)
+        for (int32_t g = j * WARP + (int)threadIdx.x % WARP + MOST_GROUPS; g < n; g += MOST_GROUPS) {
             uint32_t own = order_of(best[g]);
             key[j] = own > key[j] ? own : key[j];
         }
+}
+
+/* Something that k groups reach, and few more; 0 where there are fewer. */
+__device__ inline uint32_t find_reached(const uint32_t key[KEYS], int32_t k)
+{
+    uint32_t own = 0;
+UNROLL
+    for (int j = 0; j < KEYS; j++) own = key[j] > own ? key[j] : own;
+    uint32_t least = own, most = own;
+    for (int apart = WARP / 2; apart > 0; apart /= 2) {
+        uint32_t a = __shfl_xor_sync(0xffffffffu, least, apart);
+        uint32_t b = __shfl_xor_sync(0xffffffffu, most, apart);
+        least = a < least ? a : least;
+        most = b > most ? b : most;
     }
-    for (int bit = 31; bit >= 8; bit--) {
-        uint32_t next = reached | 1u << bit;
-        unsigned n_reaching = count_reaching(key, next);
-        if (n_reaching < (unsigned)k) continue;
-        reached = next;
-        if (n_reaching == (unsigned)k) break;
+    /* The largest one of every lane reaches the least of those. */
+    uint32_t low = k <= WARP ? least : 0, high = most + 1;
+    while (high - low > 1) { /* k groups reach low, or it is 0 */
+        uint32_t middle = low + (high - low) / 2;
+        unsigned n = 0;
+UNROLL
+        for (int j = 0; j < KEYS; j++) n += key[j] >= middle;
+        n = warp_sum_whole(n);
+        if (n < (unsigned)k)
+            high = middle;
+        else
+            low = middle;
+        if (n >= (unsigned)k && n <= (unsigned)(k + k / 8)) break;
     }
-    return reached;
+    return low;
 }
 
 /* How far a product can be from the score, both in units of the row. */
@@ -342,61 +375,101 @@ __device__ inline double error_of(const listing &l, int64_t row)
     const statistics *s = l.of_items;
     double length = (double)float_of(s->length), rest = (double)float_of(s->rest);
     double own = (double)l.length[row], share = (3.0 * l.depth + 64) * 0x1p-23;
-    double tiny = l.unit[row] * unit_of(s->top) * (l.depth + 16) * 0x1p-149;
+    double tiny = l.unit[row] * unit_of(s->longest, ITEM_EXPONENT) * (l.depth + 16) * 0x1p-149;
     return (1 + 0x1p-20) * ((double)l.rest[row] * length + own * rest + share * own * length + tiny);
 }
 
-/* What products have to reach, a warp a row; nobody reaches it where bounds are no help. */
-__global__ void find_limits(listing l)
+/* Items of a group that reach the limit go to the list of what is left. */
+__device__ inline void keep_group(const listing &l, int64_t row, int32_t group, float limit, int *n)
 {
-    int32_t n = l.tiles * GROUPS_A_TILE;
-    for (int64_t r = warp_of_grid(); r < l.rows; r += warps_of_grid()) {
-        bool is_hard = l.of_items->are_bad || l.unit[r] == 0;
-        uint32_t reached = find_reached(l.best + r * n, n, l.k);
-        float limit = reached > order_of(-INFINITY) ? of_order(reached) : -INFINITY;
-        if (limit > -INFINITY) {
-            double lower = (double)limit - 2 * error_of(l, r);
-            limit = (float)(lower - 0x1p-22 * fabs(lower));
-        }
-        if (threadIdx.x % WARP != 0) continue;
-        l.limit[r] = is_hard ? INFINITY : limit;
-        l.n_found[r] = is_hard ? (unsigned)l.most + 1 : 0;
-    }
-}
-
-/* Items whose products reach the limit; their order does not matter. */
-__device__ inline void keep_found(const listing &l, int64_t row, int tile, float sum[4][4][4], int u,
-                                  float limit)
-{
-    uint32_t masked = masked_here(l, row, tile);
+    uint4 packed = l.product[row * l.tiles * GROUPS_A_TILE + group];
+    uint32_t pair[OWN_ITEMS / 2] = {packed.x, packed.y, packed.z, packed.w};
+    int32_t first = group / 4 * 32 + group % 4 * 2;
 UNROLL
     for (int i = 0; i < OWN_ITEMS; i++) {
-        if (!(sum[u / 2][i / 2][u % 2 * 2 + i % 2] >= limit) || masked >> own_item(i) % 32 & 1)
-            continue;
-        unsigned at = atomicAdd(&l.n_found[row], 1u);
-        if (at < (unsigned)l.most) l.found[row * l.most + at] = tile * TILE_ITEMS + own_item(i);
+        uint16_t half = (uint16_t)(pair[i / 2] >> 16 * (i % 2));
+        if (half == NO_PRODUCT || value_of_half(half) < limit) continue;
+        int at = atomicAdd(n, 1);
+        if (at < l.most) l.found[row * l.most + at] = first + item_step(i);
     }
 }
 
-__global__ void __launch_bounds__(TILE_THREADS, 2) find_left(listing l, int32_t tiles_each)
+/* What is left of a row; a warp. */
+__device__ inline void find_row(const listing &l, int64_t row, int *n)
 {
-    int first = (int)blockIdx.y * tiles_each, last = first + tiles_each;
-    int64_t row = (int64_t)blockIdx.x * TILE_USERS;
-    halves x = {l.half_users, l.half_items, l.depth};
-    multiply_tiles(x, (int)blockIdx.x, first, last < l.tiles ? last : l.tiles,
-                   [&](int tile, float sum[4][4][4]) {
+    int32_t groups = l.tiles * GROUPS_A_TILE;
+    const float *best = l.best + row * groups;
+    uint32_t key[KEYS], reaching = 0;
+    load_keys(best, groups, key);
+    uint32_t reached = find_reached(key, l.k);
+    float of_group = -INFINITY, of_item = -INFINITY;
+    if (reached > order_of(no_product)) {
+        double lower = (double)of_order(reached) - 2 * error_of(l, row);
+        double kept = lower - 0x1.04p-11 * fabs(lower) - 0x1p-24;
+        of_group = (float)(lower - 0x1p-22 * fabs(lower));
+        of_item = (float)(kept - 0x1p-22 * fabs(kept));
+    }
+    uint32_t least = order_of(of_group);
 UNROLL
-                       for (int u = 0; u < OWN_USERS; u++) {
-                           int64_t r = row + own_user(u);
-                           float limit = r < l.rows ? l.limit[r] : INFINITY;
-                           if (largest_of(sum, u, 0) >= limit) keep_found(l, r, tile, sum, u, limit);
-                       }
-                   });
+    for (int j = 0; j < KEYS; j++) reaching |= (uint32_t)(key[j] >= least) << j;
+    for (; reaching; reaching &= reaching - 1)
+        for (int32_t g = cwi_lowest_bit(reaching) * WARP + (int)threadIdx.x % WARP; g < groups;
+             g += MOST_GROUPS)
+            if (best[g] >= of_group) keep_group(l, row, g, of_item, n);
+}
+
+/* A row a warp. */
+__global__ void find_left(listing l)
+{
+    __shared__ int counts[WARPS];
+    int *n = &counts[threadIdx.x / WARP];
+    for (int64_t r = warp_of_grid(); r < l.rows; r += warps_of_grid()) {
+        bool is_hard = l.of_items->are_bad || l.unit[r] == 0;
+        if (threadIdx.x % WARP == 0) *n = 0;
+        __syncwarp();
+        if (!is_hard) find_row(l, r, n);
+        __syncwarp();
+        if (threadIdx.x % WARP == 0) l.n_found[r] = is_hard ? l.most + 1 : *n;
+        __syncwarp();
+    }
 }
 
 /* ---- lists of what is left -------------------------------------------------------------------- */
 
-enum { SIDE_BY_SIDE = WARP + 1 };
+enum { SIDE_BY_SIDE = WARP + 4 /* whole quads, which do not meet in the banks */ };
+
+/* Columns c .. c + 31 of some items, side by side: those of n lanes. */
+__device__ inline void fetch_columns(const listing &l, int32_t item, int n, int32_t c, float *room)
+{
+    int lane = (int)threadIdx.x % WARP;
+    if (l.width % 4 == 0 && c + WARP <= l.width) {
+        for (int r = lane / 8; r < (n + 3) / 4 * 4; r += 4) {
+            int32_t other = __shfl_sync(0xffffffffu, item, r);
+            const float *from = l.items + (int64_t)other * l.width + c;
+            *(float4 *)(room + r * SIDE_BY_SIDE + lane % 8 * 4) = *(const float4 *)(from + lane % 8 * 4);
+        }
+        return;
+    }
+    for (int r = 0; r < n; r++) {
+        int32_t other = __shfl_sync(0xffffffffu, item, r);
+        bool is_in = c + lane < l.width;
+        room[r * SIDE_BY_SIDE + lane] = is_in ? l.items[(int64_t)other * l.width + c + lane] : 0;
+    }
+}
+
+/* The same chain goes on with as many columns. */
+__device__ inline float add_columns(const float *own, const float *vector, float sum)
+{
+UNROLL
+    for (int k = 0; k < WARP; k += 4) {
+        float4 x = *(const float4 *)(own + k), y = *(const float4 *)(vector + k);
+        sum = fmaf(x.x, y.x, sum);
+        sum = fmaf(x.y, y.y, sum);
+        sum = fmaf(x.z, y.z, sum);
+        sum = fmaf(x.w, y.w, sum);
+    }
+    return sum;
+}
 
 /* Scores of as many items as a warp has lanes, each its own.  `room` has their columns side by side,
  * `vector` those of the user. */
@@ -404,18 +477,16 @@ __device__ inline float score_found(const listing &l, const float *user, int32_t
                                     float *room, float *vector)
 {
     int lane = (int)threadIdx.x % WARP;
+    const float *own = room + lane * SIDE_BY_SIDE;
     float sum = 0;
     for (int32_t c = 0; c < l.width; c += WARP) {
         int32_t many = l.width - c < WARP ? l.width - c : WARP;
-        bool is_in = lane < many;
-        vector[lane] = is_in ? user[c + lane] : 0;
-        for (int r = 0; r < n; r++) {
-            int32_t other = __shfl_sync(0xffffffffu, item, r);
-            room[r * SIDE_BY_SIDE + lane] = is_in ? l.items[(int64_t)other * l.width + c + lane] : 0;
-        }
+        vector[lane] = lane < many ? user[c + lane] : 0;
+        fetch_columns(l, item, n, c, room);
         __syncwarp();
-        const float *own = room + lane * SIDE_BY_SIDE;
-        if (lane < n)
+        if (lane < n && many == WARP)
+            sum = add_columns(own, vector, sum);
+        else if (lane < n)
             for (int k = 0; k < many; k++) sum = fmaf(own[k], vector[k], sum);
         __syncwarp();
     }
@@ -463,13 +534,13 @@ __device__ inline void list_row(const listing &l, int64_t row, int32_t n, float 
 
 __global__ void list_found(listing l)
 {
-    __shared__ float rooms[WARPS][WARP * SIDE_BY_SIDE], vectors[WARPS][WARP];
+    alignas(16) __shared__ float rooms[WARPS][WARP * SIDE_BY_SIDE], vectors[WARPS][WARP];
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
     for (int64_t r = warp_of_grid(); r < l.rows; r += warps_of_grid()) {
-        int64_t n = l.n_found[r];
+        int32_t n = l.n_found[r];
         if (n <= l.most) {
-            list_row(l, r, (int32_t)n, rooms[warp], vectors[warp]);
-            if (lane == 0) l.count[r] = (int32_t)(n < l.k ? n : l.k);
+            list_row(l, r, n, rooms[warp], vectors[warp]);
+            if (lane == 0) l.count[r] = n < l.k ? n : l.k;
         } else if (lane == 0) {
             l.hard[atomicAdd(l.n_hard, 1u)] = (int32_t)r;
         }
@@ -491,7 +562,7 @@ __global__ void take_all(listing l)
 /* A row a warp and an item a lane: tiles of 32 columns of items lie in shared memory. */
 __global__ void score_all(listing l)
 {
-    __shared__ float item[WARP][SIDE_BY_SIDE], user[ALL_SIDE][WARP];
+    __shared__ float item[WARP][WARP + 1], user[ALL_SIDE][WARP];
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
     int64_t h = (int64_t)blockIdx.y * ALL_SIDE + warp, i = (int64_t)blockIdx.x * ALL_ITEMS + lane;
     bool is_row = h < l.many;
