@@ -250,6 +250,31 @@ static void clear_errand(errand *e)
     free(e->n_reason);
 }
 
+/* Are lists of users of the model wanted, and not of one or two alone? */
+static bool ranks_many(const wish *w)
+{
+    return w->all || w->users || (w->device && w->user);
+}
+
+/* What a GPU does not know of is told where one was asked for. */
+static cw_status use_device(const errand *e)
+{
+    const char *device = e->w->device ? e->w->device : "auto";
+    const cw_rules *r = e->rules;
+    long k = strtol(cw_options_get(e->call->options[0], "k"), NULL, 10);
+    bool is_foreign =
+        k > 256 || r->n_boosted > 0 || r->only || r->n_exclude > 0 || r->diversity > 0;
+    if (is_foreign && e->w->device && strcmp(device, "cpu") != 0) {
+        cli_clear_line();
+        fputs("crosswise: warning: lists of more than 256 items, or with --boost, --diversity, "
+              "--only "
+              "or --exclude FILE, are made by the CPU\n",
+              stderr);
+    }
+    return cw_recommender_use(e->call->ctx, e->recommender,
+                              is_foreign && !e->w->device ? "cpu" : device);
+}
+
 static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
                        const cli_lines *pairs, int *code)
 {
@@ -271,6 +296,7 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
         if (status == CW_OK && w->similar_items) /* a model's own dial is for scores, not cosines */
             e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
+        if (status == CW_OK && ranks_many(w)) status = use_device(&e);
         if (status == CW_OK) status = w->to ? send_lists(&e) : make_lists(&e);
     }
     clear_errand(&e);
@@ -289,6 +315,8 @@ static int check_wish(const cli_command *command, const wish *w)
     if (alike && (w->falls_back || w->exclude_pairs || w->explain))
         return cli_misuse(command, "--fallback, --exclude-pairs and --explain are for lists of "
                                    "users and histories, not for what is similar");
+    if (w->device && !w->user && !w->users && !w->all)
+        return cli_misuse(command, "--device is for lists of users of the model");
     if ((w->history || w->histories) && w->exclude_pairs)
         return cli_misuse(command, "--exclude-pairs is for users of the model, not for histories");
     if (w->falls_back && w->skips_unknown)
@@ -331,6 +359,11 @@ static int run(const cli_command *command, int argc, char **argv)
          "what is most popular, marked popularity, in place of failing"},
         {"exclude-pairs", "FILE", &w.exclude_pairs, NULL,
          "what single users shall not get: user, tab, item on each line"},
+        {"device", "WHERE", &w.device, NULL,
+         "who makes lists of users: cpu, cuda (the first GPU), cuda:1 (the second), or auto, which "
+         "is "
+         "meant when nothing is said: a GPU where there is one and it is worth it; lists are the "
+         "same"},
         {"explain", "N", &w.explain, NULL,
          "say for each place which N items of the user add most to it, and how much"},
         {0}};

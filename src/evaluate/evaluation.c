@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
+#include "engine/ranking.h"
 #include "evaluate/assess.h"
 #include "evaluate/evaluate.h"
 #include "model/model.h"
@@ -152,6 +153,8 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
         subject.mask = &joined;
     }
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
+    CW_TRY(cwi_device_lists(ctx, cwi_options_text(options, "device"), request.k_max));
+    CW_TRY(cwi_device_serve(ctx, cwi_options_text(options, "device"), model->backbone, &ranker));
     CW_TRY(report(ctx, &subject, &request, json));
 done:
     cwi_ranker_close(&ranker);
