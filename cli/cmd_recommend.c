@@ -273,6 +273,33 @@ static void clear_errand(errand *e)
     free(e->excluded);
 }
 
+/* Are lists of users of the model wanted, and not of one or two alone? */
+static bool ranks_many(const errand *e)
+{
+    bool is_given = cw_options_is_given(e->call->options[0], "device");
+    return e->w->all || e->w->users || (is_given && e->w->user);
+}
+
+/* What a GPU does not know of is told where one was asked for. */
+static cw_status use_device(const errand *e)
+{
+    const cw_options *options = e->call->options[0];
+    const char *device = cw_options_get(options, "device");
+    const cw_rules *r = e->rules;
+    long k = strtol(cw_options_get(options, "k"), NULL, 10);
+    bool is_foreign =
+        k > 256 || r->n_boosted > 0 || r->only || r->n_exclude > 0 || r->diversity > 0;
+    if (strcmp(device, "mpi") == 0) return CW_OK;
+    if (is_foreign && strncmp(device, "cuda", 4) == 0) {
+        cli_clear_line();
+        fputs("crosswise: warning: lists of more than 256 items, or with --boost, --diversity, "
+              "--only or --exclude FILE, are made by the CPU\n",
+              stderr);
+    }
+    if (is_foreign && strcmp(device, "auto") == 0) device = "cpu";
+    return cw_recommender_use(e->call->ctx, e->recommender, device);
+}
+
 static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
                        const cli_lines *pairs, int *code)
 {
@@ -295,6 +322,7 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
             e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
         if (status == CW_OK) status = compare_processes(&e);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
+        if (status == CW_OK && ranks_many(&e)) status = use_device(&e);
         if (status == CW_OK) status = w->to && call->rank == 0 ? send_lists(&e) : make_lists(&e);
     }
     clear_errand(&e);

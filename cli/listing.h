@@ -39,7 +39,7 @@ void print_list(printer *p, const list *l);
 /* What to recommend for; exactly one is asked for. */
 typedef struct wish {
     const char *user, *users, *history, *histories, *similar_items, *similar_users;
-    const char *exclude_pairs, *explain;
+    const char *exclude_pairs, *explain, *device;
     bool all;
     bool skips_unknown, falls_back;
     const char *to; /* a file or table; NULL: standard output */

@@ -535,6 +535,13 @@ typedef struct cw_recommender cw_recommender;
 CW_API CW_MUST_CHECK cw_status cw_recommender_open(cw_context *ctx, cw_model *model,
                                                    cw_recommender **out);
 CW_API void cw_recommender_close(cw_recommender *recommender);
+
+/* Who makes lists of many users from now on, to be said before anybody asks: "cpu", "cuda" (the
+ * first GPU), "cuda:1" (the second), or "auto", a GPU where there is one and it is worth it.  Lists
+ * are the same.  Calls wait for each other there, and lists with boosts, diversity, items that are
+ * excluded for all, or of more than 256 items are made by the CPU as ever. */
+CW_API CW_MUST_CHECK cw_status cw_recommender_use(cw_context *ctx, cw_recommender *recommender,
+                                                  const char *device);
 /* For the ids of what it lists; valid until the recommender is closed. */
 CW_API const cw_model *cw_recommender_model(const cw_recommender *recommender);
 

@@ -135,26 +135,63 @@ static cw_status rank_together(cw_context *ctx, const cwi_ranker *ranker, const 
 
 /* ---- all users ----------------------------------------------------------------------- */
 
+enum { MOST_PLACES = 1024 };
+
+/* By a device, which adds up values of places alone; their sums are in the order of users. */
+static cw_status measure_there(cw_context *ctx, const cwi_ranker *ranker, tally *t)
+{
+    const cwi_audience *audience = t->audience;
+    double discount[MOST_PLACES], ideal[MOST_PLACES + 1] = {0};
+    double over[CWI_PLACE_VALUES], under[CWI_PLACE_VALUES];
+    const cwi_wish wish = {
+        .mask = audience->mask, .users = audience->users, .n = audience->n, .k = t->k};
+    const cwi_held held = {.key = audience->is_kept ? audience : NULL,
+                           .rows = &audience->held,
+                           .degree = t->degree,
+                           .discount = discount,
+                           .ideal = ideal};
+    if (!ranker->measure || t->k > MOST_PLACES || audience->n == 0) return CW_UNSUPPORTED;
+    for (int m = CWI_PLACE_VALUES; m < CWI_N_METRICS; m++)
+        if (cwi_metric_is_known(m, audience->exposure)) return CW_UNSUPPORTED;
+    for (int32_t p = 0; p < t->k; p++) {
+        discount[p] = cwi_place_discount(p);
+        ideal[p + 1] = ideal[p] + discount[p];
+    }
+    cw_status status = ranker->measure(ctx, ranker, &wish, &held, over, under);
+    for (int v = 0; v < CWI_PLACE_VALUES && status == CW_OK; v++)
+        t->sum[v] = (cwi_share){over[v], under[v]};
+    return status == CW_BAD_DATA ? CW_UNSUPPORTED : status;
+}
+
+cw_status cwi_evaluate_audience(cw_context *ctx, const cwi_ranker *ranker,
+                                const cwi_audience *audience, const int64_t *degree, int32_t k,
+                                cwi_metrics *out)
+{
+    tally t = {.audience = audience, .degree = degree, .k = k};
+    cwi_audience all = *audience; /* of all processes */
+    *out = (cwi_metrics){.k = k};
+    cw_status status = measure_there(ctx, ranker, &t);
+    if (status == CW_UNSUPPORTED)
+        status = ranker->world ? rank_together(ctx, ranker, audience->mask, &t, &all.n)
+                               : rank_all(ctx, ranker, audience->mask, &t);
+    CW_PASS(status);
+    cwi_audience_value(&all, t.sum, out->value);
+    for (int m = 0; m < CWI_N_METRICS; m++)
+        out->is_known[m] = cwi_metric_is_known(m, audience->exposure);
+    out->users = all.n;
+    return CW_OK;
+}
+
 cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
                        const cwi_pairs *held, const int64_t *degree, const cwi_exposure *exposure,
                        int32_t k, cwi_metrics *out)
 {
     cwi_audience audience;
-    cw_status status = cwi_audience_create(ctx, held, ranker->n_users, &audience);
-
     *out = (cwi_metrics){.k = k};
-    if (status != CW_OK) return status;
+    CW_PASS(cwi_audience_create(ctx, held, ranker->n_users, &audience));
     audience.exposure = exposure;
     audience.mask = mask;
-    tally t = {.audience = &audience, .degree = degree, .k = k};
-    int32_t n = audience.n;
-    CW_TRY(ranker->world ? rank_together(ctx, ranker, mask, &t, &n)
-                         : rank_all(ctx, ranker, mask, &t));
-    audience.n = n; /* of all processes */
-    cwi_audience_value(&audience, t.sum, out->value);
-    for (int m = 0; m < CWI_N_METRICS; m++) out->is_known[m] = cwi_metric_is_known(m, exposure);
-    out->users = audience.n;
-done:
+    cw_status status = cwi_evaluate_audience(ctx, ranker, &audience, degree, k, out);
     cwi_audience_clear(&audience);
     return status;
 }

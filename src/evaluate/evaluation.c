@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
+#include "engine/ranking.h"
 #include "evaluate/assess.h"
 #include "evaluate/evaluate.h"
 #include "model/model.h"
@@ -139,6 +140,14 @@ static cw_status join_processes(cw_context *ctx, const cw_dataset *dataset, cons
     return cwi_world_agree(ctx, *out, "the data are others", hash, sizeof hash);
 }
 
+static cw_status use_device(cw_context *ctx, const cw_model *model, const cw_options *options,
+                            int32_t k, cwi_ranker *ranker)
+{
+    const char *device = cwi_options_text(options, "device");
+    CW_PASS(cwi_device_lists(ctx, device, k));
+    return cwi_device_serve(ctx, device, model->backbone, ranker);
+}
+
 /* The training set in use is the model's own, which may be a skewed draw of the dataset's. */
 static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_model *model,
                           const cw_options *options, char **json)
@@ -174,6 +183,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
         subject.mask = &joined;
     }
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
+    if (!subject.world) CW_TRY(use_device(ctx, model, options, request.k_max, &ranker));
     CW_TRY(report(ctx, &subject, &request, json));
 done:
     cwi_ranker_close(&ranker);

@@ -7,7 +7,8 @@
  *
  * Where nobody looks at the scores themselves and the ranker goes by inner products, lists come
  * from bounds of the scores (screen.c), and all scores are made for the few users alone whom that
- * does not help.  Once they are not few, the walk goes on without it.
+ * does not help.  Once they are not few, the walk goes on without it.  A ranker may have a device
+ * that makes lists (listed.c).
  */
 #include "evaluate/walk.h"
 
@@ -32,7 +33,6 @@ typedef struct rooms {
     const cwi_walk *walk;
     int32_t k, block, n_slots;
     int32_t first;     /* row of the first user of this round */
-    bool is_listed;    /* by a device */
     cwi_screen screen; /* without rooms: all scores are made */
     int32_t scored;    /* users of a slot that have room for scores: block, or 1 with a screen */
     float *score;      /* [n_slots][scored][n_items] */
@@ -67,12 +67,6 @@ static bool is_screened(const cwi_walk *walk)
 {
     return !walk->measure && walk->n_dials == 1 && walk->dials[0] == 0 &&
            cwi_screen_pays(walk->ranker, walk->k, walk->n_users);
-}
-
-/* Can a device make the lists? */
-static bool is_listed(const cwi_walk *walk)
-{
-    return walk->ranker->list && !walk->measure && walk->n_dials == 1 && walk->dials[0] == 0;
 }
 
 /* Room for scores of this many users a slot. */
@@ -110,9 +104,7 @@ static cw_status rooms_init(cw_context *ctx, const cwi_walk *walk, rooms *r)
     int64_t blocks = cwi_pool_chunks(walk->n_users, r->block);
     r->n_slots = cwi_walk_slots(ctx) < blocks ? cwi_walk_slots(ctx) : (int32_t)blocks;
     CW_PASS(make_lists(ctx, r));
-    r->is_listed = is_listed(walk);
-    if (is_screened(walk) && !r->is_listed)
-        CW_PASS(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
+    if (is_screened(walk)) CW_PASS(cwi_screen_create(ctx, walk->ranker, walk->k, &r->screen));
     return make_scores(ctx, r, r->screen.rooms ? 1 : r->block);
 }
 
@@ -196,20 +188,6 @@ static cw_status judge_screen(cw_context *ctx, rooms *r, int32_t n)
     return make_scores(ctx, r, r->block);
 }
 
-/* Lists of a round at once, by a device. */
-static cw_status list_round(cw_context *ctx, rooms *r, int32_t n)
-{
-    const cwi_walk *walk = r->walk;
-    CW_PASS(walk->ranker->list(ctx, walk->ranker, walk->mask, walk->users + r->first, n, r->k,
-                               r->item, r->count));
-    for (int32_t place = 0; place < n; place++) {
-        if (r->count[place] >= 0) continue;
-        r->bad_row[0] = r->first + place;
-        return CW_BAD_DATA;
-    }
-    return CW_OK;
-}
-
 static cw_status rank_block(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const rooms *r = arg;
@@ -227,21 +205,22 @@ static cw_status rank_block(void *arg, int64_t chunk, int64_t begin, int64_t end
     return CW_OK;
 }
 
-/* Name the first candidate of the first user whose score is NaN. */
-static cw_status name_nan(cw_context *ctx, const rooms *r)
+cw_status cwi_walk_name_nan(cw_context *ctx, const cwi_walk *walk, int32_t row, float *score)
 {
-    const cwi_walk *walk = r->walk;
-    int32_t slot = 0, item = 0;
-
-    while (slot < r->n_slots - 1 && r->bad_row[slot] < 0) slot++;
-    int32_t row = r->bad_row[slot];
-    float *score = r->score;
+    int32_t item = 0;
     walk->ranker->score(walk->ranker, &walk->users[row], 1, score);
     while (item < walk->ranker->n_items - 1 &&
            (!isnan(score[item]) || cwi_csr_has(walk->mask, walk->users[row], item)))
         item++;
     return cwi_fail(ctx, CW_BAD_DATA, "the score of item %d for user %d is not a number", (int)item,
                     (int)walk->users[row]);
+}
+
+static cw_status name_nan(cw_context *ctx, const rooms *r)
+{
+    int32_t slot = 0;
+    while (slot < r->n_slots - 1 && r->bad_row[slot] < 0) slot++;
+    return cwi_walk_name_nan(ctx, r->walk, r->bad_row[slot], r->score);
 }
 
 static void collect_round(const rooms *r, int32_t n)
@@ -264,9 +243,7 @@ static cw_status rank_rows(cw_context *ctx, rooms *r, int32_t first, int32_t end
         n = least(round, end - r->first);
         if (walk->stage) CW_PASS(cwi_progress(ctx, walk->stage, r->first, walk->n_users));
         for (int32_t s = 0; s < r->n_slots; s++) r->bad_row[s] = -1, r->unhelped[s] = 0;
-        cw_status status = r->is_listed ? list_round(ctx, r, n) : CW_UNSUPPORTED;
-        r->is_listed = status != CW_UNSUPPORTED;
-        if (!r->is_listed) status = cwi_pool_for(ctx, n, r->block, rank_block, r);
+        cw_status status = cwi_pool_for(ctx, n, r->block, rank_block, r);
         if (status == CW_BAD_DATA) status = name_nan(ctx, r);
         CW_PASS(status);
         collect_round(r, n);
@@ -396,9 +373,10 @@ static cw_status rank_together(cw_context *ctx, const cwi_walk *walk, rooms *r)
 
 cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
 {
-    rooms r;
-    cw_status status;
+    rooms r = {0};
+    cw_status status = walk->world ? CW_UNSUPPORTED : cwi_walk_listed(ctx, walk);
 
+    if (status != CW_UNSUPPORTED) return status;
     CW_TRY(rooms_init(ctx, walk, &r));
     status = walk->world ? rank_together(ctx, walk, &r) : rank_rows(ctx, &r, 0, walk->n_users);
 done:

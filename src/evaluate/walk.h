@@ -49,6 +49,14 @@ typedef struct cwi_walk {
 /* Fails with CW_BAD_DATA when a candidate's score is NaN. */
 cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk);
 
+/* The same by the device of the ranker: CW_UNSUPPORTED, without a message and before anything was
+ * collected, where it cannot. */
+cw_status cwi_walk_listed(cw_context *ctx, const cwi_walk *walk);
+
+/* CW_BAD_DATA with the first candidate of the user in this row whose score is NaN; score is room
+ * for those of a user. */
+cw_status cwi_walk_name_nan(cw_context *ctx, const cwi_walk *walk, int32_t row, float *score);
+
 int32_t cwi_walk_slots(const cw_context *ctx);
 
 #endif

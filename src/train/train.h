@@ -54,6 +54,7 @@ typedef struct cwi_trainer {
     bool has_begun;     /* the epoch under way */
     cwi_tally tally;    /* as the engine last told it */
     cwi_params best;    /* empty until the first evaluation that counts; final in the end */
+    bool best_is_there; /* the engine keeps them; cwi_trainer_fetch_best has them here */
     int64_t epoch;      /* finished epochs */
     cwi_stopper stopper;
     json_t *epochs;    /* one object per finished epoch */
@@ -62,6 +63,7 @@ typedef struct cwi_trainer {
 
     char metric[CWI_METRIC_BYTES]; /* what stopping looks at, such as "recall" */
     int32_t metric_k;
+    cwi_audience audience[CWI_PARTS]; /* of parts that were measured; no users: not yet */
     cwi_exposure exposure; /* behind the rows of valid and test, as far as the options say */
     cwi_pace pace;
     int64_t saved_epoch;
@@ -82,6 +84,8 @@ cw_status cwi_trainer_run(cwi_trainer *t);
 /* Metrics of lists on a part of the data. */
 cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part part,
                               cwi_metrics *out);
+/* The best parameters, from where the engine may have kept them. */
+cw_status cwi_trainer_fetch_best(cwi_trainer *t);
 /* Is there anything to learn, or is the model filled from the data? */
 bool cwi_trainer_learns(const cwi_trainer *t);
 /* Is it the one of several processes that writes files and has the model in the end? */

@@ -208,6 +208,7 @@ void cwi_trainer_free(cwi_trainer *t)
     if (t->engine) t->engine->verbs->close(t->engine);
     cwi_params_clear(&t->best);
     cwi_training_clear(&t->training);
+    for (int part = 0; part < CWI_PARTS; part++) cwi_audience_clear(&t->audience[part]);
     cwi_exposure_clear(&t->exposure);
     cw_options_free(t->options);
     json_decref(t->epochs);
@@ -337,8 +338,13 @@ done:
 cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part part,
                               cwi_metrics *out)
 {
-    return cwi_evaluate(t->ctx, ranker, &t->training.by_user, &t->dataset->part[part],
-                        t->training.degree, &t->exposure, t->metric_k, out);
+    cwi_audience *audience = &t->audience[part];
+    if (!audience->users)
+        CW_PASS(cwi_audience_create(t->ctx, &t->dataset->part[part], ranker->n_users, audience));
+    audience->is_kept = true;
+    audience->exposure = &t->exposure;
+    audience->mask = &t->training.by_user;
+    return cwi_evaluate_audience(t->ctx, ranker, audience, t->training.degree, t->metric_k, out);
 }
 
 static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
@@ -353,15 +359,32 @@ static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
     return status;
 }
 
-/* The parameters as they are, kept on this side. */
+static cw_status take_best(cwi_trainer *t, const cwi_params *from)
+{
+    t->best_is_there = false;
+    if (t->best.count == 0) return cwi_params_copy(t->ctx, from, &t->best);
+    cwi_params_assign(&t->best, from);
+    return CW_OK;
+}
+
+/* The parameters as they are, kept where they lie or on this side. */
 static cw_status keep_params(cwi_trainer *t)
 {
     const cwi_params *now;
-    cw_status status = t->engine->verbs->params(t->engine, &now);
-    if (status != CW_OK) return status;
-    if (t->best.count == 0) return cwi_params_copy(t->ctx, now, &t->best);
-    cwi_params_assign(&t->best, now);
-    return CW_OK;
+    const cwi_engine_verbs *v = t->engine->verbs;
+    cw_status status = v->keep ? v->keep(t->engine) : CW_UNSUPPORTED;
+    t->best_is_there = status == CW_OK;
+    if (status != CW_UNSUPPORTED) return status;
+    CW_PASS(v->params(t->engine, &now));
+    return take_best(t, now);
+}
+
+cw_status cwi_trainer_fetch_best(cwi_trainer *t)
+{
+    const cwi_params *kept;
+    if (!t->best_is_there) return CW_OK;
+    CW_PASS(t->engine->verbs->kept(t->engine, &kept));
+    return take_best(t, kept);
 }
 
 static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
@@ -463,5 +486,6 @@ cw_status cwi_trainer_run(cwi_trainer *t)
     if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end") && !t->sequel.phase)
         status = cwi_checkpoint_save(t);
     if (status == CW_OK && t->stopper.best_epoch == 0) status = keep_params(t);
+    if (status == CW_OK) status = cwi_trainer_fetch_best(t);
     return status == CW_OK && !t->sequel.phase ? cwi_baselines_compare(t) : status;
 }
