@@ -215,7 +215,7 @@ int request_as(const stand *s, const char *head, const char *who, const char *bo
     }
     is_sent = is_sent && send_text(file, "\r\n") && (!body || send_text(file, body));
     mail_open(m, file);
-    bool is_read = is_sent && mail_read(m, 20000);
+    bool is_read = is_sent && mail_read(m, s->reply_ms);
     close(file);
     return is_read ? m->status : 0;
 }
