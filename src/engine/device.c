@@ -24,14 +24,10 @@ static const double least_products = 1e12;
 static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
-    bool regularises_batch =
-        cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0;
     bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
-    if (regularises_batch && t->method->sampler == &cwi_sampler_uniform) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (is_ngcf && cwi_options_is(o, "ngcf", "original")) return "ngcf";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
-    if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
         return "optimizer";
     return NULL;

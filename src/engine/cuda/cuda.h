@@ -64,6 +64,7 @@ typedef struct cwi_cuda_task {
     const char *sampler, *loss; /* by name */
     const cwi_drawing *drawing; /* the opened state of the sampler */
     bool selects, per_group, by_group, by_difference;
+    bool is_strict; /* no row may lack */
     cwi_cuda_rule rule;
     int memories;
     bool steps_all; /* rows outside the batch too */
@@ -92,6 +93,8 @@ typedef struct cwi_cuda_tally {
     int64_t trained, applied, bad;
     double data_loss, penalty;
     cwi_draws draws;
+    int64_t lacking;   /* rows that were made where more were wanted; only where none may lack */
+    int lacking_group; /* of which group, from 1 on; 0: none lacks */
 } cwi_cuda_tally;
 
 typedef struct cwi_cuda cwi_cuda;
