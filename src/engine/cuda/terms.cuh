@@ -61,14 +61,21 @@ __device__ inline double pull_twins(const work &w, int s, const row_task &task, 
     return value;
 }
 
+/* Items that all pairs of a grid share have no user of their own: that of a pair stands in. */
+__device__ inline uint32_t count_lent(const work &w, const row_task &task, uint32_t of)
+{
+    if (w.grid.rows == 0 || w.grid.is_square || (int32_t)task.row >= w.n_users) return 0;
+    return (uint32_t)(w.grid.width / w.grid.rows + (of < w.grid.width % w.grid.rows));
+}
+
 /* In how many examples a row occurs.  Contributions are in the order of examples. */
 __device__ inline uint32_t count_examples(const work &w, int s, const row_task &task, int lane)
 {
     const contribution *given = w.given + s * w.ends;
     uint32_t from = w.chunk[task.chunk].x, to = w.chunk[task.chunk_end - 1].y, times = 0;
     for (uint32_t e = from + lane; e < to; e += WARP)
-        times += (w.grid.rows > 0 || w.kept[given[e].of]) &&
-                 (e == from || given[e].of != given[e - 1].of);
+        if ((w.grid.rows > 0 || w.kept[given[e].of]) && (e == from || given[e].of != given[e - 1].of))
+            times += 1 + count_lent(w, task, given[e].of);
     for (int apart = WARP / 2; apart > 0; apart /= 2)
         times += __shfl_xor_sync(0xffffffffu, times, apart);
     return times;

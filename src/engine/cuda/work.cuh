@@ -86,7 +86,7 @@ typedef struct grid_work {
 typedef struct work {
     /* constants */
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
-    bool is_paired, by_group, selects, per_group, steps_all;
+    bool is_paired, by_group, selects, per_group, steps_all, is_strict;
     int rule;
     int32_t layers; /* of NGCF; 0: none */
     float decay, scale, final_decay;
