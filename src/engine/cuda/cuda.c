@@ -281,7 +281,7 @@ static cw_status enter_epoch(cuda *e)
     const cwi_task *task = e->host.task;
     const cwi_tally *t = &e->host.tally;
     cwi_cuda_tally sums = {t->trained, t->applied, t->bad, t->data_loss,
-                            t->penalty, t->draws,   0,      0};
+                           t->penalty, t->draws,   0,      0};
     const cwi_sampler *sampler = task->method->sampler;
     if (sampler && sampler->begin) sampler->begin(e->host.sampler, e->host.epoch);
     return pass_on(e, e->calls->begin(e->device, e->host.sampler, e->host.setting, &sums, e->why));
