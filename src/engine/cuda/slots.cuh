@@ -34,13 +34,12 @@ template <bool WHOLE>
 __device__ inline void dot_some(const work &w, const int32_t *user, const int32_t *plus,
                                 const int32_t *minus, int n, int lane, float *out)
 {
-    const float *items = w.vectors + (int64_t)w.n_users * w.d;
     const float *u[AT_ONCE], *p[AT_ONCE], *m[AT_ONCE];
     for (int j = 0; j < AT_ONCE; j++) {
         int at = j < n ? j : 0;
         u[j] = w.vectors + (int64_t)user[at] * w.d;
-        p[j] = items + (int64_t)plus[at] * w.d;
-        m[j] = minus ? items + (int64_t)minus[at] * w.d : NULL;
+        p[j] = w.vectors + (int64_t)plus[at] * w.d;
+        m[j] = minus ? w.vectors + (int64_t)minus[at] * w.d : NULL;
         out[j] = 0;
     }
     for (int j = 0; j < AT_ONCE; j++)
@@ -71,11 +70,11 @@ __device__ inline void score_heads(const work &w, const int32_t *user, const int
     for (int32_t k = 0; k < slots * w.heads; k++) {
         int32_t at = k % w.heads * width;
         const float *u = w.vectors + (int64_t)user[k / w.heads] * w.d + at;
-        const float *i = w.vectors + ((int64_t)w.n_users + item[k / w.heads]) * w.d + at;
+        const float *i = w.vectors + (int64_t)item[k / w.heads] * w.d + at;
         float x = warp_sum(dot<false>(u, i, NULL, width, lane)) * w.scale;
         if (w.factor)
             x *= w.factor[(int64_t)user[k / w.heads] * w.heads + k % w.heads] *
-                 w.factor[((int64_t)w.n_users + item[k / w.heads]) * w.heads + k % w.heads];
+                 w.factor[(int64_t)item[k / w.heads] * w.heads + k % w.heads];
         if (lane == 0) score[k] = x;
     }
 }
@@ -120,7 +119,7 @@ template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
     if (r < w.rows) {
         const draw_group &p = w.group[group_of_row(w, r)];
         int64_t first = p.first_slot + (r - p.first_row) * p.slots;
-        const int32_t *user = w.user + s * w.slots + first, *item = w.item + s * w.slots + first;
+        const int32_t *user = w.user_at + s * w.slots + first, *item = w.item_at + s * w.slots + first;
         float *score = w.score + first * w.heads;
         if (user[0] >= 0 && w.heads == 1 && !w.factor)
             score_row<WHOLE>(w, user, item, p.slots, lane, score);
@@ -374,6 +373,28 @@ __device__ inline double sum_penalties(const work &w, int s, double *room)
     return block_sum(sum, room);
 }
 
+/* Losses of the rows that a thread of a block looks at, and how many they are.  Many are asked for at
+ * once. */
+__device__ inline double sum_losses(const work &w, unsigned *kept)
+{
+    enum { MANY = 8 };
+    double sum = 0;
+    for (int64_t first = threadIdx.x; first < w.rows; first += (int64_t)MANY * BLOCK) {
+        bool counts[MANY];
+        double value[MANY];
+        for (int k = 0; k < MANY; k++) {
+            int64_t r = first + (int64_t)k * BLOCK;
+            counts[k] = r < w.rows && w.kept[r];
+            value[k] = r < w.rows ? w.value[r] : 0;
+        }
+        for (int k = 0; k < MANY; k++) {
+            sum += counts[k] ? value[k] : 0;
+            *kept += counts[k];
+        }
+    }
+    return sum;
+}
+
 /* The mean loss; a block.  Less than was to be kept is kept where margins are no numbers. */
 __device__ inline void close_rows(const work &w, int s)
 {
@@ -383,12 +404,7 @@ __device__ inline void close_rows(const work &w, int s)
     double sum = 0, mass = 0;
     unsigned own = 0;
     if (has_failed(w)) return;
-    for (int64_t r = threadIdx.x; r < w.rows && w.grid.rows == 0; r += BLOCK) {
-        bool counts = w.kept[r];
-        double value = w.value[r];
-        sum += counts ? value : 0;
-        own += counts;
-    }
+    if (w.grid.rows == 0) sum = sum_losses(w, &own);
     sum = block_sum(sum, room);
     if (w.grid.rows > 0) sum = *w.grid.mean, own = 0;
     int64_t kept = block_count(own, &count);
@@ -448,12 +464,53 @@ __device__ inline float weigh(const work &w, const contribution &c)
     return w.factor && w.heads == 1 ? weight * w.factor[c.row] : weight;
 }
 
+/* The contributions begin .. end - 1 of a step, at most one for each lane of a warp, of which lanes
+ * have their own; the bits of those that count. */
+__device__ inline unsigned look_up(const work &w, int s, uint32_t begin, uint32_t end, int lane,
+                                   contribution *mine, float *weight)
+{
+    bool counts = false;
+    *weight = 0;
+    if (begin + lane < end) {
+        *mine = w.given[s * w.ends + begin + lane];
+        bool is_kept = w.grid.rows > 0 || w.kept[mine->of] != 0;
+        *weight = weigh(w, *mine);
+        counts = *weight != 0;
+        for (int h = 1; h < w.heads && !w.ends_slope; h++)
+            counts |= w.slope[(int64_t)mine->slot * w.heads + h] != 0;
+        counts &= is_kept;
+    }
+    return __ballot_sync(0xffffffffu, counts);
+}
+
+/* The sum of those contributions. */
+template <bool WHOLE>
+__device__ inline quad sum_some(const work &w, unsigned which, const contribution &mine,
+                                float weight, int32_t base, int lane)
+{
+    const float *from = w.ends_slope ? w.ends_slope : w.vectors;
+    quad sum = {{0, 0, 0, 0}};
+    for (unsigned rest = which; rest;) {
+        contribution few[FEW];
+        float by[FEW];
+        int n = 0;
+        for (int o = 0; o < FEW; o++) {
+            int source = rest ? __ffs((int)rest) - 1 : 0;
+            few[o] = share(mine, source);
+            by[o] = __shfl_sync(0xffffffffu, weight, source);
+            n += rest != 0;
+            rest &= rest - 1;
+        }
+        add_few<WHOLE>(w, from, few, by, n, base, lane, &sum);
+    }
+    return sum;
+}
+
 /* The sum of a chunk, a warp each; the first block tells the loss. */
 template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w, int s)
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *p = &w.plan[s];
-    const float *from = w.ends_slope ? w.ends_slope : w.vectors;
     await_last();
     if (blockIdx.x == 0) {
         if (!w.closes_late) close_rows(w, s);
@@ -463,32 +520,10 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
          c += (uint32_t)warps_of_grid() - WARPS) {
         uint2 range = w.chunk[p->first_chunk + c];
         contribution mine = {0, 0, 0, -1};
-        float weight = 0;
-        bool counts = false;
-        if (range.x + lane < range.y) {
-            mine = w.given[s * w.ends + range.x + lane];
-            weight = weigh(w, mine);
-            counts = weight != 0;
-            for (int h = 1; h < w.heads && !w.ends_slope; h++)
-                counts |= w.slope[(int64_t)mine.slot * w.heads + h] != 0;
-            counts &= w.grid.rows > 0 || w.kept[mine.of] != 0;
-        }
-        unsigned which = __ballot_sync(0xffffffffu, counts);
+        float weight;
+        unsigned which = look_up(w, s, range.x, range.y, lane, &mine, &weight);
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad sum = {{0, 0, 0, 0}};
-            for (unsigned rest = which; rest;) {
-                contribution few[FEW];
-                float by[FEW];
-                int n = 0;
-                for (int o = 0; o < FEW; o++) {
-                    int source = rest ? __ffs((int)rest) - 1 : 0;
-                    few[o] = share(mine, source);
-                    by[o] = __shfl_sync(0xffffffffu, weight, source);
-                    n += rest != 0;
-                    rest &= rest - 1;
-                }
-                add_few<WHOLE>(w, from, few, by, n, base, lane, &sum);
-            }
+            quad sum = sum_some<WHOLE>(w, which, mine, weight, base, lane);
             store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }
     }

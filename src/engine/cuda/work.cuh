@@ -6,18 +6,20 @@
 
 enum {
     WARP = 32,
-    WINDOW = 32,       /* steps, at most: a row has a bit for each of them */
-    CHUNK = 32,        /* contributions that one warp adds up */
+    CHUNK = 32, /* contributions that one warp adds up */
 #if defined(__CUDACC__)
+    WINDOW = 128,    /* steps, at most: a row has a bit for each of them */
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
 #else /* fibres take time */
+    WINDOW = 64,
     BLOCK = 64,
     CHOOSERS = 128,
     SQUARE_BLOCKS = 2,
 #endif
-    WARPS = BLOCK / WARP
+    WARPS = BLOCK / WARP,
+    VISIT_WORDS = WINDOW / 32
 };
 
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
@@ -53,11 +55,20 @@ typedef struct row_task {
     int32_t until;
 } row_task;
 
+/* A chunk of contributions to a row, with all that its step takes. */
+typedef struct visit {
+    uint32_t begin, end; /* contributions */
+    uint32_t row, place; /* where the row of the table is at this step: row, or row + n_rows */
+    uint32_t first, count; /* chunks of the row */
+    int32_t until;
+    uint32_t none;
+} visit;
+
 /* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
 typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
 
 /* A contribution in one number: slot << SLOT_SHIFT | (slots to the other of a pair - 1) << 2 | kind. */
-enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
+enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT), MOST_ROW_BITS = 29 };
 
 /* A batch whose users all meet its items, as in cwi_loss_grid; no rows: one of rows of slots. */
 typedef struct grid_work {
@@ -74,6 +85,9 @@ typedef struct work {
     /* constants */
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
     bool is_paired, by_group, selects, per_group, steps_all;
+    bool vectors_are_rows; /* of the table; inner products, or cosines, are scores */
+    bool is_twofold; /* a row of the table has two places, and goes from one to the other when it is
+                      * stepped: what is read in that step stays as it was */
     int rule;
     int32_t layers; /* of NGCF; 0: none */
     float decay, scale, final_decay;
@@ -92,6 +106,7 @@ typedef struct work {
 
     /* the window: [WINDOW] of everything */
     int32_t *user, *item; /* [slots] */
+    int32_t *user_at, *item_at; /* [slots] the rows of their vectors */
     float *mark;          /* [rows] */
     unsigned long long *tried, *made; /* [groups] */
     step_plan *plan;
@@ -101,7 +116,8 @@ typedef struct work {
     int64_t *n_ends;                               /* contributions of the step */
     uint2 *chunk;   /* [ends] where they begin and end in the step */
     row_task *task; /* [ends] */
-    uint32_t *visits;                              /* [n_rows] bits: steps that touch it */
+    visit *visit_of; /* [ends] of chunks; NULL: sums and steps are made one after the other */
+    uint32_t *visits;                              /* [n_rows][VISIT_WORDS] bits: steps that touch it */
     cwi_rates *rate;
     int64_t *first; /* number of its first step in the epoch, from 1 */
 
@@ -113,7 +129,10 @@ typedef struct work {
     float *ends_slope;       /* [2][slots][d] of users, then items, where contributions are not
                               * slopes of slots times vectors; NULL: they are */
 
-    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
+    unsigned *arrived;       /* [ends] chunks of a row whose sums are there */
+    uint8_t *is_second;      /* [n_rows] between windows: a row is in its second place */
+
+    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d]; theta twice where it is twofold */
     const float *vectors;                    /* what scores are of */
     double *penalties;                       /* [ends] of tasks */
     float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
@@ -196,6 +215,33 @@ __device__ inline int group_of_slot(const work &w, int64_t slot)
     int g = 0;
     while (g + 1 < w.n_groups && slot >= w.group[g + 1].first_slot) g++;
     return g;
+}
+
+/* In how many steps of the window before step s a row is touched. */
+__device__ inline int visits_before(const work &w, int64_t row, int s)
+{
+    const uint32_t *bits = w.visits + row * VISIT_WORDS;
+    int n = 0;
+    for (int k = 0; k < s / 32; k++) n += __popc(bits[k]);
+    return s % 32 ? n + __popc(bits[s / 32] & ((1u << s % 32) - 1)) : n;
+}
+
+/* The first step from number s on that touches it; n: none of the window does. */
+__device__ inline int next_visit(const work &w, int64_t row, int s, int n)
+{
+    const uint32_t *bits = w.visits + row * VISIT_WORDS;
+    if (s >= n) return n;
+    uint32_t rest = bits[s / 32] >> s % 32;
+    if (rest) return s + __ffs((int)rest) - 1;
+    for (int k = s / 32 + 1; k < VISIT_WORDS; k++)
+        if (bits[k]) return 32 * k + __ffs((int)bits[k]) - 1;
+    return n;
+}
+
+/* Where a row of the table lies at step s. */
+__device__ inline int64_t place_at(const work &w, int64_t row, int s)
+{
+    return w.is_twofold && visits_before(w, row, s) % 2 ? row + w.n_rows : row;
 }
 
 __device__ inline bool has_failed(const work &w)
