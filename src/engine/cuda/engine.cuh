@@ -7,8 +7,6 @@
 #include "engine/cuda/ngcf.cuh"
 #include "engine/cuda/tower.cuh"
 
-enum { MOST_HEADS = 2 };
-
 /* A window that is drawn, or about to be. */
 typedef struct drawn {
     uint64_t step;

@@ -50,7 +50,7 @@ __global__ void score_own(work w)
     int lane = (int)threadIdx.x % WARP;
     for (int64_t r = warp_of_grid(); r < w.grid.rows; r += warps_of_grid()) {
         const float *user = w.grid.vectors + r * w.d, *item = user + w.slots * w.d;
-        float x = warp_sum(dot<false>(user, item, NULL, w.d, lane));
+        float x = warp_sum(dot<false>(user, item, w.d, lane));
         if (lane == 0) w.grid.own[r] = x;
     }
 }

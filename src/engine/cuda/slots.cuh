@@ -6,77 +6,133 @@
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
-/* user . (plus - minus), or user . plus; of columns begin .. end - 1. */
+/* A lane's part of an inner product. */
 template <bool WHOLE>
-__device__ inline float dot(const float *user, const float *plus, const float *minus, int32_t d,
-                            int lane)
+__device__ inline float dot(const float *a, const float *b, int32_t d, int lane)
 {
     float sum = 0;
     for (int32_t base = 0; base < d; base += 4 * WARP) {
-        quad u = load_quad<WHOLE>(user, d, base, lane), x = load_quad<WHOLE>(plus, d, base, lane);
-        if (minus) {
-            quad y = load_quad<WHOLE>(minus, d, base, lane);
-            for (int k = 0; k < 4; k++) x.x[k] -= y.x[k];
-        }
-        for (int k = 0; k < 4; k++) sum = fmaf(u.x[k], x.x[k], sum);
+        quad x = load_quad<WHOLE>(a, d, base, lane), y = load_quad<WHOLE>(b, d, base, lane);
+        for (int k = 0; k < 4; k++) sum = fmaf(x.x[k], y.x[k], sum);
     }
     return sum;
+}
+
+/* Slots of a row, one for each lane of a warp: the rows of their vectors. */
+typedef struct ends_of_slots {
+    int32_t user, item;
+} ends_of_slots;
+
+enum { ROW_SCORES = MOST_HEADS * CWI_MAX_SLOTS, AT_ONCE = 3, HEADS_AT_ONCE = 2 };
+
+/* The vectors of some slots from number `first` on. */
+__device__ inline void find_vectors(const work &w, int32_t ends, int first, int slots, int n,
+                                    const float **out)
+{
+    for (int o = 0; o < n; o++) {
+        int at = first + o < slots ? first + o : first;
+        out[o] = w.vectors + (int64_t)__shfl_sync(0xffffffffu, ends, at) * w.d;
+    }
+}
+
+/* Sums over a warp of a few numbers of each lane; number o ends in lane o. */
+template <int N> __device__ inline float sum_few(float *x, int lane)
+{
+    float own = 0;
+    for (int o = 0; o < N; o++) {
+        x[o] = warp_sum(x[o]);
+        own = lane == o ? x[o] : own;
+    }
+    return own;
+}
+
+/* Scores of a row whose slots come in pairs that count by their difference alone, which the first
+ * of a pair has; the second has 0.  Vectors of a few are asked for together. */
+template <bool WHOLE>
+__device__ inline void score_pairs(const work &w, const ends_of_slots &ends, int slots, int lane,
+                                   float *score)
+{
+    int k = slots / 2;
+    for (int j = 0; j < k; j += AT_ONCE) {
+        const float *user[AT_ONCE], *plus[AT_ONCE], *minus[AT_ONCE];
+        float sum[AT_ONCE] = {0};
+        find_vectors(w, ends.user, j, k, AT_ONCE, user);
+        find_vectors(w, ends.item, j, k, AT_ONCE, plus);
+        find_vectors(w, ends.item, k + j, slots, AT_ONCE, minus);
+        for (int32_t base = 0; base < w.d; base += 4 * WARP)
+            for (int o = 0; o < AT_ONCE; o++) {
+                if (j + o >= k) continue;
+                quad u = load_quad<WHOLE>(user[o], w.d, base, lane);
+                quad x = load_quad<WHOLE>(plus[o], w.d, base, lane);
+                quad y = load_quad<WHOLE>(minus[o], w.d, base, lane);
+                for (int c = 0; c < 4; c++) sum[o] = fmaf(u.x[c], x.x[c] - y.x[c], sum[o]);
+            }
+        float own = sum_few<AT_ONCE>(sum, lane);
+        if (lane < AT_ONCE && j + lane < k) {
+            score[j + lane] = own * w.scale;
+            score[k + j + lane] = 0;
+        }
+    }
+}
+
+/* Scores of slots that have several each, of a part of the columns. */
+template <bool WHOLE>
+__device__ inline void score_heads(const work &w, const ends_of_slots &ends, int slots, int lane,
+                                   float *score)
+{
+    enum { N = MOST_HEADS * HEADS_AT_ONCE };
+    int32_t width = w.d / w.heads;
+    for (int j = 0; j < slots; j += HEADS_AT_ONCE) {
+        const float *user[HEADS_AT_ONCE], *item[HEADS_AT_ONCE];
+        float sum[N] = {0};
+        find_vectors(w, ends.user, j, slots, HEADS_AT_ONCE, user);
+        find_vectors(w, ends.item, j, slots, HEADS_AT_ONCE, item);
+        for (int32_t base = 0; base < w.d; base += 4 * WARP)
+            for (int o = 0; o < HEADS_AT_ONCE; o++) {
+                quad u = load_quad<WHOLE>(user[o], w.d, base, lane);
+                quad x = load_quad<WHOLE>(item[o], w.d, base, lane);
+                for (int c = 0; c < 4; c++) {
+                    bool second = column_of<WHOLE>(base, lane, c) >= width && w.heads > 1;
+                    float by = u.x[c];
+                    sum[2 * o] = fmaf(second ? 0 : by, x.x[c], sum[2 * o]);
+                    sum[2 * o + 1] = fmaf(second ? by : 0, x.x[c], sum[2 * o + 1]);
+                }
+            }
+        float own = sum_few<N>(sum, lane) * w.scale;
+        int slot = j + lane / MOST_HEADS, h = lane % MOST_HEADS, at = slot < slots ? slot : 0;
+        int32_t u = __shfl_sync(0xffffffffu, ends.user, at);
+        int32_t i = __shfl_sync(0xffffffffu, ends.item, at);
+        if (lane >= N || slot >= slots || h >= w.heads) continue;
+        if (w.factor)
+            own *= w.factor[(int64_t)u * w.heads + h] * w.factor[(int64_t)i * w.heads + h];
+        score[slot * w.heads + h] = own;
+    }
 }
 
 typedef double loss_fn(const double *setting, const float *score, int32_t width, float mark,
                        float scale, float *slope);
 
-/* Dot products of a few pairs or slots of a row, whose vectors are asked for together; all lanes
- * have them.  `minus` may be NULL. */
-enum { AT_ONCE = 3 };
+/* What is known of a row of slots before it has scores. */
+typedef struct slot_row {
+    int64_t first; /* of its slots in the step */
+    int32_t slots;
+    double mass;
+    float mark;
+    bool is_made;
+} slot_row;
 
-template <bool WHOLE>
-__device__ inline void dot_some(const work &w, const int32_t *user, const int32_t *plus,
-                                const int32_t *minus, int n, int lane, float *out)
+__device__ inline slot_row look_at_row(const work &w, int s, int64_t r)
 {
-    const float *u[AT_ONCE], *p[AT_ONCE], *m[AT_ONCE];
-    for (int j = 0; j < AT_ONCE; j++) {
-        int at = j < n ? j : 0;
-        u[j] = w.vectors + (int64_t)user[at] * w.d;
-        p[j] = w.vectors + (int64_t)plus[at] * w.d;
-        m[j] = minus ? w.vectors + (int64_t)minus[at] * w.d : NULL;
-        out[j] = 0;
-    }
-    for (int j = 0; j < AT_ONCE; j++)
-        if (j < n) out[j] = dot<WHOLE>(u[j], p[j], m[j], w.d, lane);
-    for (int j = 0; j < AT_ONCE; j++) out[j] = warp_sum(out[j]);
-}
-
-/* Scores of a row whose slots have one each. */
-template <bool WHOLE>
-__device__ inline void score_row(const work &w, const int32_t *user, const int32_t *item, int slots,
-                                 int lane, float *score)
-{
-    int k = w.is_paired ? slots / 2 : slots;
-    for (int j = 0; j < k; j += AT_ONCE) {
-        float x[AT_ONCE];
-        dot_some<WHOLE>(w, user + j, item + j, w.is_paired ? item + k + j : NULL, k - j, lane, x);
-        for (int o = 0; o < AT_ONCE; o++)
-            if (lane == o && j + o < k) score[j + o] = x[o] * w.scale;
-        if (w.is_paired && lane < AT_ONCE && j + lane < k) score[k + j + lane] = 0;
-    }
-}
-
-/* Scores of a row whose slots have several each, of a part of the columns. */
-__device__ inline void score_heads(const work &w, const int32_t *user, const int32_t *item,
-                                   int slots, int lane, float *score)
-{
-    int32_t width = w.d / w.heads;
-    for (int32_t k = 0; k < slots * w.heads; k++) {
-        int32_t at = k % w.heads * width;
-        const float *u = w.vectors + (int64_t)user[k / w.heads] * w.d + at;
-        const float *i = w.vectors + (int64_t)item[k / w.heads] * w.d + at;
-        float x = warp_sum(dot<false>(u, i, NULL, width, lane)) * w.scale;
-        if (w.factor)
-            x *= w.factor[(int64_t)user[k / w.heads] * w.heads + k % w.heads] *
-                 w.factor[(int64_t)item[k / w.heads] * w.heads + k % w.heads];
-        if (lane == 0) score[k] = x;
-    }
+    slot_row row = {0, 0, 1, 0, false};
+    if (r >= w.rows) return row;
+    int g = group_of_row(w, r);
+    const draw_group &p = w.group[g];
+    row.slots = p.slots;
+    row.first = p.first_slot + (r - p.first_row) * p.slots;
+    row.mass = w.plan[s].mass[g];
+    row.mark = w.mark[s * w.rows + r];
+    row.is_made = w.user[s * w.slots + row.first] >= 0;
+    return row;
 }
 
 /* How well a row is ranked: the mean of its differences. */
@@ -88,47 +144,48 @@ __device__ inline double margin_of(const float *score, int32_t width)
 }
 
 /* The loss of a row and its slopes, as if it were trained on; a thread. */
-template <loss_fn *loss> __device__ inline void take_loss(const work &w, int s, int64_t r)
+template <loss_fn *loss>
+__device__ inline void take_loss(const work &w, int64_t r, const slot_row &row, const float *score)
 {
-    int g = group_of_row(w, r);
-    const draw_group &p = w.group[g];
-    int64_t slot = p.first_slot + (r - p.first_row) * p.slots, first = slot * w.heads;
-    int32_t width = p.slots * w.heads;
-    double mass = w.plan[s].mass[g];
-    w.kept[r] = w.user[s * w.slots + slot] >= 0;
-    if (!w.kept[r]) return;
-    if (w.selects) w.margin[r] = margin_of(w.score + first, width);
-    w.value[r] = loss(w.setting, w.score + first, width, w.mark[s * w.rows + r],
-                      1.0f / (float)mass, w.slope + first) /
-                 mass;
+    int32_t width = row.slots * w.heads;
+    w.kept[r] = row.is_made;
+    if (!row.is_made) return;
+    if (w.selects) w.margin[r] = margin_of(score, width);
+    w.value[r] = loss(w.setting, score, width, row.mark, 1.0f / (float)row.mass,
+                      w.slope + row.first * w.heads) /
+                 row.mass;
 }
 
 /* Losses of rows whose slots have scores; a thread each. */
 template <loss_fn *loss> __global__ void lose_rows(work w, int s)
 {
     int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (r < w.rows) take_loss<loss>(w, s, r);
+    slot_row row = look_at_row(w, s, r);
+    if (r < w.rows) take_loss<loss>(w, r, row, w.score + row.first * w.heads);
 }
 
-/* Rows of slots, a warp each; then their losses, a thread each. */
+/* Rows of slots, a warp each; then their losses, a thread each.  What was drawn is looked at before
+ * the last kernel is done. */
 template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
 {
-    int lane = (int)threadIdx.x % WARP;
-    int64_t block = (int64_t)blockIdx.x * WARPS, r = block + threadIdx.x / WARP;
-    await_last();
-    if (r < w.rows) {
-        const draw_group &p = w.group[group_of_row(w, r)];
-        int64_t first = p.first_slot + (r - p.first_row) * p.slots;
-        const int32_t *user = w.user_at + s * w.slots + first, *item = w.item_at + s * w.slots + first;
-        float *score = w.score + first * w.heads;
-        if (user[0] >= 0 && w.heads == 1 && !w.factor)
-            score_row<WHOLE>(w, user, item, p.slots, lane, score);
-        else if (user[0] >= 0)
-            score_heads(w, user, item, p.slots, lane, score);
+    __shared__ float score[WARPS][ROW_SCORES];
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    int64_t first = (int64_t)blockIdx.x * WARPS, at = s * w.slots;
+    slot_row row = look_at_row(w, s, first + warp), own = row;
+    ends_of_slots ends = {-1, -1};
+    if (lane < row.slots) {
+        ends.user = w.user_at[at + row.first + lane];
+        ends.item = w.item_at[at + row.first + lane];
     }
+    if (threadIdx.x < WARPS) own = look_at_row(w, s, first + threadIdx.x);
+    await_last();
+    if (row.is_made && w.is_paired)
+        score_pairs<WHOLE>(w, ends, row.slots, lane, score[warp]);
+    else if (row.is_made)
+        score_heads<WHOLE>(w, ends, row.slots, lane, score[warp]);
     __syncthreads();
-    if (threadIdx.x < WARPS && block + threadIdx.x < w.rows)
-        take_loss<loss>(w, s, block + threadIdx.x);
+    if (threadIdx.x < WARPS && own.slots > 0)
+        take_loss<loss>(w, first + threadIdx.x, own, score[threadIdx.x]);
 }
 
 /* ---- selection ------------------------------------------------------------------------------ */
@@ -302,11 +359,15 @@ __device__ inline bool keep_by_cells(const work &w, const choice &c)
         }
     }
     __syncthreads();
-    for (unsigned k = (unsigned)t; k < few; k += CHOOSERS) {
+    for (unsigned k = (unsigned)t / WARP; k < few; k += CHOOSERS / WARP) {
         int64_t rank = before;
-        for (unsigned o = 0; o < few; o++)
-            rank += value[o] < value[k] || (value[o] == value[k] && number[o] < number[k]);
-        w.kept[c.begin + number[k]] = rank < c.keep;
+        for (unsigned first = 0; first < few; first += WARP) {
+            unsigned o = first + (unsigned)t % WARP;
+            bool is_less = o < few && (value[o] < value[k] ||
+                                       (value[o] == value[k] && number[o] < number[k]));
+            rank += __popc(__ballot_sync(0xffffffffu, is_less));
+        }
+        if (t % WARP == 0) w.kept[c.begin + number[k]] = rank < c.keep;
     }
     return true;
 }

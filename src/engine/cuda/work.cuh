@@ -6,6 +6,7 @@
 
 enum {
     WARP = 32,
+    MOST_HEADS = 2,
     CHUNK = 32, /* contributions that one warp adds up */
 #if defined(__CUDACC__)
     WINDOW = 128,    /* steps, at most: a row has a bit for each of them */
