@@ -248,10 +248,11 @@ __global__ void list_visits(work w)
     uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= p->chunks) return;
     uint2 range = w.chunk[p->first_chunk + k];
-    row_task t = w.task[(uint32_t)(w.heads_so_far[s * w.ends + range.x] >> 32) - 1];
+    uint32_t task = (uint32_t)(w.heads_so_far[s * w.ends + range.x] >> 32) - 1;
+    row_task t = w.task[task];
     uint32_t place = (uint32_t)place_at(w, t.row, s);
     w.visit_of[p->first_chunk + k] = {range.x, range.y, t.row, place, t.chunk - p->first_chunk,
-                                      t.chunk_end - t.chunk, t.until, 0};
+                                      t.chunk_end - t.chunk, t.until, task - p->first_task};
 }
 
 #endif

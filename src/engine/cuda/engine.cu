@@ -17,6 +17,12 @@
 
 enum { MANY_ENDS = 1 << 26, SHORT_WINDOW = 32 };
 
+static unsigned tune_number(const char *name, int otherwise)
+{
+    const char *x = getenv(name);
+    return (unsigned)(x ? atoi(x) : otherwise);
+}
+
 /* ---- parts by name -------------------------------------------------------------------------- */
 
 #define weighted_draw pointwise_draw
@@ -151,9 +157,10 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->vectors_are_rows =
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
-    w->is_twofold = w->vectors_are_rows && !task->is_cosine && !w->closes_late;
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine;
     e->window = SHORT_WINDOW;
-    if (w->vectors_are_rows) e->window = WINDOW;
+    if (w->vectors_are_rows) e->window = (int)tune_number("CWX_WINDOW", WINDOW);
+    if (getenv("CWX_PLAIN")) w->is_twofold = false;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
         e->window /= 2;
 }
@@ -213,7 +220,9 @@ static void add_step(cwi_cuda *e)
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
     add(g, &w->squares, SQUARE_BLOCKS);
-    add(g, &w->penalties, w->penalty || w->batch_reg > 0 ? touched : 0);
+    w->most_tasks = touched;
+    add(g, &w->penalties, w->penalty || w->batch_reg > 0 ? 2 * touched : 0);
+    add(g, &w->loss, e->window);
     w->setting = e->setting;
 }
 
@@ -557,7 +566,7 @@ static void take_slopes(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + tune_number("CWX_FETCH", 0)), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
 }
 
@@ -570,7 +579,7 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     take_slopes(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
 }
 
 /* Every row of the table has a gradient at every step. */
@@ -610,9 +619,14 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
     if (w.steps_all || w.is_twofold) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n && w.is_twofold; s++) {
         take_slopes(e, s);
-        LAUNCH_NEXT((visit_rows<RULE, WHOLE>), all, threads, g, w, s);
+        dim3 of_visits(tune_number("CWX_VISIT", (int)e->blocks));
+        if (w.closes_late)
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, true>), of_visits, threads, g, w, s);
+        else
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, false>), of_visits, threads, g, w, s);
         step_others<RULE>(e, s);
     }
+    if (w.is_twofold && w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, n - 1);
     for (int s = 0; s < n && !w.is_twofold; s++) {
         take_scores<WHOLE>(e, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);

@@ -382,9 +382,28 @@ __device__ inline void keep_smallest(const work &w, int64_t begin, int64_t end, 
     __syncthreads();
 }
 
-/* Where not all rows are trained on, the hardest are; one block. */
+/* Ask for what optimisers keep of the rows that a step touches, while memory has nothing to do. */
+__device__ inline void fetch_memories(const work &w, int s)
+{
+    enum { LINE = 32 /* numbers */, MOST_BYTES = 24 << 20 };
+    const step_plan *p = &w.plan[s];
+    int64_t lines = (w.d + LINE - 1) / LINE, n = lines * p->tasks;
+    if (n * CWI_MAX_MEMORIES * LINE * 4 > MOST_BYTES) return;
+    for (int64_t k = (int64_t)(blockIdx.x - 1) * blockDim.x + threadIdx.x; k < n;
+         k += (int64_t)(gridDim.x - 1) * blockDim.x) {
+        int64_t t = k / lines, at = (int64_t)w.task[p->first_task + t].row * w.d + k % lines * LINE;
+        for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+            if (w.memory[m]) fetch_line(w.memory[m] + at);
+    }
+}
+
+/* Where not all rows are trained on, the hardest are; the first block selects. */
 __global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
 {
+    if (blockIdx.x > 0) {
+        fetch_memories(w, s);
+        return;
+    }
     await_last();
     const step_plan *p = &w.plan[s];
     int64_t left_rows = p->all, left_keep = p->keep;
@@ -426,8 +445,9 @@ __device__ inline void close_step(const work &w, int s, double loss, double pena
 __device__ inline double sum_penalties(const work &w, int s, double *room)
 {
     double sum = 0, squares = 0;
+    const double *penalties = w.penalties + s % 2 * w.most_tasks;
     if (w.penalty || w.batch_reg > 0)
-        for (uint32_t t = threadIdx.x; t < w.plan[s].tasks; t += BLOCK) sum += w.penalties[t];
+        for (uint32_t t = threadIdx.x; t < w.plan[s].tasks; t += BLOCK) sum += penalties[t];
     if (w.final_decay > 0)
         for (int b = (int)threadIdx.x; b < SQUARE_BLOCKS; b += BLOCK) squares += w.squares[b];
     sum += (double)w.final_decay / 2 * squares;
@@ -457,112 +477,141 @@ __device__ inline double sum_losses(const work &w, unsigned *kept)
 }
 
 /* The mean loss; a block.  Less than was to be kept is kept where margins are no numbers. */
+__device__ inline double mean_loss(const work &w, int s, double *room)
+{
+    __shared__ unsigned long long count;
+    const step_plan *p = &w.plan[s];
+    double mass = 0;
+    unsigned own = 0;
+    if (w.grid.rows > 0) return *w.grid.mean;
+    double sum = block_sum(sum_losses(w, &own), room);
+    int64_t kept = block_count(own, &count);
+    for (int g = 0; g < w.n_groups; g++) mass += p->mass[g];
+    return kept == p->keep && mass > 0 ? sum : NAN;
+}
+
 __device__ inline void close_rows(const work &w, int s)
 {
     __shared__ double room[WARPS];
-    __shared__ unsigned long long count;
-    const step_plan *p = &w.plan[s];
-    double sum = 0, mass = 0;
-    unsigned own = 0;
     if (has_failed(w)) return;
-    if (w.grid.rows == 0) sum = sum_losses(w, &own);
-    sum = block_sum(sum, room);
-    if (w.grid.rows > 0) sum = *w.grid.mean, own = 0;
-    int64_t kept = block_count(own, &count);
+    double loss = mean_loss(w, s, room);
     double penalty = w.closes_late ? sum_penalties(w, s, room) : 0;
-    for (int g = 0; g < w.n_groups; g++) mass += p->mass[g];
-    if (threadIdx.x == 0) close_step(w, s, w.grid.rows > 0 || (kept == p->keep && mass > 0) ? sum : NAN, penalty);
+    if (threadIdx.x == 0) close_step(w, s, loss, penalty);
+}
+
+/* The same where penalties are made by visits of rows, as the sum of step s here: that of the step
+ * before is whole by now. */
+__device__ inline void close_visited(const work &w, int s)
+{
+    __shared__ double room[WARPS];
+    if (has_failed(w)) return;
+    double penalty = sum_penalties(w, s, room);
+    if (threadIdx.x == 0) close_step(w, s, w.loss[s], penalty);
+    __syncthreads();
+}
+
+__device__ inline void close_or_wait(const work &w, int s)
+{
+    __shared__ double room[WARPS];
+    if (!w.closes_late) {
+        close_rows(w, s);
+        return;
+    }
+    if (s > 0) close_visited(w, s - 1);
+    double loss = mean_loss(w, s, room);
+    if (threadIdx.x == 0) w.loss[s] = loss;
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-/* Rows of contributions are asked for a few at a time, and added in their order. */
-enum { FEW = 4 };
+/* What is added to a row: another one, or the difference of two, times a number for each head. */
+typedef struct part_of_sum {
+    int32_t row, minus;
+    float by[MOST_HEADS];
+} part_of_sum;
 
-template <bool WHOLE>
-__device__ inline void add_few(const work &w, const float *from, const contribution *c, const float *weight, int n,
-                               int32_t base, int lane, quad *sum)
+/* Contributions begin .. end - 1 of a step, at most one for each lane of a warp: that of a lane. */
+__device__ inline contribution own_of(const work &w, int s, uint32_t begin, uint32_t end, int lane)
 {
-    quad x[FEW];
-    for (int o = 0; o < FEW; o++)
-        if (o < n) x[o] = load_quad<WHOLE>(from + (int64_t)c[o].row * w.d, w.d, base, lane);
-    for (int o = 0; o < FEW; o++) {
-        if (o >= n || c[o].minus < 0) continue;
-        quad y = load_quad<WHOLE>(from + (int64_t)c[o].minus * w.d, w.d, base, lane);
-        for (int k = 0; k < 4; k++) x[o].x[k] -= y.x[k];
-    }
-    for (int o = 0; o < FEW; o++) {
-        if (o >= n) continue;
-        for (int k = 0; k < 4; k++) {
-            float by = weight[o];
-            if (w.heads > 1 && !w.ends_slope) {
-                int32_t column = column_of<WHOLE>(base, lane, k);
-                int32_t h = column >= w.d ? 0 : column / (w.d / w.heads);
-                by = w.slope[(int64_t)c[o].slot * w.heads + h] * w.scale;
-                if (w.factor) by *= w.factor[(int64_t)c[o].row * w.heads + h];
-            }
-            sum->x[k] = fmaf(by, x[o].x[k], sum->x[k]);
-        }
-    }
+    contribution none = {0, NO_ROW, 0, -1};
+    return begin + lane < end ? w.given[s * w.ends + begin + lane] : none;
 }
 
-/* The contribution of a lane, in all of them. */
-__device__ inline contribution share(contribution mine, int source)
-{
-    contribution c;
-    c.slot = __shfl_sync(0xffffffffu, mine.slot, source);
-    c.row = __shfl_sync(0xffffffffu, mine.row, source);
-    c.minus = __shfl_sync(0xffffffffu, mine.minus, source);
-    c.of = 0;
-    return c;
-}
-
-/* What the row of a contribution is multiplied with, of one head; some are slopes already. */
-__device__ inline float weigh(const work &w, const contribution &c)
+/* Slopes of a slot times what its row is multiplied with; some are slopes of vectors already. */
+__device__ inline float weigh(const work &w, const contribution &c, int h)
 {
     if (w.ends_slope) return c.row < w.slots ? w.scale : 1;
-    float weight = w.slope[(int64_t)c.slot * w.heads] * w.scale;
-    return w.factor && w.heads == 1 ? weight * w.factor[c.row] : weight;
+    float weight = w.slope[(int64_t)c.slot * w.heads + h] * w.scale;
+    return w.factor ? weight * w.factor[(int64_t)c.row * w.heads + h] : weight;
 }
 
-/* The contributions begin .. end - 1 of a step, at most one for each lane of a warp, of which lanes
- * have their own; the bits of those that count. */
-__device__ inline unsigned look_up(const work &w, int s, uint32_t begin, uint32_t end, int lane,
-                                   contribution *mine, float *weight)
+/* What a lane has to add, and which of the lanes have something, as bits. */
+__device__ inline unsigned look_up(const work &w, const contribution &mine, part_of_sum *out)
 {
     bool counts = false;
-    *weight = 0;
-    if (begin + lane < end) {
-        *mine = w.given[s * w.ends + begin + lane];
-        bool is_kept = w.grid.rows > 0 || w.kept[mine->of] != 0;
-        *weight = weigh(w, *mine);
-        counts = *weight != 0;
-        for (int h = 1; h < w.heads && !w.ends_slope; h++)
-            counts |= w.slope[(int64_t)mine->slot * w.heads + h] != 0;
+    out->row = mine.row, out->minus = mine.minus;
+    for (int h = 0; h < MOST_HEADS; h++) out->by[h] = 0;
+    if (mine.of != NO_ROW) {
+        bool is_kept = w.grid.rows > 0 || w.kept[mine.of] != 0;
+        for (int h = 0; h < MOST_HEADS; h++)
+            if (h < w.heads) counts |= (out->by[h] = weigh(w, mine, h)) != 0;
         counts &= is_kept;
     }
     return __ballot_sync(0xffffffffu, counts);
 }
 
-/* The sum of those contributions. */
+/* What a lane has to add, in all of them. */
+__device__ inline part_of_sum share(const work &w, const part_of_sum &mine, int source)
+{
+    part_of_sum part = {__shfl_sync(0xffffffffu, mine.row, source), -1, {0}};
+    if (w.is_paired) part.minus = __shfl_sync(0xffffffffu, mine.minus, source);
+    for (int h = 0; h < MOST_HEADS; h++)
+        if (h < w.heads) part.by[h] = __shfl_sync(0xffffffffu, mine.by[h], source);
+    return part;
+}
+
+/* Vectors are asked for a few at a time, and added in their order. */
+#if !defined(FEW_AT_ONCE)
+#define FEW_AT_ONCE 4
+#endif
+enum { FEW = FEW_AT_ONCE };
+
 template <bool WHOLE>
-__device__ inline quad sum_some(const work &w, unsigned which, const contribution &mine,
-                                float weight, int32_t base, int lane)
+__device__ inline void add_few(const work &w, const part_of_sum *part, int n, int32_t base,
+                               int lane, quad *sum)
 {
     const float *from = w.ends_slope ? w.ends_slope : w.vectors;
+    int32_t width = w.heads > 1 ? w.d / w.heads : w.d;
+    quad x[FEW];
+    for (int o = 0; o < FEW; o++)
+        if (o < n) x[o] = load_quad<WHOLE>(from + (int64_t)part[o].row * w.d, w.d, base, lane);
+    for (int o = 0; o < FEW; o++) {
+        if (o >= n || part[o].minus < 0) continue;
+        quad y = load_quad<WHOLE>(from + (int64_t)part[o].minus * w.d, w.d, base, lane);
+        for (int k = 0; k < 4; k++) x[o].x[k] -= y.x[k];
+    }
+    for (int o = 0; o < FEW; o++)
+        for (int k = 0; k < 4 && o < n; k++) {
+            bool is_first = column_of<WHOLE>(base, lane, k) < width;
+            sum->x[k] = fmaf(is_first ? part[o].by[0] : part[o].by[1], x[o].x[k], sum->x[k]);
+        }
+}
+
+/* The sum of what the lanes have. */
+template <bool WHOLE>
+__device__ inline quad sum_some(const work &w, unsigned which, const part_of_sum &mine,
+                                int32_t base, int lane)
+{
     quad sum = {{0, 0, 0, 0}};
     for (unsigned rest = which; rest;) {
-        contribution few[FEW];
-        float by[FEW];
+        part_of_sum few[FEW];
         int n = 0;
         for (int o = 0; o < FEW; o++) {
-            int source = rest ? __ffs((int)rest) - 1 : 0;
-            few[o] = share(mine, source);
-            by[o] = __shfl_sync(0xffffffffu, weight, source);
+            few[o] = share(w, mine, rest ? __ffs((int)rest) - 1 : 0);
             n += rest != 0;
             rest &= rest - 1;
         }
-        add_few<WHOLE>(w, from, few, by, n, base, lane, &sum);
+        add_few<WHOLE>(w, few, n, base, lane, &sum);
     }
     return sum;
 }
@@ -580,11 +629,10 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
     for (uint32_t c = (uint32_t)warp_of_grid() - WARPS; c < p->chunks;
          c += (uint32_t)warps_of_grid() - WARPS) {
         uint2 range = w.chunk[p->first_chunk + c];
-        contribution mine = {0, 0, 0, -1};
-        float weight;
-        unsigned which = look_up(w, s, range.x, range.y, lane, &mine, &weight);
+        part_of_sum mine;
+        unsigned which = look_up(w, own_of(w, s, range.x, range.y, lane), &mine);
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad sum = sum_some<WHOLE>(w, which, mine, weight, base, lane);
+            quad sum = sum_some<WHOLE>(w, which, mine, base, lane);
             store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }
     }

@@ -50,6 +50,8 @@ typedef struct contribution {
     int32_t row, minus; /* minus -1: one row */
 } contribution;
 
+enum { NO_ROW = 0x7fffffff }; /* `of` where there is no contribution */
+
 /* A row that a step touches: its chunks, and the place of its next visit in the window. */
 typedef struct row_task {
     uint32_t row, chunk, chunk_end;
@@ -62,7 +64,7 @@ typedef struct visit {
     uint32_t row, place; /* where the row of the table is at this step: row, or row + n_rows */
     uint32_t first, count; /* chunks of the row */
     int32_t until;
-    uint32_t none;
+    uint32_t task; /* its number in the step */
 } visit;
 
 /* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
@@ -135,7 +137,9 @@ typedef struct work {
 
     float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d]; theta twice where it is twofold */
     const float *vectors;                    /* what scores are of */
-    double *penalties;                       /* [ends] of tasks */
+    double *penalties;  /* [2][most_tasks] of tasks, of a step and of the one before */
+    int64_t most_tasks; /* of a step */
+    double *loss;       /* [WINDOW] of steps whose penalty is not known yet */
     float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
     double *squares;                         /* [SQUARE_BLOCKS] of the vectors */
     float *factor; /* [n_rows][heads] one over their lengths, for cosines; NULL: inner products */
@@ -185,6 +189,16 @@ __device__ inline void store_quad(float *row, int32_t d, int32_t base, int lane,
 template <bool WHOLE> __device__ inline int32_t column_of(int32_t base, int lane, int k)
 {
     return WHOLE ? base + 4 * lane + k : base + WARP * k + lane;
+}
+
+/* Ask for what is read soon. */
+__device__ inline void fetch_line(const void *at)
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#else
+    (void)at;
+#endif
 }
 
 __device__ inline float warp_sum(float x)
