@@ -240,8 +240,27 @@ __global__ void finish_tasks(work w, int n)
     t->until = end_of_visit(w, t->row, s, n);
 }
 
+/* A row that is next touched long after step s is looked after in between, where there is room on
+ * the lists.  Returns the first of those steps. */
+__device__ inline int keep_up(const work &w, int64_t row, int s, int next)
+{
+    int first = next;
+    int64_t last = -1;
+    uint32_t place = 2 * (uint32_t)row + (uint32_t)(visits_before(w, row, s + 1) % 2);
+    for (int from = s + LONG_WAIT; from < next; from += LONG_WAIT) {
+        unsigned at = atomicAdd(&w.n_keeping[from], 1u);
+        if (at >= w.most_kept) break;
+        visit v = {0, place, 0, (uint16_t)w.plan[next].before, 0, VISIT_KEEP};
+        if (last >= 0) w.keeping[last].until = (uint16_t)w.plan[from].before;
+        last = (int64_t)from * w.most_kept + at;
+        w.keeping[last] = v;
+        if (first == next) first = from;
+    }
+    return first;
+}
+
 /* All that a chunk takes, in one place; blockIdx.y is the step. */
-__global__ void list_visits(work w)
+__global__ void list_visits(work w, int n)
 {
     int s = (int)blockIdx.y;
     const step_plan *p = &w.plan[s];
@@ -250,9 +269,15 @@ __global__ void list_visits(work w)
     uint2 range = w.chunk[p->first_chunk + k];
     uint32_t task = (uint32_t)(w.heads_so_far[s * w.ends + range.x] >> 32) - 1;
     row_task t = w.task[task];
-    uint32_t place = (uint32_t)place_at(w, t.row, s);
-    w.visit_of[p->first_chunk + k] = {range.x, range.y, t.row, place, t.chunk - p->first_chunk,
-                                      t.chunk_end - t.chunk, t.until, task - p->first_task};
+    int next = w.steps_all ? next_visit(w, t.row, s + 1, n) : s;
+    if (next - s > LONG_WAIT && t.chunk == p->first_chunk + k) {
+        t.until = w.plan[keep_up(w, t.row, s, next)].before;
+        w.task[task].until = t.until;
+    }
+    visit v = {range.x, 2 * t.row + (uint32_t)(visits_before(w, t.row, s) % 2), task - p->first_task,
+               (uint16_t)t.until, (uint8_t)(range.y - range.x),
+               (uint8_t)(t.chunk_end - t.chunk > 1 ? VISIT_PART : VISIT_WHOLE)};
+    w.visit_of[p->first_chunk + k] = v;
 }
 
 #endif

@@ -39,10 +39,14 @@ CWI_SAMPLERS(DRAW)
     {                                                                                              \
         work w = e->w;                                                                             \
         dim3 all(blocks_for(w.rows, WARPS));                                                       \
-        if (w.d % 4 == 0)                                                                          \
-            LAUNCH_NEXT((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
+        if (w.d % 4 == 0 && w.is_paired)                                                           \
+            LAUNCH_NEXT((score_rows<true, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);        \
+        else if (w.d % 4 == 0)                                                                     \
+            LAUNCH_NEXT((score_rows<true, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+        else if (w.is_paired)                                                                      \
+            LAUNCH_NEXT((score_rows<false, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
         else                                                                                       \
-            LAUNCH_NEXT((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
+            LAUNCH_NEXT((score_rows<false, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);      \
     }                                                                                              \
     static void lose_##id(cwi_cuda *e, int s)                                                      \
     {                                                                                              \
@@ -181,7 +185,14 @@ static void add_window(cwi_cuda *e, work *w)
     add(g, &w->given, n * w->ends);
     add(g, &w->chunk, n * w->ends);
     add(g, &w->task, n * w->ends);
-    if (w->is_twofold) add(g, &w->visit_of, n * w->ends);
+    if (w->is_twofold) {
+        int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
+        int64_t wait = 2 * (int64_t)w->n_rows / LONG_WAIT + 1;
+        w->most_kept = (uint32_t)(wait < touched ? wait : touched);
+        add(g, &w->visit_of, n * w->ends);
+        add(g, &w->keeping, n * w->most_kept);
+        add(g, &w->n_keeping, n);
+    }
     add(g, &w->visits, (int64_t)VISIT_WORDS * w->n_rows);
 }
 
@@ -438,6 +449,7 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     for (int k = 0; k < w.n_groups; k++)
         if (w.group[k].candidates > most) most = w.group[k].candidates;
     gpu_zero(g, w.tried, (size_t)(n * w.n_groups) * sizeof *w.tried);
+    if (w.is_twofold) gpu_zero(g, w.n_keeping, (size_t)n * sizeof *w.n_keeping);
     gpu_zero(g, w.made, (size_t)(n * w.n_groups) * sizeof *w.made);
     gpu_zero(g, w.visits, (size_t)w.n_rows * VISIT_WORDS * sizeof *w.visits);
     e->draw(e, dim3(blocks_for(most, BLOCK), (unsigned)(n * w.n_groups)), step);
@@ -456,7 +468,7 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     dim3 of_ends(blocks_for(w.ends, BLOCK), (unsigned)n);
     LAUNCH(list_contributions, of_ends, dim3(BLOCK), g, w);
     LAUNCH(finish_tasks, of_ends, dim3(BLOCK), g, w, n);
-    if (w.is_twofold) LAUNCH(list_visits, of_ends, dim3(BLOCK), g, w);
+    if (w.is_twofold) LAUNCH(list_visits, of_ends, dim3(BLOCK), g, w, n);
     gpu_turn(g, 0);
 }
 
@@ -675,7 +687,7 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
     gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
     gpu_put(&e->g, e->w.first, &first, sizeof first);
     make_or_repeat(e, n);
-    if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
+    if (next > 0 && !(getenv("CWX_NODRAW") && e->ready[!e->at_hand].n == next && (e->ready[!e->at_hand].step = step + (uint64_t)n, true))) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
     return end_call(&e->g, why);
 }
 

@@ -116,7 +116,7 @@ __device__ inline void miss_steps(const work &w, int begin, int end, piece *p)
 }
 
 /* The number of a step among those that are not empty; n: the end of the window. */
-__device__ inline int place_of(const work &w, int s)
+__device__ inline int count_until(const work &w, int s)
 {
     return w.plan[s].before;
 }
@@ -126,7 +126,7 @@ template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
 {
     int lane = (int)threadIdx.x % WARP;
     for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid()) {
-        int until = w.steps_all ? place_of(w, next_visit(w, row, 0, n)) : 0;
+        int until = w.steps_all ? count_until(w, next_visit(w, row, 0, n)) : 0;
         bool moves = w.is_twofold && w.is_second[row];
         __syncwarp();
         if (w.is_twofold && lane == 0) w.is_second[row] = visits_before(w, row, WINDOW) % 2;

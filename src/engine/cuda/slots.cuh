@@ -6,6 +6,12 @@
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
+#if !defined(SCORE_BLOCKS)
+#define SCORE_BLOCKS 5
+#endif
+#if !defined(PAIRS_AT_ONCE)
+#define PAIRS_AT_ONCE 2
+#endif
 /* A lane's part of an inner product. */
 template <bool WHOLE>
 __device__ inline float dot(const float *a, const float *b, int32_t d, int lane)
@@ -23,16 +29,19 @@ typedef struct ends_of_slots {
     int32_t user, item;
 } ends_of_slots;
 
-enum { ROW_SCORES = MOST_HEADS * CWI_MAX_SLOTS, AT_ONCE = 3, HEADS_AT_ONCE = 2 };
+enum { ROW_SCORES = MOST_HEADS * CWI_MAX_SLOTS, AT_ONCE = PAIRS_AT_ONCE, HEADS_AT_ONCE = 2 };
 
-/* The vectors of some slots from number `first` on. */
-__device__ inline void find_vectors(const work &w, int32_t ends, int first, int slots, int n,
-                                    const float **out)
+/* The rows of the vectors of some slots from number `first` on. */
+__device__ inline void find_vectors(int32_t ends, int first, int slots, int n, int32_t *out)
 {
-    for (int o = 0; o < n; o++) {
-        int at = first + o < slots ? first + o : first;
-        out[o] = w.vectors + (int64_t)__shfl_sync(0xffffffffu, ends, at) * w.d;
-    }
+    for (int o = 0; o < n; o++)
+        out[o] = __shfl_sync(0xffffffffu, ends, first + o < slots ? first + o : first);
+}
+
+template <bool WHOLE>
+__device__ inline quad load_vector(const work &w, int32_t row, int32_t base, int lane)
+{
+    return load_quad<WHOLE>(w.vectors + (int64_t)row * w.d, w.d, base, lane);
 }
 
 /* Sums over a warp of a few numbers of each lane; number o ends in lane o. */
@@ -53,20 +62,24 @@ __device__ inline void score_pairs(const work &w, const ends_of_slots &ends, int
                                    float *score)
 {
     int k = slots / 2;
-    for (int j = 0; j < k; j += AT_ONCE) {
-        const float *user[AT_ONCE], *plus[AT_ONCE], *minus[AT_ONCE];
+    ROLLED for (int j = 0; j < k; j += AT_ONCE) {
+        int32_t user[AT_ONCE], plus[AT_ONCE], minus[AT_ONCE];
         float sum[AT_ONCE] = {0};
-        find_vectors(w, ends.user, j, k, AT_ONCE, user);
-        find_vectors(w, ends.item, j, k, AT_ONCE, plus);
-        find_vectors(w, ends.item, k + j, slots, AT_ONCE, minus);
-        for (int32_t base = 0; base < w.d; base += 4 * WARP)
+        find_vectors(ends.user, j, k, AT_ONCE, user);
+        find_vectors(ends.item, j, k, AT_ONCE, plus);
+        find_vectors(ends.item, k + j, slots, AT_ONCE, minus);
+        ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
+            quad u[AT_ONCE], x[AT_ONCE], y[AT_ONCE];
             for (int o = 0; o < AT_ONCE; o++) {
                 if (j + o >= k) continue;
-                quad u = load_quad<WHOLE>(user[o], w.d, base, lane);
-                quad x = load_quad<WHOLE>(plus[o], w.d, base, lane);
-                quad y = load_quad<WHOLE>(minus[o], w.d, base, lane);
-                for (int c = 0; c < 4; c++) sum[o] = fmaf(u.x[c], x.x[c] - y.x[c], sum[o]);
+                u[o] = load_vector<WHOLE>(w, user[o], base, lane);
+                x[o] = load_vector<WHOLE>(w, plus[o], base, lane);
+                y[o] = load_vector<WHOLE>(w, minus[o], base, lane);
             }
+            for (int o = 0; o < AT_ONCE; o++)
+                for (int c = 0; c < 4 && j + o < k; c++)
+                    sum[o] = fmaf(u[o].x[c], x[o].x[c] - y[o].x[c], sum[o]);
+        }
         float own = sum_few<AT_ONCE>(sum, lane);
         if (lane < AT_ONCE && j + lane < k) {
             score[j + lane] = own * w.scale;
@@ -82,15 +95,15 @@ __device__ inline void score_heads(const work &w, const ends_of_slots &ends, int
 {
     enum { N = MOST_HEADS * HEADS_AT_ONCE };
     int32_t width = w.d / w.heads;
-    for (int j = 0; j < slots; j += HEADS_AT_ONCE) {
-        const float *user[HEADS_AT_ONCE], *item[HEADS_AT_ONCE];
+    ROLLED for (int j = 0; j < slots; j += HEADS_AT_ONCE) {
+        int32_t user[HEADS_AT_ONCE], item[HEADS_AT_ONCE];
         float sum[N] = {0};
-        find_vectors(w, ends.user, j, slots, HEADS_AT_ONCE, user);
-        find_vectors(w, ends.item, j, slots, HEADS_AT_ONCE, item);
-        for (int32_t base = 0; base < w.d; base += 4 * WARP)
+        find_vectors(ends.user, j, slots, HEADS_AT_ONCE, user);
+        find_vectors(ends.item, j, slots, HEADS_AT_ONCE, item);
+        ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP)
             for (int o = 0; o < HEADS_AT_ONCE; o++) {
-                quad u = load_quad<WHOLE>(user[o], w.d, base, lane);
-                quad x = load_quad<WHOLE>(item[o], w.d, base, lane);
+                quad u = load_vector<WHOLE>(w, user[o], base, lane);
+                quad x = load_vector<WHOLE>(w, item[o], base, lane);
                 for (int c = 0; c < 4; c++) {
                     bool second = column_of<WHOLE>(base, lane, c) >= width && w.heads > 1;
                     float by = u.x[c];
@@ -114,21 +127,21 @@ typedef double loss_fn(const double *setting, const float *score, int32_t width,
 
 /* What is known of a row of slots before it has scores. */
 typedef struct slot_row {
-    int64_t first; /* of its slots in the step */
-    int32_t slots;
     double mass;
+    int32_t first; /* of its slots in the step */
+    int32_t slots; /* 0: there is no such row */
     float mark;
     bool is_made;
 } slot_row;
 
 __device__ inline slot_row look_at_row(const work &w, int s, int64_t r)
 {
-    slot_row row = {0, 0, 1, 0, false};
+    slot_row row = {1, 0, 0, 0, false};
     if (r >= w.rows) return row;
     int g = group_of_row(w, r);
     const draw_group &p = w.group[g];
     row.slots = p.slots;
-    row.first = p.first_slot + (r - p.first_row) * p.slots;
+    row.first = (int32_t)(p.first_slot + (r - p.first_row) * p.slots);
     row.mass = w.plan[s].mass[g];
     row.mark = w.mark[s * w.rows + r];
     row.is_made = w.user[s * w.slots + row.first] >= 0;
@@ -152,7 +165,7 @@ __device__ inline void take_loss(const work &w, int64_t r, const slot_row &row, 
     if (!row.is_made) return;
     if (w.selects) w.margin[r] = margin_of(score, width);
     w.value[r] = loss(w.setting, score, width, row.mark, 1.0f / (float)row.mass,
-                      w.slope + row.first * w.heads) /
+                      w.slope + (int64_t)row.first * w.heads) /
                  row.mass;
 }
 
@@ -161,31 +174,34 @@ template <loss_fn *loss> __global__ void lose_rows(work w, int s)
 {
     int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     slot_row row = look_at_row(w, s, r);
-    if (r < w.rows) take_loss<loss>(w, r, row, w.score + row.first * w.heads);
+    if (r < w.rows) take_loss<loss>(w, r, row, w.score + (int64_t)row.first * w.heads);
 }
 
 /* Rows of slots, a warp each; then their losses, a thread each.  What was drawn is looked at before
  * the last kernel is done. */
-template <bool WHOLE, loss_fn *loss> __global__ void score_rows(work w, int s)
+template <bool WHOLE, bool PAIRED, loss_fn *loss>
+__global__ void __launch_bounds__(BLOCK, SCORE_BLOCKS) score_rows(work w, int s)
 {
     __shared__ float score[WARPS][ROW_SCORES];
-    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    __shared__ slot_row rows[WARPS];
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, t = (int)threadIdx.x;
     int64_t first = (int64_t)blockIdx.x * WARPS, at = s * w.slots;
-    slot_row row = look_at_row(w, s, first + warp), own = row;
     ends_of_slots ends = {-1, -1};
-    if (lane < row.slots) {
-        ends.user = w.user_at[at + row.first + lane];
-        ends.item = w.item_at[at + row.first + lane];
-    }
-    if (threadIdx.x < WARPS) own = look_at_row(w, s, first + threadIdx.x);
-    await_last();
-    if (row.is_made && w.is_paired)
-        score_pairs<WHOLE>(w, ends, row.slots, lane, score[warp]);
-    else if (row.is_made)
-        score_heads<WHOLE>(w, ends, row.slots, lane, score[warp]);
+    if (t < WARPS) rows[t] = look_at_row(w, s, first + t);
     __syncthreads();
-    if (threadIdx.x < WARPS && own.slots > 0)
-        take_loss<loss>(w, first + threadIdx.x, own, score[threadIdx.x]);
+    int slots = rows[warp].slots;
+    bool is_made = rows[warp].is_made;
+    if (lane < slots) {
+        ends.user = w.user_at[at + rows[warp].first + lane];
+        ends.item = w.item_at[at + rows[warp].first + lane];
+    }
+    await_last();
+    if (is_made && PAIRED)
+        score_pairs<WHOLE>(w, ends, slots, lane, score[warp]);
+    else if (is_made)
+        score_heads<WHOLE>(w, ends, slots, lane, score[warp]);
+    __syncthreads();
+    if (t < WARPS && rows[t].slots > 0) take_loss<loss>(w, first + t, rows[t], score[t]);
 }
 
 /* ---- selection ------------------------------------------------------------------------------ */
@@ -253,19 +269,21 @@ __device__ inline void keep_by_digits(const work &w, const choice &c)
         if (w.kept[r] == AT_LIMIT) w.kept[r] = left-- > 0;
 }
 
+/* Cells ascend with margins; bounds may be a bit off. */
 __device__ inline int cell_of(double x, double least, double per_unit)
 {
-    return (int)((x - least) * per_unit);
+    double cell = (x - least) * per_unit;
+    return cell < 0 ? 0 : cell > CELLS - 1 ? CELLS - 1 : (int)cell;
 }
 
 /* The least and largest of a block's numbers; `room` has two for each warp. */
-__device__ inline void find_bounds(double *least, double *most, double *room)
+__device__ inline void find_bounds(float *least, float *most, float *room)
 {
     int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     for (int turn = 0; turn < 2; turn++) {
         for (int apart = WARP / 2; apart > 0; apart /= 2) {
-            double a = __shfl_xor_sync(0xffffffffu, *least, apart);
-            double b = __shfl_xor_sync(0xffffffffu, *most, apart);
+            float a = __shfl_xor_sync(0xffffffffu, *least, apart);
+            float b = __shfl_xor_sync(0xffffffffu, *most, apart);
             *least = a < *least ? a : *least;
             *most = b > *most ? b : *most;
         }
@@ -311,51 +329,82 @@ __device__ inline int find_cell(const unsigned *in, int64_t n, int64_t *before)
     return cell;
 }
 
-/* Margins of a thread's rows that stay at hand; those of further rows are read again. */
+/* Margins of a few rows of each thread, which are asked for together. */
 enum { AT_HAND = 8 };
+typedef struct margins {
+    double x[AT_HAND];
+    bool is_row[AT_HAND];
+} margins;
+
+__device__ inline int64_t row_at_hand(int64_t first, int k)
+{
+    return first + threadIdx.x + (int64_t)k * CHOOSERS;
+}
+
+__device__ inline void look_at_margins(const work &w, const choice &c, int64_t first, margins *own)
+{
+    for (int k = 0; k < AT_HAND; k++) {
+        int64_t r = row_at_hand(first, k);
+        own->is_row[k] = r < c.end && w.kept[r];
+        own->x[k] = r < c.end ? w.margin[r] : 0;
+    }
+}
+
+__device__ inline void take_bounds(const margins &own, float *least, float *most)
+{
+    for (int k = 0; k < AT_HAND; k++) {
+        float x = (float)own.x[k];
+        if (!own.is_row[k]) continue;
+        *least = x < *least ? x : *least;
+        *most = x == x ? x > *most ? x : *most : INFINITY;
+    }
+}
 
 /* By equal cells between the least and the largest margin, and by rank within the one where the
  * limit is.  False, with nothing done, where that is not possible. */
 __device__ inline bool keep_by_cells(const work &w, const choice &c)
 {
     __shared__ unsigned in[CELLS];
-    __shared__ double room[2 * CHOOSERS / WARP], value[CHOOSERS];
+    __shared__ float room[2 * CHOOSERS / WARP];
+    __shared__ double value[CHOOSERS];
     __shared__ int32_t number[CHOOSERS];
     __shared__ unsigned few;
+    const int64_t each = (int64_t)AT_HAND * CHOOSERS;
+    bool is_one = c.end - c.begin <= each; /* then margins stay at hand */
     int t = (int)threadIdx.x;
-    double least = INFINITY, most = -INFINITY, own[AT_HAND];
-    bool is_row[AT_HAND];
-    for (int k = 0; k < AT_HAND; k++) {
-        int64_t r = c.begin + t + (int64_t)k * CHOOSERS;
-        is_row[k] = r < c.end && w.kept[r];
-        own[k] = r < c.end ? w.margin[r] : 0;
-    }
+    float low = INFINITY, most = -INFINITY;
+    margins own;
     in[t] = in[t + CHOOSERS] = 0;
     if (t == 0) few = 0;
-    for (int k = 0; k < AT_HAND; k++) {
-        if (!is_row[k]) continue;
-        least = own[k] < least ? own[k] : least;
-        most = own[k] == own[k] ? own[k] > most ? own[k] : most : INFINITY;
+    for (int64_t first = c.begin; first < c.end; first += each) {
+        look_at_margins(w, c, first, &own);
+        take_bounds(own, &low, &most);
     }
-    find_bounds(&least, &most, room);
-    double per_unit = (CELLS - 1) / (most - least);
+    find_bounds(&low, &most, room);
+    double least = (double)low, per_unit = (CELLS - 1) / ((double)most - least);
     if (!(per_unit > 0 && per_unit < 1e300)) return false;
-    for (int k = 0; k < AT_HAND; k++)
-        if (is_row[k]) atomicAdd(&in[cell_of(own[k], least, per_unit)], 1u);
+    for (int64_t first = c.begin; first < c.end; first += each) {
+        if (!is_one) look_at_margins(w, c, first, &own);
+        for (int k = 0; k < AT_HAND; k++)
+            if (own.is_row[k]) atomicAdd(&in[cell_of(own.x[k], least, per_unit)], 1u);
+    }
     __syncthreads();
     int64_t before;
     int cell = find_cell(in, c.keep - 1, &before);
     if (in[cell] > CHOOSERS) return false;
-    for (int k = 0; k < AT_HAND; k++) {
-        int64_t r = c.begin + t + (int64_t)k * CHOOSERS;
-        if (!is_row[k]) continue;
-        int in_cell = cell_of(own[k], least, per_unit);
-        if (in_cell == cell) {
+    for (int64_t first = c.begin; first < c.end; first += each) {
+        if (!is_one) look_at_margins(w, c, first, &own);
+        for (int k = 0; k < AT_HAND; k++) {
+            int64_t r = row_at_hand(first, k);
+            if (!own.is_row[k]) continue;
+            int in_cell = cell_of(own.x[k], least, per_unit);
+            if (in_cell != cell) {
+                w.kept[r] = in_cell < cell;
+                continue;
+            }
             unsigned at = atomicAdd(&few, 1u);
-            value[at] = own[k];
+            value[at] = own.x[k];
             number[at] = (int32_t)(r - c.begin);
-        } else {
-            w.kept[r] = in_cell < cell;
         }
     }
     __syncthreads();
@@ -377,7 +426,7 @@ __device__ inline void keep_smallest(const work &w, int64_t begin, int64_t end, 
     choice c = {begin, end, keep};
     if (keep == 0)
         for (int64_t r = begin + threadIdx.x; r < end; r += blockDim.x) w.kept[r] = 0;
-    else if (end - begin > AT_HAND * CHOOSERS || !keep_by_cells(w, c))
+    else if (!keep_by_cells(w, c))
         keep_by_digits(w, c);
     __syncthreads();
 }
@@ -404,11 +453,11 @@ __global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
         fetch_memories(w, s);
         return;
     }
-    await_last();
     const step_plan *p = &w.plan[s];
     int64_t left_rows = p->all, left_keep = p->keep;
-    if (p->keep == p->all) return;
-    if (!w.per_group) keep_smallest(w, 0, w.rows, p->keep);
+    await_last();
+    if (left_keep == left_rows) return;
+    if (!w.per_group) keep_smallest(w, 0, w.rows, left_keep);
     for (int g = 0; g < w.n_groups && w.per_group; g++) { /* shares add up to keep */
         int64_t begin = w.group[g].first_row, count = p->rows[g];
         int64_t share =
@@ -603,7 +652,7 @@ __device__ inline quad sum_some(const work &w, unsigned which, const part_of_sum
                                 int32_t base, int lane)
 {
     quad sum = {{0, 0, 0, 0}};
-    for (unsigned rest = which; rest;) {
+    ROLLED for (unsigned rest = which; rest;) {
         part_of_sum few[FEW];
         int n = 0;
         for (int o = 0; o < FEW; o++) {

@@ -3,6 +3,9 @@
 #define CWI_ENGINE_CUDA_WORK_CUH
 
 #include "engine/cuda/gpu.h"
+#if !defined(LONG_WAIT_STEPS)
+#define LONG_WAIT_STEPS 24
+#endif
 
 enum {
     WARP = 32,
@@ -10,11 +13,13 @@ enum {
     CHUNK = 32, /* contributions that one warp adds up */
 #if defined(__CUDACC__)
     WINDOW = 128,    /* steps, at most: a row has a bit for each of them */
+    LONG_WAIT = LONG_WAIT_STEPS,  /* steps that a row misses at once */
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
 #else /* fibres take time */
     WINDOW = 64,
+    LONG_WAIT = 2,
     BLOCK = 64,
     CHOOSERS = 128,
     SQUARE_BLOCKS = 2,
@@ -22,6 +27,13 @@ enum {
     WARPS = BLOCK / WARP,
     VISIT_WORDS = WINDOW / 32
 };
+
+/* Before a loop that stays one: a warp that holds less leaves room for others. */
+#if defined(__CUDACC__)
+#define ROLLED _Pragma("unroll 1")
+#else
+#define ROLLED
+#endif
 
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
  * fixed places: those that were not made leave holes, slots of user -1. */
@@ -58,13 +70,16 @@ typedef struct row_task {
     int32_t until;
 } row_task;
 
-/* A chunk of contributions to a row, with all that its step takes. */
+/* A row of the table that is touched in a step, or the part of one that has many contributions, or
+ * a row that has waited long for its next step. */
+typedef enum visit_kind { VISIT_WHOLE, VISIT_PART, VISIT_KEEP } visit_kind;
+
 typedef struct visit {
-    uint32_t begin, end; /* contributions */
-    uint32_t row, place; /* where the row of the table is at this step: row, or row + n_rows */
-    uint32_t first, count; /* chunks of the row */
-    int32_t until;
-    uint32_t task; /* its number in the step */
+    uint32_t begin; /* its contributions in the step */
+    uint32_t row;   /* twice its number, and 1 where it is in its second place */
+    uint32_t task;  /* number of the row in the step */
+    uint16_t until; /* the steps without a gradient that follow */
+    uint8_t length, kind;
 } visit;
 
 /* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
@@ -120,6 +135,9 @@ typedef struct work {
     uint2 *chunk;   /* [ends] where they begin and end in the step */
     row_task *task; /* [ends] */
     visit *visit_of; /* [ends] of chunks; NULL: sums and steps are made one after the other */
+    visit *keeping;  /* [most_kept] of rows that wait */
+    unsigned *n_keeping; /* wanted; those beyond most_kept are not there */
+    uint32_t most_kept;
     uint32_t *visits;                              /* [n_rows][VISIT_WORDS] bits: steps that touch it */
     cwi_rates *rate;
     int64_t *first; /* number of its first step in the epoch, from 1 */
