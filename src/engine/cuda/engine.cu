@@ -17,12 +17,6 @@
 
 enum { MANY_ENDS = 1 << 26, SHORT_WINDOW = 32 };
 
-static unsigned tune_number(const char *name, int otherwise)
-{
-    const char *x = getenv(name);
-    return (unsigned)(x ? atoi(x) : otherwise);
-}
-
 /* ---- parts by name -------------------------------------------------------------------------- */
 
 #define weighted_draw pointwise_draw
@@ -163,8 +157,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
     w->is_twofold = w->vectors_are_rows && !task->is_cosine;
     e->window = SHORT_WINDOW;
-    if (w->vectors_are_rows) e->window = (int)tune_number("CWX_WINDOW", WINDOW);
-    if (getenv("CWX_PLAIN")) w->is_twofold = false;
+    if (w->vectors_are_rows) e->window = WINDOW;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
         e->window /= 2;
 }
@@ -578,7 +571,7 @@ static void take_slopes(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + tune_number("CWX_FETCH", 0)), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + e->blocks / 8), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
 }
 
@@ -631,11 +624,10 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
     if (w.steps_all || w.is_twofold) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n && w.is_twofold; s++) {
         take_slopes(e, s);
-        dim3 of_visits(tune_number("CWX_VISIT", (int)e->blocks));
         if (w.closes_late)
-            LAUNCH_NEXT((visit_rows<RULE, WHOLE, true>), of_visits, threads, g, w, s);
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, true>), all, threads, g, w, s);
         else
-            LAUNCH_NEXT((visit_rows<RULE, WHOLE, false>), of_visits, threads, g, w, s);
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, false>), all, threads, g, w, s);
         step_others<RULE>(e, s);
     }
     if (w.is_twofold && w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, n - 1);
@@ -687,7 +679,7 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
     gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
     gpu_put(&e->g, e->w.first, &first, sizeof first);
     make_or_repeat(e, n);
-    if (next > 0 && !(getenv("CWX_NODRAW") && e->ready[!e->at_hand].n == next && (e->ready[!e->at_hand].step = step + (uint64_t)n, true))) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
+    if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
     return end_call(&e->g, why);
 }
 

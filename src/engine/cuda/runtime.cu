@@ -87,7 +87,7 @@ void gpu_open(gpu *g, int device)
     if (check(g, cudaSetDevice(device))) check(g, cudaDeviceGetStreamPriorityRange(&low, &high));
     for (int k = 0; k < 2 && g->status == CW_OK; k++)
         check(g, cudaStreamCreateWithPriority(&g->streams[k], cudaStreamNonBlocking,
-                                              k == 0 && !getenv("CWX_NOPRIO") ? high : low));
+                                              k == 0 ? high : low));
     if (g->status == CW_OK)
         check(g, cudaEventCreateWithFlags(&g->drawn, cudaEventDisableTiming));
     g->stream = g->streams[0];

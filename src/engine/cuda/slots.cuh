@@ -6,12 +6,6 @@
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
-#if !defined(SCORE_BLOCKS)
-#define SCORE_BLOCKS 5
-#endif
-#if !defined(PAIRS_AT_ONCE)
-#define PAIRS_AT_ONCE 2
-#endif
 /* A lane's part of an inner product. */
 template <bool WHOLE>
 __device__ inline float dot(const float *a, const float *b, int32_t d, int lane)
@@ -29,7 +23,11 @@ typedef struct ends_of_slots {
     int32_t user, item;
 } ends_of_slots;
 
-enum { ROW_SCORES = MOST_HEADS * CWI_MAX_SLOTS, AT_ONCE = PAIRS_AT_ONCE, HEADS_AT_ONCE = 2 };
+enum {
+    ROW_SCORES = MOST_HEADS * CWI_MAX_SLOTS,
+    HEADS_AT_ONCE = 2,
+    SCORE_BLOCKS = 6 /* of a processor */
+};
 
 /* The rows of the vectors of some slots from number `first` on. */
 __device__ inline void find_vectors(int32_t ends, int first, int slots, int n, int32_t *out)
@@ -56,35 +54,26 @@ template <int N> __device__ inline float sum_few(float *x, int lane)
 }
 
 /* Scores of a row whose slots come in pairs that count by their difference alone, which the first
- * of a pair has; the second has 0.  Vectors of a few are asked for together. */
+ * of a pair has; the second has 0. */
 template <bool WHOLE>
 __device__ inline void score_pairs(const work &w, const ends_of_slots &ends, int slots, int lane,
                                    float *score)
 {
     int k = slots / 2;
-    ROLLED for (int j = 0; j < k; j += AT_ONCE) {
-        int32_t user[AT_ONCE], plus[AT_ONCE], minus[AT_ONCE];
-        float sum[AT_ONCE] = {0};
-        find_vectors(ends.user, j, k, AT_ONCE, user);
-        find_vectors(ends.item, j, k, AT_ONCE, plus);
-        find_vectors(ends.item, k + j, slots, AT_ONCE, minus);
+    ROLLED for (int j = 0; j < k; j++) {
+        int32_t user = __shfl_sync(0xffffffffu, ends.user, j);
+        int32_t plus = __shfl_sync(0xffffffffu, ends.item, j);
+        int32_t minus = __shfl_sync(0xffffffffu, ends.item, k + j);
+        float sum = 0;
         ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad u[AT_ONCE], x[AT_ONCE], y[AT_ONCE];
-            for (int o = 0; o < AT_ONCE; o++) {
-                if (j + o >= k) continue;
-                u[o] = load_vector<WHOLE>(w, user[o], base, lane);
-                x[o] = load_vector<WHOLE>(w, plus[o], base, lane);
-                y[o] = load_vector<WHOLE>(w, minus[o], base, lane);
-            }
-            for (int o = 0; o < AT_ONCE; o++)
-                for (int c = 0; c < 4 && j + o < k; c++)
-                    sum[o] = fmaf(u[o].x[c], x[o].x[c] - y[o].x[c], sum[o]);
+            quad u = load_vector<WHOLE>(w, user, base, lane);
+            quad x = load_vector<WHOLE>(w, plus, base, lane);
+            quad y = load_vector<WHOLE>(w, minus, base, lane);
+            for (int c = 0; c < 4; c++) sum = fmaf(u.x[c], x.x[c] - y.x[c], sum);
         }
-        float own = sum_few<AT_ONCE>(sum, lane);
-        if (lane < AT_ONCE && j + lane < k) {
-            score[j + lane] = own * w.scale;
-            score[k + j + lane] = 0;
-        }
+        sum = warp_sum(sum);
+        if (lane == 0) score[j] = sum * w.scale;
+        if (lane == 0) score[k + j] = 0;
     }
 }
 
@@ -620,12 +609,7 @@ __device__ inline part_of_sum share(const work &w, const part_of_sum &mine, int 
 }
 
 /* Vectors are asked for a few at a time, and added in their order. */
-#if !defined(FEW_AT_ONCE)
-#define FEW_AT_ONCE 4
-#endif
-enum { FEW = FEW_AT_ONCE };
-
-template <bool WHOLE>
+template <bool WHOLE, int FEW>
 __device__ inline void add_few(const work &w, const part_of_sum *part, int n, int32_t base,
                                int lane, quad *sum)
 {
@@ -647,7 +631,7 @@ __device__ inline void add_few(const work &w, const part_of_sum *part, int n, in
 }
 
 /* The sum of what the lanes have. */
-template <bool WHOLE>
+template <bool WHOLE, int FEW>
 __device__ inline quad sum_some(const work &w, unsigned which, const part_of_sum &mine,
                                 int32_t base, int lane)
 {
@@ -660,10 +644,12 @@ __device__ inline quad sum_some(const work &w, unsigned which, const part_of_sum
             n += rest != 0;
             rest &= rest - 1;
         }
-        add_few<WHOLE>(w, few, n, base, lane, &sum);
+        add_few<WHOLE, FEW>(w, few, n, base, lane, &sum);
     }
     return sum;
 }
+
+enum { CHUNK_FEW = 4 };
 
 /* The sum of a chunk, a warp each; the first block tells the loss. */
 template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w, int s)
@@ -681,7 +667,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
         part_of_sum mine;
         unsigned which = look_up(w, own_of(w, s, range.x, range.y, lane), &mine);
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad sum = sum_some<WHOLE>(w, which, mine, base, lane);
+            quad sum = sum_some<WHOLE, CHUNK_FEW>(w, which, mine, base, lane);
             store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }
     }

@@ -12,9 +12,7 @@
 #include "engine/cuda/rule.cuh"
 #include "engine/cuda/terms.cuh"
 
-#if !defined(VISIT_BLOCKS)
-#define VISIT_BLOCKS 3
-#endif
+enum { VISIT_BLOCKS = 4 /* of a processor */, VISIT_FEW = 2 };
 
 /* Where a row is in the table, before the step and after it. */
 __device__ inline int64_t place_of(const work &w, const visit &v)
@@ -65,7 +63,7 @@ __device__ inline void put_sum(const work &w, uint32_t chunk, unsigned which,
                                const part_of_sum &mine, int lane)
 {
     ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-        quad sum = sum_some<WHOLE>(w, which, mine, base, lane);
+        quad sum = sum_some<WHOLE, VISIT_FEW>(w, which, mine, base, lane);
         store_quad<WHOLE>(w.sum + (int64_t)chunk * w.d, w.d, base, lane, &sum);
     }
 }
@@ -113,7 +111,7 @@ __device__ inline void move_row(const work &w, int s, const visit &v, const step
     ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
         if (base > 0) *p = load_piece<WHOLE>(w, v.row / 2, place_of(w, v), base, lane);
         quad sum = is_part ? take_sums<WHOLE>(w, task, plan->first_chunk, base, lane)
-                           : sum_some<WHOLE>(w, which, mine, base, lane);
+                           : sum_some<WHOLE, VISIT_FEW>(w, which, mine, base, lane);
         if (has_terms) value += add_terms_of<WHOLE>(w, terms, base, lane, p->theta, &sum);
         move_piece<RULE, WHOLE>(w, v, plan->before, until, sum, base, lane, p);
     }

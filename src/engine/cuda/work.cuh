@@ -3,9 +3,7 @@
 #define CWI_ENGINE_CUDA_WORK_CUH
 
 #include "engine/cuda/gpu.h"
-#if !defined(LONG_WAIT_STEPS)
-#define LONG_WAIT_STEPS 24
-#endif
+
 
 enum {
     WARP = 32,
@@ -13,7 +11,7 @@ enum {
     CHUNK = 32, /* contributions that one warp adds up */
 #if defined(__CUDACC__)
     WINDOW = 128,    /* steps, at most: a row has a bit for each of them */
-    LONG_WAIT = LONG_WAIT_STEPS,  /* steps that a row misses at once */
+    LONG_WAIT = 24,  /* steps that a row misses at once */
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
@@ -57,7 +55,7 @@ typedef struct step_plan {
 
 /* A contribution to a row: slopes of a slot times the row of the other side, or of the difference
  * of two. */
-typedef struct contribution {
+typedef struct alignas(16) contribution {
     uint32_t slot, of; /* of row number `of` of the batch */
     int32_t row, minus; /* minus -1: one row */
 } contribution;
@@ -65,7 +63,7 @@ typedef struct contribution {
 enum { NO_ROW = 0x7fffffff }; /* `of` where there is no contribution */
 
 /* A row that a step touches: its chunks, and the place of its next visit in the window. */
-typedef struct row_task {
+typedef struct alignas(16) row_task {
     uint32_t row, chunk, chunk_end;
     int32_t until;
 } row_task;
@@ -74,7 +72,7 @@ typedef struct row_task {
  * a row that has waited long for its next step. */
 typedef enum visit_kind { VISIT_WHOLE, VISIT_PART, VISIT_KEEP } visit_kind;
 
-typedef struct visit {
+typedef struct alignas(16) visit {
     uint32_t begin; /* its contributions in the step */
     uint32_t row;   /* twice its number, and 1 where it is in its second place */
     uint32_t task;  /* number of the row in the step */
