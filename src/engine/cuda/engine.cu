@@ -1,5 +1,6 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
 #include "engine/cuda/samplers.cuh"
+#include "engine/cuda/select.cuh"
 #include "engine/cuda/terms.cuh"
 #include "engine/cuda/visit.cuh"
 

@@ -2,7 +2,7 @@
 #ifndef CWI_ENGINE_CUDA_TERMS_CUH
 #define CWI_ENGINE_CUDA_TERMS_CUH
 
-#include "engine/cuda/slots.cuh"
+#include "engine/cuda/chunks.cuh"
 
 /* How often a row occurs in the slots; of rows before `until` of the batch.  Its contributions are
  * numbers from .. to - 1 of the step. */
