@@ -281,21 +281,36 @@ static cw_status end_call(const gpu *g, char *why)
     return g->status;
 }
 
-/* Is there room?  Better asked before than found out in the middle. */
+static int64_t measure(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    e->g.bytes = 0;
+    e->g.is_measuring = true;
+    add_all(e, task);
+    e->g.is_measuring = false;
+    return e->g.bytes;
+}
+
+/* Is there room?  Better asked before than found out in the middle.  Where there is little, rows have
+ * one place and windows are short: the numbers are the same. */
 static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
 {
     cwi_cuda_device about;
     cw_status status = gpu_look(task->device, &about, why);
     if (status != CW_OK) return status;
     e->blocks = 2 + 8 * (unsigned)about.processors;
-    e->g.is_measuring = true;
-    add_all(e, task);
-    e->g.is_measuring = false;
-    if (e->g.bytes > about.free_bytes) {
+    int64_t bytes = measure(e, task);
+    while (bytes > about.free_bytes && (e->w.is_twofold || e->window > 1)) {
+        if (e->window <= SHORT_WINDOW && e->w.is_twofold)
+            e->w.is_twofold = false;
+        else
+            e->window /= 2;
+        bytes = measure(e, task);
+    }
+    if (bytes > about.free_bytes) {
         snprintf(why, CWI_CUDA_TEXT,
                  "training takes %lld bytes of the memory of GPU %d (%s), which has %lld left; a "
                  "smaller --batch or --dim takes less",
-                 (long long)e->g.bytes, task->device, about.name, (long long)about.free_bytes);
+                 (long long)bytes, task->device, about.name, (long long)about.free_bytes);
         return CW_NO_MEMORY;
     }
     e->g.bytes = 0;
@@ -572,7 +587,7 @@ static void take_slopes(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + e->blocks / 8), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + (e->blocks + 7) / 8), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
 }
 
