@@ -29,9 +29,16 @@ struct dim3 {
 struct float4 {
     float x, y, z, w;
 };
+struct float2 {
+    float x, y;
+};
 struct uint2 {
     unsigned x, y;
 };
+inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
 inline float4 make_float4(float x, float y, float z, float w)
 {
     return {x, y, z, w};
