@@ -30,7 +30,7 @@ if(has_cuda)
     list(APPEND nvcc_flags -Werror all-warnings)
   endif()
   set(cuda_objects)
-  foreach(name engine runtime)
+  foreach(name engine lister runtime)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}.o)
     add_custom_command(OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cuda

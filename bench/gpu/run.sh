@@ -4,6 +4,8 @@
 # Parts, all but the last two unless some are named:
 #   epochs    seconds of an epoch and of an evaluation: methods and backbones, on the shapes ml10m, gowalla, ml1m
 #   same      two runs, and one that is killed and goes on, end in the same bytes
+#   lists     evaluation of everybody, evaluate and recommend by GPU and CPU (whose bytes must be the same), and
+#             PyTorch's lists of everybody, where python3 has it
 #   peers     PyTorch on the same data, where python3 has it
 #   large     ten times the users and interactions of ml10m, batch 8192
 #   recipe    LightGCN on Gowalla as published, 1,000 epochs: the folder GOWALLA, a quarter of an hour
@@ -21,7 +23,7 @@ if [ "${1:-}" = --try ]; then
     shift
     epochs=2 dim=8 batch=64 large=128 tries="--relevant 0.5 --popularity 0.5" folder=$scratch/shapes
 fi
-parts=${*:-epochs same peers large}
+parts=${*:-epochs same lists peers large}
 mkdir -p "$folder"
 "$crosswise" info --devices
 device=$("$crosswise" info --devices --json | tr -d '\n' | sed -n 's/.*"device": "cuda:0"[^}]*"name": "\([^"]*\)".*/\1/p')
@@ -119,6 +121,36 @@ measure_same() {
         cmp "$scratch/one" "$scratch/two" || { echo "$backbone: a killed run goes on otherwise" >&2 && exit 1; }
         echo "$backbone: the same bytes from two runs, and from one that was killed after $half s"
     done
+}
+
+# timed WHAT COMMAND...: milliseconds of a command whose output goes to $scratch/WHAT
+timed() {
+    what=$1 begin=$(date +%s%N)
+    shift
+    "$crosswise" "$@" >"$scratch/$what"
+    awk -v b="$begin" -v e="$(date +%s%N)" 'BEGIN { print (e - b) / 1e9 }'
+}
+
+# Everybody has something held out: an item by number, which says nothing but takes as long.
+measure_lists() {
+    at=$(shape ml10m) everybody=$scratch/everybody
+    mkdir "$everybody"
+    cp "$at"/train.csv "$at"/test.csv "$at"/id2idx_*.csv "$everybody"
+    awk -F, 'NR == FNR { n_items = FNR - 1; next } FNR == 1 { print "user,item"; next }
+             { print FNR - 2 "," (FNR * 7919) % n_items }' "$at/id2idx_i.csv" "$at/id2idx_u.csv" >"$everybody/valid.csv"
+    evaluates=1
+    "$crosswise" train "$everybody" --method cpr --preset paper --dim $dim --batch $batch --epochs $epochs \
+        --eval-every 1 --device cuda --quiet --out "$scratch/model" --force >/dev/null
+    evaluates=0
+    row everybody cpr mf evaluate "$(median eval_s)"
+    for device in cpu cuda; do
+        row ml10m "$device" mf evaluate "$(timed "evaluate.$device" evaluate "$at" "$scratch/model" --json --device $device)"
+        row ml10m "$device" mf all "$(timed "all.$device" recommend "$scratch/model" --all --k 20 --device $device)"
+    done
+    for what in evaluate all; do
+        cmp "$scratch/$what.cpu" "$scratch/$what.cuda" || { echo "$what: a GPU makes other lists" >&2 && exit 1; }
+    done
+    ! python3 -c 'import torch' 2>/dev/null || python3 "$here/lists.py" "$everybody" --dim $dim
 }
 
 measure_peers() {

@@ -8,9 +8,14 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "engine/cuda/library.h"
+#include "engine/cuda/lists.h"
+#include "engine/ranking.h"
 
 /* A table of less is trained before a GPU is ready. */
 enum { LEAST_NUMBERS = 1000000 };
+
+/* Fewer products of numbers are added up before a GPU is ready. */
+static const double least_products = 1e12;
 
 /* ---- what is not trained there yet --------------------------------------------------------------
  */
@@ -168,6 +173,71 @@ cw_status cwi_device_choose(cw_context *ctx, cwi_task *task)
     CW_PASS(ask_for(ctx, device));
     task->gpu = device + 1;
     return CW_OK;
+}
+
+/* ---- who makes lists ---- */
+
+static void close_lists(cwi_ranker *ranker)
+{
+    cwi_lists_close(ranker->lister);
+}
+
+static cw_status open_lists(cw_context *ctx, int device, cwi_ranker *ranker)
+{
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT];
+    cwi_lists *lists;
+    cw_status status = cwi_cuda_load(&calls, why);
+    if (status != CW_OK) return cwi_fail(ctx, status, "--device is 'cuda': %s", why);
+    CW_PASS(cwi_lists_open(ctx, calls, device, ranker, &lists));
+    cwi_lists_serve(lists, ranker);
+    ranker->close_lister = close_lists;
+    return CW_OK;
+}
+
+/* Whatever is in the way: the CPU can do it. */
+static cw_status serve_freely(cw_context *ctx, cwi_ranker *ranker)
+{
+    const float *term;
+    const cwi_cuda_calls *calls;
+    char why[CWI_CUDA_TEXT];
+    int count = 0;
+    double products = (double)ranker->n_users * (double)ranker->n_items * (double)ranker->width;
+    if (!cwi_ranker_is_sum(ranker, &term) || products < least_products) return CW_OK;
+    if (cwi_cuda_load(&calls, why) != CW_OK || calls->count(&count, why) != CW_OK || count == 0)
+        return CW_OK;
+    if (!has_room(calls, (int64_t)ranker->n_items * ranker->width)) return CW_OK;
+    CW_PASS(open_lists(ctx, 0, ranker));
+    cwi_log(ctx, CW_LOG_INFO, "lists are made on a GPU; --device cpu does without");
+    return CW_OK;
+}
+
+cw_status cwi_device_serve(cw_context *ctx, const char *text, const char *backbone,
+                           cwi_ranker *ranker)
+{
+    const float *term;
+    int device;
+    if (strcmp(text, "cpu") == 0) return CW_OK;
+    if (strcmp(text, "auto") == 0) return serve_freely(ctx, ranker);
+    if (!parse_cuda(text, &device))
+        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
+                        text);
+    if (!cwi_ranker_is_sum(ranker, &term))
+        return cwi_fail(
+            ctx, CW_BAD_ARG,
+            "--device is '%s', where lists are made by inner products; those of backbone "
+            "%s are made by --device cpu",
+            text, backbone);
+    CW_PASS(ask_for(ctx, device));
+    return open_lists(ctx, device, ranker);
+}
+
+cw_status cwi_device_lists(cw_context *ctx, const char *text, int32_t k)
+{
+    if (strncmp(text, "cuda", 4) != 0 || k <= CWI_CUDA_MOST_LISTED) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "--device is '%s', where lists have at most %d items; --k is %d", text,
+                    CWI_CUDA_MOST_LISTED, (int)k);
 }
 
 /* ---- all of them

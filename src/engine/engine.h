@@ -76,7 +76,7 @@ typedef struct cwi_state {
 typedef struct cwi_engine cwi_engine;
 
 /*
- * The verbs; all are required but the last two.
+ * The verbs; all are required but the last four.
  *   open    ready for the first step; *first is taken over
  *   begin   an epoch, or the rest of one that `write` restored
  *   draw    the batch of the next step; an empty one is passed over by the other verbs
@@ -87,15 +87,17 @@ typedef struct cwi_engine cwi_engine;
  *   apply   the optimiser's step on every tensor
  *   settle  the epoch is over: bring all rows up to date
  *   tell    the tally so far
- *   rank    a ranker by the parameters as they were settled; it is good until the next verb
- *   params  the parameters in host memory, good until the next verb; where several processes
- *           train, the rows of this one
- *   read    the same and the rest of the state, by name
- *   write   the host has overwritten what `read` listed: go on from there, in this epoch with this
- *           tally.  CW_BAD_DATA when that cannot be a state of this task.
+ *   rank    a ranker by the parameters as they were settled; it is good until the next verb.  Where
+ * a device makes lists, scores are good once it did not. params  the parameters in host memory,
+ * good until the next verb; where several processes train, the rows of this one read    the same
+ * and the rest of the state, by name write   the host has overwritten what `read` listed: go on
+ * from there, in this epoch with this tally.  CW_BAD_DATA when that cannot be a state of this task.
  *   close   accepts NULL
  *   agree   where several processes train: what this one wishes from now on, bits of the caller's,
  *           and what any of them wished at the last step, the same for all of them
+ *   keep    optional: remember the parameters as they were settled, where they lie. CW_UNSUPPORTED,
+ *           without a message, where there is no room.
+ *   kept    with it: those, in host memory as `params` has them, instead of the present ones
  *   adopt   where several processes train: other values of the parameters to rank by, as `params`
  *           lists them; no step follows
  */
@@ -118,6 +120,8 @@ typedef struct cwi_engine_verbs {
     void (*close)(cwi_engine *engine);
     cw_status (*agree)(cwi_engine *engine, int wish, int *all);
     cw_status (*adopt)(cwi_engine *engine, const cwi_params *params);
+    cw_status (*keep)(cwi_engine *engine);
+    cw_status (*kept)(cwi_engine *engine, const cwi_params **out);
 } cwi_engine_verbs;
 
 /* What every engine begins with. */

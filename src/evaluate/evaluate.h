@@ -19,6 +19,11 @@ cw_status cwi_evaluate(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr 
                        const cwi_pairs *held, const int64_t *degree, const cwi_exposure *exposure,
                        int32_t k, cwi_metrics *out);
 
+/* The same for an audience, which knows mask and exposure. */
+cw_status cwi_evaluate_audience(cw_context *ctx, const cwi_ranker *ranker,
+                                const cwi_audience *audience, const int64_t *degree, int32_t k,
+                                cwi_metrics *out);
+
 /* The same, of every user alone; the audience knows the exposure.
  *   each  [audience->n][CWI_N_METRICS] */
 cw_status cwi_evaluate_users(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,

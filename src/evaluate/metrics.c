@@ -106,6 +106,16 @@ cw_status cwi_metric_choose(cw_context *ctx, const cw_options *options, char nam
                     text);
 }
 
+/* The first metrics are the values of places. */
+_Static_assert((int)CWI_METRIC_recall == CWI_PLACE_RECALL && (int)CWI_METRIC_arp == CWI_PLACE_ARP &&
+                   CWI_PLACE_VALUES == CWI_PLACE_ARP + 1,
+               "the order of metrics is that of places");
+
+double cwi_place_discount(int32_t place)
+{
+    return 1 / cwi_log2(place + 2.0);
+}
+
 static bool is_in(const int32_t *ascending, int64_t n, int32_t item)
 {
     int64_t at = cwi_lower_bound(ascending, n, item);
@@ -115,9 +125,8 @@ static bool is_in(const int32_t *ascending, int64_t n, int32_t item)
 /* Sums over the places of a list. */
 typedef struct sums {
     const cwi_trial *trial;
-    int32_t hits;
-    double dcg, first, precisions, degrees;
-    double held, reachable; /* items held out, and those that a list of K has room for */
+    cwi_hits at;
+    double value[CWI_PLACE_VALUES];
     /* What is held out and could be listed, and of that the hits: their number, by weight, and by
      * weight and place.  Only where the exposure is known. */
     double open, open_weight, weight, weighted_dcg;
@@ -138,34 +147,26 @@ static void weigh_list(const cwi_trial *t, sums *s)
     }
 }
 
-static sums walk_list(const cwi_trial *t)
-{
-    sums s = {.trial = t};
-    for (int32_t p = 0; p < t->count; p++) {
-        s.degrees += (double)t->degree[t->item[p]];
-        if (!is_in(t->held, t->n_held, t->item[p])) continue;
-        s.hits++;
-        s.dcg += 1 / cwi_log2(p + 2.0);
-        s.precisions += (double)s.hits / (p + 1.0);
-        if (s.hits == 1) s.first = 1 / (p + 1.0);
-    }
-    s.held = (double)t->n_held;
-    s.reachable = fmin(t->k, s.held);
-    if (t->exposure) weigh_list(t, &s);
-    return s;
-}
-
 static double ideal_dcg(double places)
 {
     double sum = 0;
-    for (int32_t p = 0; p < places; p++) sum += 1 / cwi_log2(p + 2.0);
+    for (int32_t p = 0; p < places; p++) sum += cwi_place_discount(p);
     return sum;
 }
 
-/* a / b, NaN for nothing of nothing. */
-static double ratio(double a, double b)
+static sums walk_list(const cwi_trial *t)
 {
-    return b > 0 ? a / b : (double)NAN;
+    sums s = {.trial = t};
+    double held = (double)t->n_held, reachable = fmin(t->k, held);
+    for (int32_t p = 0; p < t->count; p++) {
+        bool is_hit = is_in(t->held, t->n_held, t->item[p]);
+        cwi_hits_add(&s.at, p, (double)t->degree[t->item[p]], is_hit,
+                     is_hit ? cwi_place_discount(p) : 0);
+    }
+    cwi_hits_values(&s.at, t->is_capped ? reachable : held, reachable, ideal_dcg(reachable), t->k,
+                    t->count, s.value);
+    if (t->exposure) weigh_list(t, &s);
+    return s;
 }
 
 /* A value that goes into a mean, unless it is NaN. */
@@ -178,47 +179,47 @@ static cwi_share of_user(double value)
 
 static cwi_share measure_recall(const sums *s)
 {
-    return of_user(ratio(s->hits, s->trial->is_capped ? s->reachable : s->held));
+    return of_user(s->value[CWI_PLACE_RECALL]);
 }
 
 static cwi_share measure_precision(const sums *s)
 {
-    return of_user(ratio(s->hits, s->trial->k));
+    return of_user(s->value[CWI_PLACE_PRECISION]);
 }
 
 static cwi_share measure_ndcg(const sums *s)
 {
-    return of_user(ratio(s->dcg, ideal_dcg(s->reachable)));
+    return of_user(s->value[CWI_PLACE_NDCG]);
 }
 
 static cwi_share measure_hit_rate(const sums *s)
 {
-    return of_user(s->hits > 0);
+    return of_user(s->value[CWI_PLACE_HIT_RATE]);
 }
 
 static cwi_share measure_mrr(const sums *s)
 {
-    return of_user(s->first);
+    return of_user(s->value[CWI_PLACE_MRR]);
 }
 
 static cwi_share measure_map(const sums *s)
 {
-    return of_user(ratio(s->precisions, s->reachable));
+    return of_user(s->value[CWI_PLACE_MAP]);
 }
 
 static cwi_share measure_arp(const sums *s)
 {
-    return of_user(ratio(s->degrees, s->trial->count));
+    return of_user(s->value[CWI_PLACE_ARP]);
 }
 
 static cwi_share measure_unbiased_recall(const sums *s)
 {
-    return (cwi_share){s->hits, s->open};
+    return (cwi_share){s->at.hits, s->open};
 }
 
 static cwi_share measure_ips_precision(const sums *s)
 {
-    return of_user(ratio(s->weight, s->trial->k));
+    return of_user(cwi_part_of(s->weight, s->trial->k));
 }
 
 static cwi_share measure_ips_ndcg(const sums *s)
@@ -246,7 +247,7 @@ int32_t cwi_trial_measure(const cwi_trial *t, cwi_share out[CWI_N_METRICS])
         out[CWI_METRIC_##name] = measure_##name(&s);
     CWI_METRIC_MAP(X)
 #undef X
-    return s.hits;
+    return s.at.hits;
 }
 
 void cwi_mean_add(cwi_mean *mean, double value)
@@ -258,12 +259,12 @@ void cwi_mean_add(cwi_mean *mean, double value)
 
 double cwi_mean_value(const cwi_mean *mean)
 {
-    return ratio(mean->sum, (double)mean->count);
+    return cwi_part_of(mean->sum, (double)mean->count);
 }
 
 double cwi_share_value(cwi_share share)
 {
-    return ratio(share.over, share.under);
+    return cwi_part_of(share.over, share.under);
 }
 
 void cwi_shares_add(cwi_share sum[CWI_N_METRICS], const cwi_share share[CWI_N_METRICS])

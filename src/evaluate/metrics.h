@@ -6,6 +6,7 @@
 #include "evaluate/weights.h"
 #include "prepare/csr.h"
 #include "prepare/pairs.h"
+#include "score/hits.h"
 
 /*
  * The table of metrics: name, how users are put together, what must be known of the exposure, then
@@ -90,6 +91,9 @@ typedef struct cwi_metrics {
 /* A pointer into it by name, such as "recall"; NULL for an unknown name. */
 const double *cwi_metric_find(const cwi_metrics *metrics, const char *name);
 
+/* What a hit at a place, from 0 on, adds to DCG. */
+double cwi_place_discount(int32_t place);
+
 /* One list against what was held out. */
 typedef struct cwi_trial {
     const int32_t *item; /* [count] the list, best first */
@@ -134,6 +138,7 @@ typedef struct cwi_audience {
     int32_t n;
     const cwi_exposure *exposure; /* behind the rows; NULL, also with the next, until it is set */
     const cwi_csr *mask;          /* items by user that are no candidates, sorted */
+    bool is_kept;                 /* it stays where and as it is: a device may know it again */
 } cwi_audience;
 
 cw_status cwi_audience_create(cw_context *ctx, const cwi_pairs *held, int32_t n_users,

@@ -38,6 +38,11 @@ const cw_option_info cwi_evaluate_options[] = {
     WORD("truth", "auto", "auto|on|off",
          "compare with the true relevances of a simulated dataset; auto does so when there "
          "are any"),
+    TEXT(
+        "device", "auto",
+        "who makes the lists: cpu, cuda (the first GPU), cuda:1 (the second), mpi (all processes "
+        "that mpirun has started, each a part of the users), or auto: a GPU where there is one and "
+        "it is worth it, else the CPU; lists are the same"),
     SEED("for the bootstrap and the sample of users compared with the truth"),
     {0}};
 

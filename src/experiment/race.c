@@ -144,7 +144,7 @@ static const range space[] = {
     {"wmf-weight", LOG, 0.05, 1, false},
     {"kl-cap", LINEAR, 0.05, 1, false},
     {"keep", LINEAR, 0.3, 0.9, false},
-    {"unseen-weight", LOG, 0.02, 1, false},
+    {"unseen-weight", LOG, 0.1, 10, true},
     {"neighbours", WHOLE, 10, 500, false},
     {"shrink", LINEAR, 0, 50, false},
 };

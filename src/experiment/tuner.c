@@ -21,7 +21,7 @@ const cw_option_info cwi_tune_options[] = {
          "how long to try settings, such as 90s, 10m or 2h; 10m unless trials says how many; the "
          "defaults on the first backbone are tried to their end whatever it says"),
     WHOLE("trials", "0", 0, MAX_TRIALS, "exactly so many trials; 0: as many as fit the budget"),
-    TEXT("methods", "cpr,bpr,cross", "the methods in the race; pop always is"),
+    TEXT("methods", "itemknn,cpr,bpr,cross", "the methods in the race; pop always is"),
     TEXT("backbones", "",
          "the backbones in the race; mf when not given, and lightgcn up to 150000 train rows"),
     TEXT("metric", "recall@20",

@@ -165,7 +165,16 @@ static cw_status read_about(cw_context *ctx, const char *path, json_t **out)
                     (long long)version);
 }
 
-static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dataset)
+/* How many rows it says that a part has; -1: it does not say. */
+static int64_t read_rows(const json_t *about, int part)
+{
+    const json_t *entry = json_object_get(json_object_get(about, "parts"), part_file[part]);
+    const json_t *rows = json_object_get(entry, "rows");
+    return json_is_integer(rows) ? json_integer_value(rows) : -1;
+}
+
+/* rows: as in cwi_store_load_frame, or NULL. */
+static cw_status load_about(cw_context *ctx, const char *folder, int64_t *rows, cw_dataset *dataset)
 {
     cw_status status = CW_OK;
     json_t *about = NULL;
@@ -176,6 +185,7 @@ static cw_status load_about(cw_context *ctx, const char *folder, cw_dataset *dat
     CW_TRY(read_about(ctx, path, &about));
     CW_TRY(check_hashes(ctx, folder, about));
     dataset->keeps_repeats = json_is_true(json_object_get(about, "keeps_repeats"));
+    for (int p = 0; p < CWI_PARTS && rows; p++) rows[p] = read_rows(about, p);
     json_t *origin = json_object_get(about, "origin");
     if (origin) CW_TRY(cwi_json_text(ctx, json_incref(origin), &dataset->origin));
 done:
@@ -212,6 +222,41 @@ static cw_status load_truth(cw_context *ctx, const char *folder, cw_dataset *dat
                       &dataset->truth->uniform, &found);
 }
 
+static cw_status check_folder(cw_context *ctx, const char *folder)
+{
+    if (!cwi_path_exists(folder)) return cwi_fail(ctx, CW_IO, "there is no folder '%s'", folder);
+    if (cwi_path_is_folder(folder)) return CW_OK;
+    return cwi_fail(ctx, CW_IO, "%s is not a folder; crosswise prepare makes one of it", folder);
+}
+
+cw_status cwi_store_open_part(cw_context *ctx, const char *folder, int part, cwi_source **out)
+{
+    return open_optional(ctx, folder, part_file[part], out);
+}
+
+cw_status cwi_store_load_frame(cw_context *ctx, const char *folder, int64_t rows[CWI_PARTS],
+                               cw_dataset **out)
+{
+    cw_status status;
+    cw_dataset *dataset = NULL;
+
+    *out = NULL;
+    for (int p = 0; p < CWI_PARTS; p++) rows[p] = -1;
+    CW_PASS(check_folder(ctx, folder));
+    CW_TRY(cwi_dataset_create(ctx, &dataset));
+    CW_TRY(load_ids(ctx, folder, user_file, &dataset->users));
+    CW_TRY(load_ids(ctx, folder, item_file, &dataset->items));
+    if (dataset->users.count == 0 || dataset->items.count == 0) goto done;
+    dataset->n_users = dataset->users.count;
+    dataset->n_items = dataset->items.count;
+    CW_TRY(load_about(ctx, folder, rows, dataset));
+    *out = dataset;
+    dataset = NULL;
+done:
+    cw_dataset_free(dataset);
+    return status;
+}
+
 cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_file,
                          cw_dataset **out)
 {
@@ -219,10 +264,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     cw_dataset *dataset = NULL;
 
     *out = NULL;
-    if (!cwi_path_exists(folder)) return cwi_fail(ctx, CW_IO, "there is no folder '%s'", folder);
-    if (!cwi_path_is_folder(folder))
-        return cwi_fail(ctx, CW_IO, "%s is not a folder; crosswise prepare makes one of it",
-                        folder);
+    CW_PASS(check_folder(ctx, folder));
     if (train_file && !cwi_is_file_name(train_file))
         return cwi_fail(ctx, CW_BAD_ARG,
                         "the training set is '%s'; it must be the name of a file of the dataset "
@@ -235,7 +277,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     if (train_file && !dataset->has_part[CW_PART_TRAIN])
         CW_TRY(cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder));
     CW_TRY(settle_sizes(ctx, folder, dataset));
-    CW_TRY(load_about(ctx, folder, dataset));
+    CW_TRY(load_about(ctx, folder, NULL, dataset));
     cwi_bounds bounds = {dataset->n_users, dataset->n_items};
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
         CW_TRY(cwi_pairs_drop_repeats(ctx, part_file[p], bounds, &dataset->part[p]));

@@ -6,6 +6,7 @@
 #include "core/elementary.h"
 #include "core/mem.h"
 #include "core/pool.h"
+#include "engine/ranking.h"
 #include "recommend/recommend.h"
 #include "score/foldin.h"
 
@@ -35,6 +36,15 @@ cw_status cw_recommender_open(cw_context *ctx, cw_model *model, cw_recommender *
 done:
     if (status != CW_OK) cw_recommender_close(rec);
     return status;
+}
+
+cw_status cw_recommender_use(cw_context *ctx, cw_recommender *rec, const char *device)
+{
+    cwi_begin(ctx);
+    CW_PASS(cwi_check_given(ctx, "the recommender", rec));
+    CW_PASS(cwi_check_given(ctx, "the device", device));
+    if (rec->ranker.list) return cwi_fail(ctx, CW_BAD_ARG, "the recommender has a device already");
+    return cwi_device_serve(ctx, device, rec->model->backbone, &rec->ranker);
 }
 
 void cw_recommender_close(cw_recommender *rec)

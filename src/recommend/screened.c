@@ -1,5 +1,5 @@
 /*
- * screened.c - lists for many users at once, from bounds of the scores.
+ * screened.c - lists for many users at once, from bounds of the scores or by a device.
  *
  * Most scores are not made at all (evaluate/screen.h); those of the lists are made afterwards. Both
  * are the same bits as from all scores.
@@ -18,6 +18,13 @@ bool cwi_listing_is_plain(const cwi_listing *l)
 {
     return l->dial == 0 && l->n_boosted == 0 && l->n_barred == 0 && l->diversity == 0 &&
            !l->newcomer && !l->alike && (!l->hidden || l->with_skipped);
+}
+
+/* May a device make them?  It knows of terms and the dial. */
+static bool is_for_device(const cwi_listing *l)
+{
+    return l->rec->ranker.list && l->n_boosted == 0 && l->n_barred == 0 && l->diversity == 0 &&
+           !l->newcomer && !l->alike && !(l->hidden && l->own);
 }
 
 /* Whom each of the rows of the listing is for, once and no more, so that a user has one row. */
@@ -64,6 +71,31 @@ static cw_status make_mask(cw_context *ctx, const cwi_listing *l, int64_t n, cwi
     return CW_OK;
 }
 
+/* What either of two leaves out, by user. */
+static cw_status join_masks(cw_context *ctx, const cwi_csr *a, const cwi_csr *b, cwi_csr *out)
+{
+    int64_t n = 0;
+    *out = (cwi_csr){.n_rows = a->n_rows};
+    out->start = cwi_alloc(ctx, (size_t)a->n_rows + 1, sizeof *out->start);
+    out->value =
+        cwi_alloc(ctx, (size_t)(a->start[a->n_rows] + b->start[a->n_rows]), sizeof *out->value);
+    if (!out->start || !out->value) return CW_NO_MEMORY;
+    for (int32_t u = 0; u < a->n_rows; u++) {
+        int64_t x = a->start[u], y = b->start[u];
+        out->start[u] = n;
+        while (x < a->start[u + 1] || y < b->start[u + 1]) {
+            bool has_x = x < a->start[u + 1], has_y = y < b->start[u + 1];
+            bool takes_x = has_x && (!has_y || a->value[x] <= b->value[y]);
+            bool takes_y = has_y && (!has_x || b->value[y] <= a->value[x]);
+            out->value[n++] = takes_x ? a->value[x] : b->value[y];
+            x += takes_x;
+            y += takes_y;
+        }
+    }
+    out->start[a->n_rows] = n;
+    return CW_OK;
+}
+
 static void put_list(void *arg, const cwi_list *list)
 {
     const cw_lists *out = arg;
@@ -72,23 +104,32 @@ static void put_list(void *arg, const cwi_list *list)
     if (out->counts) out->counts[list->row] = list->count;
 }
 
+/* A score of a list as it is made among all of them. */
+static float score_one(const cwi_listing *l, const float *term, const float *user, int32_t item)
+{
+    const cwi_ranker *ranker = &l->rec->ranker;
+    float score;
+    cwi_ops_best()->score_block(&user, 1, ranker->items + (int64_t)item * ranker->width, 1,
+                                ranker->width, &score);
+    if (term) score += term[item];
+    if (l->dial != 0) score = (float)((double)score + l->dial * l->rec->log_degree[item]);
+    return score;
+}
+
 /* The scores of some lists. */
 static cw_status score_lists(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const cwi_listing *l = arg;
     const cwi_ranker *ranker = &l->rec->ranker;
-    const cwi_ops *ops = cwi_ops_best();
+    const float *term;
     (void)chunk;
+    (void)cwi_ranker_is_sum(ranker, &term);
     for (int64_t row = begin; row < end; row++) {
         const float *user = ranker->users + (int64_t)l->who[row] * ranker->width;
         const int32_t *items = l->out.items + row * l->out.k;
         float *scores = l->out.scores + row * l->out.k;
-        for (int32_t r = 0; r < l->out.k; r++) {
-            scores[r] = 0.0f;
-            if (items[r] >= 0)
-                ops->score_block(&user, 1, ranker->items + (int64_t)items[r] * ranker->width, 1,
-                                 ranker->width, scores + r);
-        }
+        for (int32_t r = 0; r < l->out.k; r++)
+            scores[r] = items[r] >= 0 ? score_one(l, term, user, items[r]) : 0.0f;
     }
     return CW_OK;
 }
@@ -96,21 +137,31 @@ static cw_status score_lists(void *arg, int64_t chunk, int64_t begin, int64_t en
 static cw_status list_screened(cw_context *ctx, const cwi_listing *l, const cwi_csr *mask,
                                int32_t n)
 {
-    static const double no_dial[] = {0.0};
     cw_lists out = l->out;
     const cwi_walk walk = {.ranker = &l->rec->ranker,
                            .mask = mask,
                            .users = l->who,
                            .n_users = n,
                            .k = l->out.k,
-                           .dials = no_dial,
+                           .dials = &l->dial,
                            .n_dials = 1,
+                           .log_degree = l->rec->log_degree,
                            .collect = put_list,
                            .arg = &out,
                            .stage = "recommending"};
     CW_PASS(cwi_walk_run(ctx, &walk));
     if (!l->out.scores) return CW_OK;
     return cwi_pool_for(ctx, n, LISTS_A_CHUNK, score_lists, (void *)l);
+}
+
+/* Do bounds, or a device, bring them sooner? */
+static bool is_sooner(const cwi_listing *l, size_t n)
+{
+    const cwi_ranker *ranker = &l->rec->ranker;
+    if (n > INT32_MAX) return false;
+    if (is_for_device(l)) return true;
+    return cwi_listing_is_plain(l) && cwi_ranker_is_dot(ranker) &&
+           cwi_screen_pays(ranker, l->out.k, (int32_t)n);
 }
 
 cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *l, size_t n, bool *is_done)
@@ -120,10 +171,11 @@ cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *l, size_t n, bo
     bool fits = true;
 
     *is_done = false;
-    if (n > INT32_MAX || !cwi_listing_is_plain(l) || !cwi_ranker_is_dot(&l->rec->ranker) ||
-        !cwi_screen_pays(&l->rec->ranker, l->out.k, (int32_t)n))
-        return CW_OK;
-    if (l->with_skipped || l->own) CW_TRY(make_mask(ctx, l, (int64_t)n, &own, &fits));
+    if (!is_sooner(l, n)) return CW_OK;
+    if (l->with_skipped || l->own)
+        CW_TRY(make_mask(ctx, l, (int64_t)n, &own, &fits));
+    else if (l->hidden)
+        CW_TRY(join_masks(ctx, l->skip, l->hidden, &own));
     if (!fits) goto done;
     CW_TRY(list_screened(ctx, l, own.start ? &own : l->skip, (int32_t)n));
     *is_done = true;

@@ -64,6 +64,13 @@ static void score_shifted(const cwi_ranker *ranker, const int32_t *users, int32_
     add_terms(s, n, out);
 }
 
+bool cwi_ranker_is_sum(const cwi_ranker *ranker, const float **term)
+{
+    const shifted *s = ranker->score == score_shifted ? ranker->state : NULL;
+    *term = s ? s->term : NULL;
+    return cwi_ranker_is_dot(s ? &s->inner : ranker);
+}
+
 static cw_status fold_in_shifted(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items,
                                  int32_t n, float *out)
 {
@@ -101,6 +108,9 @@ cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranke
     out.gram = NULL; /* the inner one has it */
     out.state = s;
     out.score = score_shifted;
+    out.list = NULL;
+    out.measure = NULL;
+    out.close_lister = NULL;
     out.fold_in = ranker->fold_in ? fold_in_shifted : NULL;
     out.explain = ranker->explain ? explain_shifted : NULL;
     out.close = close_shifted;
@@ -110,6 +120,7 @@ cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranke
 
 void cwi_ranker_close(cwi_ranker *ranker)
 {
+    if (ranker->close_lister) ranker->close_lister(ranker);
     if (ranker->gram) cwi_free(atomic_load(ranker->gram));
     cwi_free(ranker->gram);
     if (ranker->close) ranker->close(ranker);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "prepare/csr.h"
+#include "score/hits.h"
 #include "score/params.h"
 
 /* How a newcomer's vector is found by inner products; all zeros: as foldin.h says. */
@@ -21,11 +22,31 @@ typedef struct cwi_fold {
  *   explain  optional: added[k] is what items[k] of such a user adds to the score of `item`, where
  *            that score is a sum over the user's items (and a term of the item)
  *   items    optional (NULL): one vector of `width` floats per item, for similar items
- *   list     optional: the lists of n users by a device, as cwi_topk makes them: item [n][k], count
- *            [n], -1 where a score is no number.  CW_UNSUPPORTED, without a message, where it
- * cannot and `score` has to do. close    optional: releases what of the state does not lie in the
- * pile
+ *   list     optional: lists of many users by a device, as cwi_topk makes them.  CW_UNSUPPORTED,
+ *            without a message, where it cannot and `score` has to do.
+ *   measure  optional, beside `list`: the values of those lists added up user by user, where a
+ *            list has one.  CW_UNSUPPORTED likewise; CW_BAD_DATA, without a message, where a score
+ *            is no number, which making the lists will tell.
+ *   close    optional: releases what of the state does not lie in the pile
  */
+
+/* Lists that are wanted of a device. */
+typedef struct cwi_wish {
+    const cwi_csr *mask;  /* items by user that are no candidates, sorted */
+    const int32_t *users; /* [n] */
+    int32_t n, k;
+    const double *tilt;    /* [n_items] added to scores; NULL: nothing */
+    int32_t *item, *count; /* [n][k], [n], -1 where a score is no number; for `measure`, NULL */
+} cwi_wish;
+
+/* What was held out for users, and how lists are to be measured by it. */
+typedef struct cwi_held {
+    const void *key; /* what has the same one is the same, with the users of the wish; NULL: none */
+    const cwi_csr *rows;
+    const int64_t *degree;          /* [n_items] */
+    const double *discount, *ideal; /* [k], [k + 1]: of places, and sums of the first */
+} cwi_held;
+
 typedef struct cwi_ranker cwi_ranker;
 struct cwi_ranker {
     int32_t n_users, n_items;
@@ -34,11 +55,14 @@ struct cwi_ranker {
                          float *out);
     cw_status (*explain)(cw_context *ctx, const cwi_ranker *ranker, const int32_t *items, int32_t n,
                          int32_t item, float *added);
-    cw_status (*list)(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                      const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count);
-    const void *lister; /* of `list` */
-    const float *items; /* [n_items][width] borrowed, or NULL */
-    const float *users; /* [n_users][width] borrowed, or NULL */
+    cw_status (*list)(cw_context *ctx, const cwi_ranker *ranker, const cwi_wish *wish);
+    cw_status (*measure)(cw_context *ctx, const cwi_ranker *ranker, const cwi_wish *wish,
+                         const cwi_held *held, double over[CWI_PLACE_VALUES],
+                         double under[CWI_PLACE_VALUES]);
+    void *lister;                             /* of both */
+    void (*close_lister)(cwi_ranker *ranker); /* NULL: it is borrowed */
+    const float *items;                       /* [n_items][width] borrowed, or NULL */
+    const float *users;                       /* [n_users][width] borrowed, or NULL */
     int32_t width;
     bool is_cosine; /* users and items have length 1: so gets somebody new */
     cwi_fold fold;
@@ -56,6 +80,9 @@ void cwi_ranker_dot(const float *users, const float *items, int32_t n_users, int
 
 /* Whether its scores are inner products of `users` and `items`. */
 bool cwi_ranker_is_dot(const cwi_ranker *ranker);
+
+/* The same, but for a term of every item that is added, or NULL. */
+bool cwi_ranker_is_sum(const cwi_ranker *ranker, const float **term);
 
 /* Rank only n items from the first on: for rankers by inner products. */
 void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n);

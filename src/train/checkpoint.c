@@ -158,6 +158,7 @@ cw_status cwi_checkpoint_save(cwi_trainer *t)
     if (t->sequel.phase && cwi_options_flag(t->options, "checkpoint-end")) return CW_OK;
     cw_status status = cwi_checkpoint_check(t);
     if (status != CW_OK) return status;
+    CW_PASS(cwi_trainer_fetch_best(t));
     contents *c = cwi_alloc_zero(t->ctx, 1, sizeof *c);
     if (!c) return CW_NO_MEMORY;
 

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "engine/device.h"
 #include "prepare/propensity.h"
+#include "sample/dealt.h"
 #include "train/train.h"
 
 /* ---- make and free ---------------------------------------------------------- */
@@ -69,10 +70,14 @@ static cw_status prepare_data(cwi_trainer *t)
 {
     cw_status status;
     const cwi_pairs *train = &t->dataset->part[CW_PART_TRAIN];
-    if (train->count == 0)
+    if (cwi_dataset_rows(t->dataset, CW_PART_TRAIN) == 0)
         return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
-    CW_TRY(
-        cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
+    if (t->dataset->whole)
+        CW_TRY(cwi_training_create_dealt(t->ctx, t->ctx->world, t->dataset->n_users,
+                                         t->dataset->n_items, train, &t->training));
+    else
+        CW_TRY(cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train,
+                                   &t->training));
     CW_TRY(cwi_treatment_load(t));
     CW_TRY(prepare_propensities(t));
     CW_TRY(prepare_exposure(t));
@@ -203,6 +208,7 @@ void cwi_trainer_free(cwi_trainer *t)
     if (t->engine) t->engine->verbs->close(t->engine);
     cwi_params_clear(&t->best);
     cwi_training_clear(&t->training);
+    for (int part = 0; part < CWI_PARTS; part++) cwi_audience_clear(&t->audience[part]);
     cwi_exposure_clear(&t->exposure);
     cw_options_free(t->options);
     json_decref(t->epochs);
@@ -334,8 +340,13 @@ done:
 cw_status cwi_trainer_measure(cwi_trainer *t, const cwi_ranker *ranker, cw_part part,
                               cwi_metrics *out)
 {
-    return cwi_evaluate(t->ctx, ranker, &t->training.by_user, &t->dataset->part[part],
-                        t->training.degree, &t->exposure, t->metric_k, out);
+    cwi_audience *audience = &t->audience[part];
+    if (!audience->users)
+        CW_PASS(cwi_audience_create(t->ctx, &t->dataset->part[part], ranker->n_users, audience));
+    audience->is_kept = true;
+    audience->exposure = &t->exposure;
+    audience->mask = &t->training.by_user;
+    return cwi_evaluate_audience(t->ctx, ranker, audience, t->training.degree, t->metric_k, out);
 }
 
 static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
@@ -350,15 +361,32 @@ static cw_status evaluate_valid(cwi_trainer *t, cwi_metrics *out)
     return status;
 }
 
-/* The parameters as they are, kept on this side. */
+static cw_status take_best(cwi_trainer *t, const cwi_params *from)
+{
+    t->best_is_there = false;
+    if (t->best.count == 0) return cwi_params_copy(t->ctx, from, &t->best);
+    cwi_params_assign(&t->best, from);
+    return CW_OK;
+}
+
+/* The parameters as they are, kept where they lie or on this side. */
 static cw_status keep_params(cwi_trainer *t)
 {
     const cwi_params *now;
-    cw_status status = t->engine->verbs->params(t->engine, &now);
-    if (status != CW_OK) return status;
-    if (t->best.count == 0) return cwi_params_copy(t->ctx, now, &t->best);
-    cwi_params_assign(&t->best, now);
-    return CW_OK;
+    const cwi_engine_verbs *v = t->engine->verbs;
+    cw_status status = v->keep ? v->keep(t->engine) : CW_UNSUPPORTED;
+    t->best_is_there = status == CW_OK;
+    if (status != CW_UNSUPPORTED) return status;
+    CW_PASS(v->params(t->engine, &now));
+    return take_best(t, now);
+}
+
+cw_status cwi_trainer_fetch_best(cwi_trainer *t)
+{
+    const cwi_params *kept;
+    if (!t->best_is_there) return CW_OK;
+    CW_PASS(t->engine->verbs->kept(t->engine, &kept));
+    return take_best(t, kept);
 }
 
 static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
@@ -375,7 +403,7 @@ static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
 static bool is_evaluated(const cwi_trainer *t, int64_t epoch)
 {
     int64_t every = cwi_options_integer(t->options, "eval-every");
-    return every > 0 && epoch % every == 0 && t->dataset->part[CW_PART_VALID].count > 0;
+    return every > 0 && epoch % every == 0 && cwi_dataset_rows(t->dataset, CW_PART_VALID) > 0;
 }
 
 /* Evaluate when it is due; epoch 0 is reported but never counts. */
@@ -437,7 +465,8 @@ static void say_settings(const cwi_trainer *t)
 {
     char text[CWI_FIT_BYTES];
     if (!cwi_options_is(t->options, "preset", "auto")) return;
-    if (!t->task.method->sampler && !t->task.backbone->learn) return; /* nothing follows the data */
+    if (!t->task.method->sampler && !t->task.method->fits && !t->task.backbone->learn)
+        return; /* nothing follows the data */
     cwi_train_fit_text(&t->extent, t->options, text);
     cwi_log(t->ctx, CW_LOG_INFO, "%s", text);
 }
@@ -445,11 +474,11 @@ static void say_settings(const cwi_trainer *t)
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
+    if (!t->sequel.phase) say_settings(t);
     if (!t->engine) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
-    if (!t->sequel.phase) say_settings(t);
-    if (t->dataset->part[CW_PART_VALID].count == 0 && !t->sequel.phase)
+    if (cwi_dataset_rows(t->dataset, CW_PART_VALID) == 0 && !t->sequel.phase)
         cwi_log(t->ctx, CW_LOG_WARNING,
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
                 "parameters",
@@ -459,5 +488,6 @@ cw_status cwi_trainer_run(cwi_trainer *t)
     if (status == CW_OK && cwi_options_flag(t->options, "checkpoint-end") && !t->sequel.phase)
         status = cwi_checkpoint_save(t);
     if (status == CW_OK && t->stopper.best_epoch == 0) status = keep_params(t);
+    if (status == CW_OK) status = cwi_trainer_fetch_best(t);
     return status == CW_OK && !t->sequel.phase ? cwi_baselines_compare(t) : status;
 }

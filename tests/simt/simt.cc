@@ -158,6 +158,8 @@ void gpu_open(gpu *g, int device)
     g->device = device;
 }
 
+void gpu_enter(gpu *) {}
+
 void gpu_close(gpu *g)
 {
     for (int k = 0; k < g->n_blocks; k++) free(g->block[k]);
@@ -182,9 +184,48 @@ void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
     gpu_put(g, to, from, bytes);
 }
 
+void gpu_get_soon(gpu *g, void *to, const void *from, size_t bytes)
+{
+    gpu_put(g, to, from, bytes);
+}
+
+/* What was there is lost on a device, too. */
+void *gpu_grow(gpu *, gpu_room *room, int64_t bytes)
+{
+    if (bytes <= room->bytes && room->at) return room->at;
+    free(room->at);
+    room->at = malloc((size_t)(bytes > 0 ? bytes : 1));
+    memset(room->at, 0xa5, (size_t)bytes);
+    room->bytes = bytes;
+    return room->at;
+}
+
+void *gpu_grow_here(gpu *g, gpu_room *room, int64_t bytes)
+{
+    return gpu_grow(g, room, bytes);
+}
+
+void gpu_drop(gpu *, gpu_room *room)
+{
+    free(room->at);
+    *room = (gpu_room){NULL, 0};
+}
+
+void gpu_drop_here(gpu *g, gpu_room *room)
+{
+    gpu_drop(g, room);
+}
+
+int gpu_block_bytes(gpu *)
+{
+    return 1 << 20;
+}
+
+void gpu_use_room(gpu *, const void *, int) {}
+
 void gpu_copy(gpu *, void *to, const void *from, size_t bytes)
 {
-    memcpy(to, from, bytes);
+    if (bytes) memcpy(to, from, bytes);
 }
 
 void gpu_zero(gpu *g, void *at, size_t bytes)

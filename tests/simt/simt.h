@@ -39,6 +39,13 @@ inline float2 make_float2(float x, float y)
 {
     return {x, y};
 }
+struct uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
 inline float4 make_float4(float x, float y, float z, float w)
 {
     return {x, y, z, w};

@@ -9,6 +9,7 @@
 #include "engine/cuda/library.h"
 #include "engine/device.h"
 #include "engine_check.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/topk.h"
 #include "model/tensorfile.h"
 #include "train_check.h"
@@ -446,7 +447,8 @@ static void check_lists(small_data *f, const cwi_trainer *t, const cwi_ranker *o
     float *score = malloc((size_t)f->data->n_items * sizeof *score);
     assert_true(n <= MOST_USERS && f->data->n_items >= K);
     for (int32_t u = 0; u < n; u++) users[u] = n - 1 - u;
-    assert_int_equal(own->list(t->ctx, own, mask, users, n, K, item, count), CW_OK);
+    const cwi_wish wish = {mask, users, n, K, NULL, item, count};
+    assert_int_equal(own->list(t->ctx, own, &wish), CW_OK);
     for (int32_t u = 0; u < n; u++) {
         cwi_ranked top[K];
         int64_t begin = mask->start[users[u]], had = mask->start[users[u] + 1] - begin;
@@ -457,6 +459,30 @@ static void check_lists(small_data *f, const cwi_trainer *t, const cwi_ranker *o
     }
     listed++;
     free(score);
+}
+
+/* Metrics that a device adds up are those of the host, bit for bit; a second time of what it knows.
+ */
+static void check_metrics(const cwi_trainer *t, const cwi_ranker *own, const cwi_ranker *host)
+{
+    cwi_metrics expected, got;
+    cwi_audience audience;
+    assert_int_equal(
+        cwi_audience_create(t->ctx, &t->dataset->part[CW_PART_VALID], host->n_users, &audience),
+        CW_OK);
+    audience.mask = &t->training.by_user;
+    audience.is_kept = true;
+    for (int k = 1; k < 9; k += 3) {
+        const int64_t *degree = t->training.degree;
+        assert_int_equal(cwi_evaluate_audience(t->ctx, host, &audience, degree, k, &expected),
+                         CW_OK);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(cwi_evaluate_audience(t->ctx, own, &audience, degree, k, &got), CW_OK);
+            assert_memory_equal(got.value, expected.value, sizeof got.value);
+            assert_int_equal(got.users, expected.users);
+        }
+    }
+    cwi_audience_clear(&audience);
 }
 
 /* A ranker after settle ranks by the parameters that the host reads. */
@@ -478,11 +504,40 @@ static void check_rank(small_data *f, const char *pair, const kind *engine)
         assert_memory_equal(a, b, (size_t)f->data->n_items * sizeof *a);
     }
     check_lists(f, t, &own, &host);
+    check_metrics(t, &own, &host);
     cwi_ranker_close(&own);
     cwi_ranker_close(&host);
     free(a);
     free(b);
     cwi_trainer_free(t);
+}
+
+/* What is kept is not touched by steps, and a second time takes its place. */
+static void check_kept(small_data *f, const char *pair, const kind *engine)
+{
+    const cwi_params *kept;
+    cwi_trainer *t = open_engine(f, pair, engine->options);
+    const cwi_engine_verbs *v = t->engine->verbs;
+    for (int round = 0; round < 2 && v->keep; round++) {
+        cwi_params then = {0};
+        make_steps(t, 1 + round);
+        settle(t);
+        assert_int_equal(cwi_params_copy(t->ctx, params_of(t), &then), CW_OK);
+        assert_int_equal(v->keep(t->engine), CW_OK);
+        make_steps(t, 1);
+        assert_int_equal(v->kept(t->engine, &kept), CW_OK);
+        for (int k = 0; k < then.count; k++)
+            assert_memory_equal(kept->tensor[k].data, then.tensor[k].data,
+                                (size_t)(then.tensor[k].rows * then.tensor[k].columns) *
+                                    sizeof *then.tensor[k].data);
+        cwi_params_clear(&then);
+    }
+    cwi_trainer_free(t);
+}
+
+static void kept_parameters_stay(void **state)
+{
+    for_each_engine(*state, check_kept);
 }
 
 static void a_ranker_is_of_the_settled_parameters(void **state)
@@ -556,6 +611,7 @@ int main(void)
         TEST(settled_rows_stay),
         TEST(a_loss_that_is_no_number_is_the_last_one),
         TEST(a_tally_is_of_one_epoch_and_steps_of_all),
+        TEST(kept_parameters_stay),
         TEST(a_ranker_is_of_the_settled_parameters),
         TEST(the_faster_adam_is_chosen_by_the_data),
         cmocka_unit_test(enough_was_tried),

@@ -9,9 +9,11 @@
  * therefore ahead of the step that had it; nothing is read from then on but the tally.
  */
 #include <math.h>
+#include <string.h>
 
 #include "core/mem.h"
 #include "engine/cuda/library.h"
+#include "engine/cuda/lists.h"
 #include "engine/host.h"
 #include "score/graph.h"
 #include "score/tower.h"
@@ -21,9 +23,11 @@ typedef struct cwi_cuda_host {
     cwi_host host;
     const cwi_cuda_calls *calls;
     cwi_cuda *device;
-    int64_t waiting; /* steps that are not made yet */
-    cwi_rates *rate; /* [window] */
-    cwi_graph graph; /* of a backbone that has one */
+    int64_t waiting;         /* steps that are not made yet */
+    cwi_rates *rate;         /* [window] */
+    cwi_graph graph;         /* of a backbone that has one */
+    cwi_lists *lists;        /* of vectors that the host makes; NULL before the first */
+    cwi_cuda_lister *lister; /* of those that lie there already */
     char why[CWI_CUDA_TEXT];
 } cuda;
 
@@ -117,6 +121,16 @@ static cw_status describe_tower(const cuda *e, cwi_cuda_task *out)
     return CW_OK;
 }
 
+/* Lists by rows of the table as they are need not ask the host for vectors. */
+static void describe_lists(const cwi_task *t, cwi_cuda_task *out)
+{
+    int tables = t->method->item_tables;
+    if (!t->backbone->is_table || out->is_cosine || t->shape.ranked < t->shape.heads) return;
+    out->n_listed = tables > 1 ? t->shape.n_items / tables : t->shape.n_items;
+    if (tables > 1)
+        out->first_listed = out->n_listed * cwi_options_choice(t->options, "cause-score");
+}
+
 /* Rows of users have neither slots nor a loss by itself. */
 static cw_status describe_vae(const cuda *e, cwi_cuda_task *out)
 {
@@ -179,6 +193,7 @@ static void close_engine(cwi_engine *engine)
 {
     cuda *e = (cuda *)engine;
     if (!e) return;
+    cwi_lists_close(e->lists);
     if (e->calls) e->calls->close(e->device);
     cwi_graph_clear(&e->graph);
     cwi_host_close(&e->host);
@@ -210,6 +225,7 @@ static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_
             ctx, task->shape.train, task->shape.n_users, task->shape.n_items, &e->graph));
     *out = describe_slots(e);
     describe_tensors(e, out);
+    describe_lists(task, out);
     describe_graph(e, out);
     CW_PASS(describe_tower(e, out));
     (void)cwi_host_grid(&e->host, &out->grid);
@@ -382,39 +398,124 @@ static cw_status fetch_params(cuda *e)
     return fetch_part(e, CWI_CUDA_PARAMS, &e->host.params);
 }
 
-/* The ranker of the host has vectors with the bits that lists go by. */
-static cw_status list(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                      const int32_t *users, int32_t n, int32_t k, int32_t *item, int32_t *count)
+/* Where the device has no lists, whoever asked goes on with vectors of the host. */
+static cw_status fall_back(cw_context *ctx, cuda *e, cw_status status, const char *why)
 {
-    const cuda *e = ranker->lister;
+    if (why[0]) return cwi_lists_fail(ctx, status, why);
+    cw_status fetched = fetch_params(e);
+    return fetched == CW_OK ? status : fetched;
+}
+
+/* What is there for everybody in training need not go there again. */
+static cw_status take_wish(cw_context *ctx, const cuda *e, const cwi_wish *wish, cwi_pile *pile,
+                           cwi_cuda_wish *out)
+{
+    *out = (cwi_cuda_wish){.n = wish->n,
+                           .k = wish->k,
+                           .users = wish->users,
+                           .tilt = wish->tilt,
+                           .item = wish->item,
+                           .count = wish->count};
+    if (wish->mask == &e->host.task->training->by_user) return CW_OK;
+    return cwi_lists_gather(ctx, wish->mask, wish->users, wish->n, pile, &out->start, &out->value);
+}
+
+static cw_status list(cw_context *ctx, const cwi_ranker *ranker, const cwi_wish *wish)
+{
+    cuda *e = ranker->lister;
     char why[CWI_CUDA_TEXT] = "";
-    if (mask != &e->host.task->training->by_user) return CW_UNSUPPORTED;
-    cw_status status = e->calls->list(e->device, users, n, k, item, count, why);
-    return why[0] ? cwi_fail(ctx, status, "%s", why) : status;
+    cwi_cuda_wish asked;
+    cwi_pile pile = {0};
+    if (wish->k > CWI_CUDA_MOST_LISTED) return fall_back(ctx, e, CW_UNSUPPORTED, why);
+    cw_status status = take_wish(ctx, e, wish, &pile, &asked);
+    if (status == CW_OK) {
+        status = e->calls->list(e->lister, &asked, why);
+        if (status != CW_OK) status = fall_back(ctx, e, status, why);
+    }
+    cwi_pile_clear(&pile);
+    return status;
+}
+
+static cw_status measure(cw_context *ctx, const cwi_ranker *ranker, const cwi_wish *wish,
+                         const cwi_held *held, double over[CWI_PLACE_VALUES],
+                         double under[CWI_PLACE_VALUES])
+{
+    cuda *e = ranker->lister;
+    char why[CWI_CUDA_TEXT] = "";
+    cwi_cuda_wish asked;
+    cwi_pile pile = {0};
+    cwi_cuda_held sums = {.key = held->key,
+                          .n_users = held->rows->n_rows,
+                          .start = held->rows->start,
+                          .value = held->rows->value,
+                          .degree = held->degree,
+                          .discount = held->discount,
+                          .ideal = held->ideal};
+    if (wish->k > CWI_CUDA_MOST_LISTED) return CW_UNSUPPORTED;
+    cw_status status = take_wish(ctx, e, wish, &pile, &asked);
+    if (status == CW_OK) {
+        status = e->calls->measure(e->lister, &asked, &sums, why);
+        if (why[0]) status = cwi_lists_fail(ctx, status, why);
+    }
+    memcpy(over, sums.over, sizeof sums.over);
+    memcpy(under, sums.under, sizeof sums.under);
+    cwi_pile_clear(&pile);
+    return status;
+}
+
+/* Vectors that the host makes of the parameters go there and back. */
+static cw_status serve_made(cuda *e, cwi_ranker *out)
+{
+    const float *term;
+    cw_context *ctx = e->host.base.ctx;
+    if (!cwi_ranker_is_sum(out, &term)) return CW_OK;
+    if (!e->lists)
+        CW_PASS(cwi_lists_open(ctx, e->calls, e->host.task->gpu - 1, out, &e->lists));
+    else
+        CW_PASS(cwi_lists_renew(ctx, e->lists, out));
+    cwi_lists_serve(e->lists, out);
+    return CW_OK;
 }
 
 static cw_status rank(cwi_engine *engine, cwi_ranker *out)
 {
     cuda *e = (cuda *)engine;
-    CW_PASS(fetch_params(e));
-    CW_PASS(cwi_host_rank(engine, out));
-    if (!cwi_ranker_is_dot(out)) return CW_OK;
+    CW_PASS(catch_up(e));
     e->why[0] = '\0';
-    cw_status status = e->calls->rank(e->device, out->users, out->items, out->n_users, out->n_items,
-                                      out->width, e->why);
+    cw_status status = e->calls->lister(e->device, &e->lister, e->why);
+    if (status != CW_OK && e->why[0]) return pass_on(e, status);
+    if (status != CW_OK) CW_PASS(fetch_params(e));
+    CW_PASS(cwi_host_rank(engine, out));
     if (status == CW_OK) {
         out->list = list;
+        out->measure = measure;
         out->lister = e;
-    } else if (e->why[0]) {
-        cwi_ranker_close(out);
-        return pass_on(e, status);
+        return CW_OK;
     }
-    return CW_OK;
+    status = serve_made(e, out);
+    if (status != CW_OK) cwi_ranker_close(out);
+    return status;
 }
 
 static cw_status params(cwi_engine *engine, const cwi_params **out)
 {
     CW_PASS(fetch_params((cuda *)engine));
+    return cwi_host_params(engine, out);
+}
+
+static cw_status keep(cwi_engine *engine)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(catch_up(e));
+    e->why[0] = '\0';
+    cw_status status = e->calls->keep(e->device, e->why);
+    return e->why[0] ? pass_on(e, status) : status;
+}
+
+static cw_status kept(cwi_engine *engine, const cwi_params **out)
+{
+    cuda *e = (cuda *)engine;
+    CW_PASS(fetch_part(e, CWI_CUDA_KEPT, &e->host.params));
     return cwi_host_params(engine, out);
 }
 
@@ -455,4 +556,6 @@ const cwi_engine_verbs cwi_engine_cuda = {
     .read = read_state,
     .write = write_state,
     .close = close_engine,
+    .keep = keep,
+    .kept = kept,
 };

@@ -12,9 +12,15 @@
 #include "loss/loss.h"
 #include "optim/optimizer.h"
 #include "sample/sampler.h"
+#include "score/hits.h"
 #include "score/params.h"
 
-enum { CWI_CUDA_VERSION = 3, CWI_CUDA_TEXT = 512, CWI_CUDA_MOST_DEVICES = 64 };
+enum {
+    CWI_CUDA_VERSION = 4,
+    CWI_CUDA_TEXT = 512,
+    CWI_CUDA_MOST_DEVICES = 64,
+    CWI_CUDA_MOST_LISTED = 256 /* items of a list */
+};
 
 typedef struct cwi_cuda_device {
     char name[128];
@@ -73,8 +79,10 @@ typedef struct cwi_cuda_task {
     int memories;
     bool steps_all; /* rows outside the batch too */
     int32_t n_users, n_items, heads, d;
-    float scale;   /* of inner products */
-    int n_tensors; /* the first is the table */
+    int32_t first_listed, n_listed; /* items that lists are of, by rows of the table as they are;
+                                       none: scores are something else */
+    float scale;                    /* of inner products */
+    int n_tensors;                  /* the first is the table */
     struct {
         int64_t rows, columns;
         float decay;
@@ -100,8 +108,42 @@ typedef struct cwi_cuda_tally {
 
 typedef struct cwi_cuda cwi_cuda;
 
-/* The parts of the state: parameters, then what the optimiser keeps, of every tensor. */
-enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
+/* Items to make lists of, all in the memory of the host. */
+typedef struct cwi_cuda_catalog {
+    int device;
+    int32_t n_items, width;
+    const float *items; /* [n_items][width] */
+    const float *term;  /* [n_items] added to scores; NULL: nothing */
+} cwi_cuda_catalog;
+
+/* Lists that are wanted; all in the memory of the host. */
+typedef struct cwi_cuda_wish {
+    int32_t n, k;
+    const int32_t *users; /* [n] rows of the engine's table; of a lister of its own, NULL */
+    const float *vectors; /* [n][width] where that is NULL */
+    const int64_t *start; /* [n + 1] of what each of them does not get in `value`; NULL: what they
+                             had in training */
+    const int32_t *value;
+    const double *tilt;    /* [n_items] added to scores at last; NULL: nothing */
+    int32_t *item, *count; /* [n][k], [n] */
+} cwi_cuda_wish;
+
+/* What was held out for those of a wish, to measure their lists by. */
+typedef struct cwi_cuda_held {
+    const void *key; /* what has the same one is the same, with its wish; NULL: has none */
+    int32_t n_users;
+    const int64_t *start;                                   /* [n_users + 1] */
+    const int32_t *value;                                   /* ascending */
+    const int64_t *degree;                                  /* [n_items] */
+    const double *discount, *ideal;                         /* [k + 1] of places, and their sums */
+    double over[CWI_PLACE_VALUES], under[CWI_PLACE_VALUES]; /* added to, user by user */
+} cwi_cuda_held;
+
+typedef struct cwi_cuda_lister cwi_cuda_lister;
+
+/* The parts of the state: parameters, then what the optimiser keeps, of every tensor; and the
+ * parameters that were kept, which can be read alone. */
+enum { CWI_CUDA_KEPT = -1, CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
 
 /*
  *   count   how many devices there are
@@ -109,6 +151,7 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *   open    everything but the values: an engine that `close` takes, also after a failure
  *   put     a part of the state of a tensor onto the device, from rows side by side
  *   get     the same from there
+ *   keep    the parameters as they are now.  CW_UNSUPPORTED without a word where there is no room
  *   begin   an epoch, or the rest of one: what the sampler has of it, what the loss has of it, and
  *           the sums so far
  *   squares the sum of squares of every tensor
@@ -116,10 +159,12 @@ enum { CWI_CUDA_PARAMS = 0, CWI_CUDA_MEMORY = 1 };
  *           counted from 1.  rate[k] is that of the k-th step of the optimiser from now on, and is
  *           borrowed until `tell`.  At most `most_steps` of them; so many as `next` may follow.
  *   tell    the sums so far, when all steps are made
- *   rank    vectors whose inner products are scores: [n_users][width] and [n_items][width]
- *   list    the k best items of n users by them, best first, equal ones by lower number, but for
- *           those of the interactions of train: item is [n][k], count [n], -1 where a score is no
- *           number.  CW_UNSUPPORTED for long lists, without a word.
+ *   lister  that of an engine, of the parameters as they are now; borrowed.  CW_UNSUPPORTED without
+ * a word where scores are not inner products of its table, or there is no room. look_up one of its
+ * own, to be closed; items are copied renew   other items of the same shape most_rows  of a wish
+ * for lists of k, to a lister of its own list    the k best items of each, best first, equal ones
+ * by lower number; count is -1 where a score is no number measure the same lists, of which nothing
+ * is kept but what held says; CW_BAD_DATA without a word where a score is no number
  */
 typedef struct cwi_cuda_calls {
     int version;
@@ -130,6 +175,7 @@ typedef struct cwi_cuda_calls {
     int (*most_steps)(const cwi_cuda *engine);
     cw_status (*put)(cwi_cuda *engine, int part, int tensor, const float *from, char *why);
     cw_status (*get)(cwi_cuda *engine, int part, int tensor, float *to, char *why);
+    cw_status (*keep)(cwi_cuda *engine, char *why);
     cw_status (*begin)(cwi_cuda *engine, const cwi_drawing *drawing,
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why);
@@ -137,10 +183,14 @@ typedef struct cwi_cuda_calls {
     cw_status (*run)(cwi_cuda *engine, uint64_t step, int64_t first, int n, int next,
                      const cwi_rates *rate, char *why);
     cw_status (*tell)(cwi_cuda *engine, cwi_cuda_tally *out, char *why);
-    cw_status (*rank)(cwi_cuda *engine, const float *users, const float *items, int32_t n_users,
-                      int32_t n_items, int32_t width, char *why);
-    cw_status (*list)(cwi_cuda *engine, const int32_t *users, int32_t n, int32_t k, int32_t *item,
-                      int32_t *count, char *why);
+    cw_status (*lister)(cwi_cuda *engine, cwi_cuda_lister **out, char *why);
+    cw_status (*look_up)(const cwi_cuda_catalog *catalog, cwi_cuda_lister **out, char *why);
+    cw_status (*renew)(cwi_cuda_lister *lister, const float *items, char *why);
+    int32_t (*most_rows)(const cwi_cuda_lister *lister, int32_t k);
+    cw_status (*list)(cwi_cuda_lister *lister, const cwi_cuda_wish *wish, char *why);
+    cw_status (*measure)(cwi_cuda_lister *lister, const cwi_cuda_wish *wish, cwi_cuda_held *held,
+                         char *why);
+    void (*close_lister)(cwi_cuda_lister *lister);
     void (*close)(cwi_cuda *engine);
 } cwi_cuda_calls;
 

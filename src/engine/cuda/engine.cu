@@ -322,6 +322,7 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
 static void close_engine(cwi_cuda *e)
 {
     if (!e) return;
+    lister_close(e->lister);
     gpu_close(&e->g);
     free(e);
 }
@@ -336,6 +337,7 @@ static int most_steps(const cwi_cuda *e)
 static float *part_of(const cwi_cuda *e, int part, int tensor)
 {
     int m = part - CWI_CUDA_MEMORY;
+    if (part == CWI_CUDA_KEPT) return tensor == 0 ? e->kept : e->kept_others + e->tensor[tensor];
     if (tensor == 0) return part == CWI_CUDA_PARAMS ? e->w.theta : e->w.memory[m];
     return (part == CWI_CUDA_PARAMS ? e->others.theta : e->others.memory[m]) + e->tensor[tensor];
 }
@@ -370,6 +372,25 @@ static cw_status get(cwi_cuda *e, int part, int tensor, float *to, char *why)
     settle(e);
     gpu_get(&e->g, to, part_of(e, part, tensor), (size_t)numbers_of(e, tensor) * sizeof *to);
     return end_call(&e->g, why);
+}
+
+static cw_status keep(cwi_cuda *e, char *why)
+{
+    gpu *g = &e->g;
+    cwi_cuda_device about;
+    int64_t numbers = numbers_of(e, 0);
+    if (!e->kept) {
+        cw_status status = gpu_look(e->task.device, &about, why);
+        if (status != CW_OK) return status;
+        if ((numbers + e->n_others) * (int64_t)sizeof *e->kept > about.free_bytes / 2)
+            return CW_UNSUPPORTED;
+        add(g, &e->kept, numbers);
+        if (e->n_others > 0) add(g, &e->kept_others, e->n_others);
+    }
+    settle(e);
+    gpu_copy(g, e->kept, e->w.theta, (size_t)numbers * sizeof *e->kept);
+    gpu_copy(g, e->kept_others, e->others.theta, (size_t)e->n_others * sizeof *e->kept);
+    return end_call(g, why);
 }
 
 /* The margin of dice is all that a sampler has of an epoch.  What was drawn ahead holds for it and
@@ -614,93 +635,30 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
 
 /* ---- ranking -------------------------------------------------------------------------------- */
 
-static void add_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
+/* That of the table, made when it is first asked for. */
+static cw_status find_lister(cwi_cuda *e, cwi_cuda_lister **out, char *why)
 {
-    gpu *g = &e->g;
-    int64_t n = MOST_SCORES / n_items;
-    e->users_at_once = n < 1 ? 1 : n < USERS_AT_ONCE ? (int32_t)n : USERS_AT_ONCE;
-    n = e->users_at_once;
-    add(g, &e->user_vectors, (int64_t)n_users * width);
-    add(g, &e->item_vectors, (int64_t)n_items * width);
-    add(g, &e->asked_vectors, n * width);
-    add(g, &e->lists.score, n * n_items);
-    add(g, &e->lists.key, n * n_items);
-    add(g, (int32_t **)&e->lists.users, n);
-    add(g, &e->lists.item, n * MOST_LISTED);
-    add(g, &e->lists.count, n);
-    e->ranked_items = n_items;
-    e->ranked_width = width;
-}
-
-/* Room for rankings is made when it is first asked for, where there is some left: their shape is
- * always the same. */
-static bool has_ranking(cwi_cuda *e, int32_t n_users, int32_t n_items, int32_t width)
-{
-    char why[CWI_CUDA_TEXT];
-    cwi_cuda_device about;
-    if (e->user_vectors) return e->ranked_items == n_items && e->ranked_width == width;
-    if (gpu_look(e->task.device, &about, why) != CW_OK) return false;
-    e->g.bytes = 0;
-    e->g.is_measuring = true;
-    add_ranking(e, n_users, n_items, width);
-    e->g.is_measuring = false;
-    if (e->g.bytes > about.free_bytes) return false;
-    add_ranking(e, n_users, n_items, width);
-    return e->g.status == CW_OK;
-}
-
-static cw_status rank(cwi_cuda *e, const float *users, const float *items, int32_t n_users,
-                      int32_t n_items, int32_t width, char *why)
-{
-    if (!has_ranking(e, n_users, n_items, width))
-        return e->g.status == CW_OK ? CW_UNSUPPORTED : end_call(&e->g, why);
-    gpu_put(&e->g, e->user_vectors, users, (size_t)n_users * (size_t)width * sizeof *users);
-    gpu_put(&e->g, e->item_vectors, items, (size_t)n_items * (size_t)width * sizeof *items);
-    gpu_wait(&e->g);
-    return end_call(&e->g, why);
-}
-
-static void list_some(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
-                      int32_t *count)
-{
-    gpu *g = &e->g;
-    listing l = e->lists;
-    int32_t width = e->ranked_width, *asked = (int32_t *)l.users;
-    const float *from = e->user_vectors;
-    float *to = e->asked_vectors;
-    l.n_items = e->ranked_items;
-    l.k = k;
-    l.start = e->seen.start;
-    l.value = e->seen.value;
-    gpu_put(g, asked, users, (size_t)n * sizeof *users);
-    LAUNCH(gather_users, dim3(e->blocks), dim3(BLOCK), g, from, asked, n, width, to);
-    matrices x = {to,    e->item_vectors, l.score,         n,     e->ranked_items, width, width,
-                  width, e->ranked_items, false,           true,  1,               0,     0,
-                  0};
-    x.is_chain = true;
-    multiply_all(e, x);
-    LAUNCH(list_best, dim3(e->blocks), dim3(BLOCK), g, l, n);
-    gpu_get(g, item, l.item, (size_t)n * (size_t)k * sizeof *item);
-    gpu_get(g, count, l.count, (size_t)n * sizeof *count);
-}
-
-static cw_status list(cwi_cuda *e, const int32_t *users, int32_t n, int32_t k, int32_t *item,
-                      int32_t *count, char *why)
-{
-    if (k > MOST_LISTED || !e->user_vectors) return CW_UNSUPPORTED;
-    for (int32_t u = 0; u < n; u += e->users_at_once) {
-        int32_t some = n - u < e->users_at_once ? n - u : e->users_at_once;
-        list_some(e, users + u, some, k, item + (int64_t)u * k, count + u);
-    }
-    return end_call(&e->g, why);
+    const cwi_cuda_task *t = &e->task;
+    const float *items = e->w.theta + ((int64_t)t->n_users + t->first_listed) * t->d;
+    const lister_tables tables = {t->device, t->n_listed, t->d, e->w.theta, items, e->seen.start,
+                                  e->seen.value};
+    cw_status status = CW_OK;
+    *out = NULL;
+    if (t->n_listed == 0) return CW_UNSUPPORTED;
+    settle(e);
+    if (!e->lister) status = lister_over(&tables, &e->lister, why);
+    if (status == CW_OK) gpu_wait(&e->g); /* steps may be under way */
+    if (status == CW_OK && e->g.status == CW_OK) *out = e->lister;
+    return status == CW_OK ? end_call(&e->g, why) : status;
 }
 
 /* ---- the one name --------------------------------------------------------------------------- */
 
-static const cwi_cuda_calls calls = {CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count, gpu_look,
-                                     open_engine,      most_steps,       put,       get,
-                                     begin,            squares,          run,       tell,
-                                     rank,             list,             close_engine};
+static const cwi_cuda_calls calls = {
+    CWI_CUDA_VERSION, CWI_CUDA_RELEASE, gpu_count,   gpu_look,     open_engine,      most_steps,
+    put,              get,              keep,        begin,       squares,      run,              tell,
+    find_lister,      lister_open,      lister_renew, lister_most_rows, lister_list, lister_measure,
+    lister_close,     close_engine};
 
 extern "C" __attribute__((visibility("default"))) const cwi_cuda_calls *cw_cuda_engine(void)
 {

@@ -3,7 +3,7 @@
 #define CWI_ENGINE_CUDA_ENGINE_CUH
 
 #include "engine/cuda/graph.cuh"
-#include "engine/cuda/lists.cuh"
+#include "engine/cuda/lister.h"
 #include "engine/cuda/ngcf.cuh"
 #include "engine/cuda/tower.cuh"
 #include "engine/cuda/vae.cuh"
@@ -28,14 +28,13 @@ struct cwi_cuda {
     int64_t n_others;                /* numbers of all of them */
     piece_at others;
     float *others_gradient;
+    float *kept, *kept_others; /* parameters that were kept; NULL before the first */
     ngcf_work ngcf;
     vae_work vae; /* no layers: it is something else */
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */
     float *partial;               /* [slices][the largest tensor] */
-    float *user_vectors, *item_vectors, *asked_vectors; /* of a ranking; NULL before the first */
-    int32_t ranked_items, ranked_width, users_at_once;
-    listing lists;
+    cwi_cuda_lister *lister;      /* NULL before the first ranking */
     cwi_csr seen;            /* what users had, on the device */
     float *final, *layer[MOST_GRAPH_LAYERS]; /* [n_rows][d] where there is a graph */
     float *pull;                             /* [n_rows] of an L2 term; NULL: none */

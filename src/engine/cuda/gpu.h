@@ -39,6 +39,14 @@ static inline cudaError_t launch_next(dim3 grid, dim3 block, cudaStream_t stream
     how.numAttrs = 1;
     return cudaLaunchKernelEx(&how, kernel, arguments...);
 }
+/* The same for a kernel whose blocks share so many bytes of their own. */
+#define LAUNCH_ROOM(kernel, grid, block, bytes, gpu, ...)                                          \
+    do {                                                                                           \
+        if ((gpu)->status == CW_OK) {                                                              \
+            kernel<<<grid, block, bytes, (gpu)->stream>>>(__VA_ARGS__);                            \
+            gpu_launched(gpu);                                                                     \
+        }                                                                                          \
+    } while (0)
 #define LAUNCH_NEXT(kernel, grid, block, gpu, ...)                                                 \
     do {                                                                                           \
         if ((gpu)->status == CW_OK) {                                                              \
@@ -56,6 +64,11 @@ __device__ inline void await_last()
 #else
 #include <simt.h>
 #define LAUNCH_NEXT LAUNCH
+#define LAUNCH_ROOM(kernel, grid, block, bytes, gpu, ...)                                          \
+    do {                                                                                           \
+        (void)(bytes);                                                                             \
+        LAUNCH(kernel, grid, block, gpu, __VA_ARGS__);                                             \
+    } while (0)
 inline void await_last()
 {
 }
@@ -76,22 +89,43 @@ typedef struct gpu {
     gpu_record record[GPU_RECORDS];
     cw_status status;
     char why[CWI_CUDA_TEXT];
-    bool is_measuring; /* allocations are added up alone */
-    int64_t bytes;     /* asked for so far */
+    const char *advice; /* when it is lost */
+    bool is_measuring;  /* allocations are added up alone */
+    int64_t bytes;      /* asked for so far */
     int n_blocks;
     void *block[GPU_BLOCKS];
 } gpu;
+
+/* A block of memory that grows. */
+typedef struct gpu_room {
+    void *at;
+    int64_t bytes;
+} gpu_room;
 
 cw_status gpu_count(int *out, char *why);
 cw_status gpu_look(int device, cwi_cuda_device *out, char *why);
 
 void gpu_open(gpu *g, int device);
 void gpu_close(gpu *g);
+void gpu_enter(gpu *g); /* perhaps on another thread than the last time */
 void gpu_launched(gpu *g);
 
 void *gpu_alloc(gpu *g, int64_t count, size_t size); /* zeroed; freed by gpu_close */
+
+/* The same place, or a larger one without what was there; of the device, or of the host, where
+ * copies are fast.  NULL after a failure. */
+void *gpu_grow(gpu *g, gpu_room *room, int64_t bytes);
+void *gpu_grow_here(gpu *g, gpu_room *room, int64_t bytes);
+void gpu_drop(gpu *g, gpu_room *room);
+void gpu_drop_here(gpu *g, gpu_room *room);
+
+/* Bytes that a block can share; and let the blocks of a kernel do so. */
+int gpu_block_bytes(gpu *g);
+void gpu_use_room(gpu *g, const void *kernel, int bytes);
+
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes);
-void gpu_get(gpu *g, void *to, const void *from, size_t bytes);  /* waits */
+void gpu_get(gpu *g, void *to, const void *from, size_t bytes); /* waits */
+void gpu_get_soon(gpu *g, void *to, const void *from, size_t bytes);
 void gpu_copy(gpu *g, void *to, const void *from, size_t bytes); /* on the device */
 void gpu_zero(gpu *g, void *at, size_t bytes);
 void gpu_wait(gpu *g); /* for all that was launched on the stream at hand */

@@ -35,8 +35,9 @@ static bool check(gpu *g, cudaError_t error)
         snprintf(g->why, sizeof g->why, "GPU %d has no memory left", g->device);
     } else {
         snprintf(g->why, sizeof g->why,
-                 "GPU %d is lost (CUDA says: %s); training can go on from its last checkpoint",
-                 g->device, cudaGetErrorString(error));
+                 "GPU %d is lost (CUDA says: %s); %s",
+                 g->device, cudaGetErrorString(error),
+                 g->advice ? g->advice : "training can go on from its last checkpoint");
     }
     return false;
 }
@@ -93,6 +94,11 @@ void gpu_open(gpu *g, int device)
     g->stream = g->streams[0];
 }
 
+void gpu_enter(gpu *g)
+{
+    if (g->status == CW_OK) check(g, cudaSetDevice(g->device));
+}
+
 void gpu_turn(gpu *g, int stream)
 {
     g->stream = g->streams[stream];
@@ -129,6 +135,56 @@ void *gpu_alloc(gpu *g, int64_t count, size_t size)
     return block;
 }
 
+/* What is at work may still use the old one. */
+void *gpu_grow(gpu *g, gpu_room *room, int64_t bytes)
+{
+    if (bytes <= room->bytes && room->at) return room->at;
+    gpu_drop(g, room);
+    if (g->status == CW_OK && check(g, cudaMalloc(&room->at, (size_t)(bytes > 0 ? bytes : 1))))
+        room->bytes = bytes;
+    return room->at;
+}
+
+void *gpu_grow_here(gpu *g, gpu_room *room, int64_t bytes)
+{
+    if (bytes <= room->bytes && room->at) return room->at;
+    gpu_drop_here(g, room);
+    if (g->status == CW_OK && check(g, cudaMallocHost(&room->at, (size_t)(bytes > 0 ? bytes : 1))))
+        room->bytes = bytes;
+    return room->at;
+}
+
+void gpu_drop(gpu *g, gpu_room *room)
+{
+    if (room->at) {
+        gpu_wait(g);
+        cudaFree(room->at);
+    }
+    *room = (gpu_room){NULL, 0};
+}
+
+void gpu_drop_here(gpu *g, gpu_room *room)
+{
+    if (room->at) {
+        gpu_wait(g);
+        cudaFreeHost(room->at);
+    }
+    *room = (gpu_room){NULL, 0};
+}
+
+int gpu_block_bytes(gpu *g)
+{
+    int bytes = 0;
+    check(g, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, g->device));
+    return bytes;
+}
+
+void gpu_use_room(gpu *g, const void *kernel, int bytes)
+{
+    if (g->status != CW_OK) return;
+    check(g, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes)
 {
     if (g->is_measuring || g->status != CW_OK || bytes == 0) return;
@@ -139,6 +195,12 @@ void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
 {
     if (g->is_measuring || g->status != CW_OK || bytes == 0) return;
     if (check(g, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g->stream))) gpu_wait(g);
+}
+
+void gpu_get_soon(gpu *g, void *to, const void *from, size_t bytes)
+{
+    if (g->status == CW_OK && bytes > 0)
+        check(g, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, g->stream));
 }
 
 void gpu_copy(gpu *g, void *to, const void *from, size_t bytes)

@@ -1,0 +1,55 @@
+#!/bin/sh
+# commands - what evaluate and recommend print is the same from lists of a device, which here is the
+# engine on fibres, and what a device does not do is said.
+#   commands.sh CROSSWISE ENGINE
+set -eu
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cp "$1" "$folder/crosswise"
+cp "$2" "$folder/crosswise-cuda.so"
+cd "$folder"
+./crosswise simulate --users 150 --items 260 --interactions 4000 --relevant 0.5 --popularity 0.5 --quiet --out sim
+
+# train NAME OPTION...
+train() {
+    name=$1
+    shift
+    ./crosswise train sim --dim 16 --epochs 2 --batch 64 --device cpu --quiet --out "$name" "$@" >/dev/null
+}
+
+# same COMMAND...: the bytes that it prints do not depend on --device
+same() {
+    ./crosswise "$@" --device cpu >cpu.out
+    ./crosswise "$@" --device cuda >cuda.out
+    cmp cpu.out cuda.out || { echo "$*: not the same" >&2 && exit 1; }
+}
+
+# refused TEXT COMMAND...
+refused() {
+    text=$1
+    shift
+    if ./crosswise "$@" >out 2>err; then echo "$*: it was not refused" >&2 && exit 1; fi
+    grep -qF -e "$text" err || { cat err >&2 && exit 1; }
+}
+
+train mf --method bpr
+train cosine --method cross --scorer cosine
+train two --method dice
+train graph --method bpr --backbone lightgcn
+train towers --method bpr --backbone neumf
+for model in mf cosine two graph; do
+    same evaluate sim $model --k 20,5 --groups 3 --bootstrap 20 --json
+    same recommend $model --all --k 13
+done
+same evaluate sim mf --popularity 0.5 --mask-valid
+same evaluate sim mf --popularity-sweep=-1,0,1 --split valid
+same recommend mf --all --popularity 0.5 --exclude none --json
+same recommend mf --user 3 --k 250
+refused "--device is 'cuda:7'; there is 1 GPU, from cuda:0 on" evaluate sim mf --device cuda:7
+refused "--device is 'mpi'; it must be auto, cpu, cuda or cuda:N" recommend mf --all --device mpi
+refused "those of backbone neumf are made by --device cpu" evaluate sim towers --device cuda
+refused "lists have at most 256 items; --k is 257" evaluate sim mf --device cuda --k 257
+./crosswise recommend mf --all --diversity 0.5 --k 3 --device cuda 2>&1 >cuda.out | grep -q "are made by the CPU"
+./crosswise recommend mf --all --diversity 0.5 --k 3 >cpu.out
+cmp cpu.out cuda.out
