@@ -37,8 +37,8 @@ measured)
     same 2 evaluate set nowhere
     same 3 evaluate set model --k 0
     same 2 evaluate set popular
-    if "$CROSSWISE" evaluate set model --device cuda 2>message; then fail "there is no such device"; fi
-    grep -q "^crosswise evaluate: --device is 'cuda'; it must be one of cpu|mpi" message || fail "$(cat message)"
+    if "$CROSSWISE" evaluate set model --device tpu 2>message; then fail "there is no such device"; fi
+    grep -q "^crosswise: --device is 'tpu'; it must be auto, cpu, mpi, cuda or cuda:N" message || fail "$(cat message)"
     ;;
 listed)
     for n in 1 2 7; do same $n recommend model --all; done
