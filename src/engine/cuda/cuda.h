@@ -42,7 +42,7 @@ typedef struct cwi_cuda_graph {
     bool has_weights; /* NGCF: every layer has matrices of its own */
     const int64_t *start;
     const int32_t *neighbour;
-    const float *weight, *turned; /* of the transpose; NULL: the same */
+    const float *weight, *turned;         /* of the transpose; NULL: the same */
     double message_dropout, node_dropout; /* shares that a step leaves out */
     uint64_t seed;
 } cwi_cuda_graph;
