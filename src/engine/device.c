@@ -125,15 +125,28 @@ static bool has_room(const cwi_cuda_calls *calls, int64_t numbers)
            about.free_bytes - windows > forms * numbers * (int64_t)sizeof(float);
 }
 
+/* Numbers of the table, or of what Mult-VAE has as much memory for: the weights of its widest
+ * layer, and the scores of the users of a step. */
+static int64_t count_numbers(const cwi_task *t)
+{
+    int64_t widest = 0, n_items = t->shape.n_items;
+    if (t->method->sampler)
+        return (t->shape.n_users + n_items) * cwi_options_integer(t->options, "dim");
+    const char *sizes = cwi_options_text(t->options, "vae-sizes"), *last = strrchr(sizes, ',');
+    last = last ? last + 1 : sizes;
+    if (!cwi_parse_int(last, strlen(last), &widest)) return 0; /* the CPU has a word for it */
+    return n_items * (widest + cwi_options_integer(t->options, "batch") / 8);
+}
+
 /* Whatever is in the way: the CPU can do it. */
 static int choose_freely(const cwi_task *t)
 {
     const cwi_cuda_calls *calls;
     char why[CWI_CUDA_TEXT];
     int count;
-    int64_t rows = (int64_t)t->shape.n_users + t->shape.n_items;
-    int64_t numbers = rows * cwi_options_integer(t->options, "dim");
-    if (numbers < LEAST_NUMBERS || !cwi_cuda_trains(t, why)) return 0;
+    if (!cwi_cuda_trains(t, why)) return 0;
+    int64_t numbers = count_numbers(t);
+    if (numbers < LEAST_NUMBERS) return 0;
     if (cwi_cuda_load(&calls, why) != CW_OK || calls->count(&count, why) != CW_OK) return 0;
     return count > 0 && has_room(calls, numbers);
 }
