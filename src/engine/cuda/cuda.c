@@ -178,6 +178,21 @@ static cw_status send_state(cuda *e)
     return CW_OK;
 }
 
+/* What popularity is to the term on it. */
+static cw_status describe_popularity(cuda *e, cwi_cuda_task *out)
+{
+    const cwi_shape *shape = &e->host.task->shape;
+    out->spectral = cwi_options_real(e->host.task->options, "spectral");
+    if (!(out->spectral > 0)) return CW_OK;
+    size_t items = (size_t)shape->n_items;
+    float *degree = cwi_pile_add_zero(e->host.base.ctx, &e->host.pile, items, sizeof *degree);
+    CW_PASS(e->host.pile.status);
+    for (int64_t k = 0; k < shape->train->start[shape->n_users]; k++)
+        degree[shape->train->value[k]]++;
+    out->degree = degree;
+    return CW_OK;
+}
+
 static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
 {
     CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
@@ -190,6 +205,7 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
     cwi_cuda_task about = describe(e);
     describe_tensors(e, &about);
     describe_lists(task, &about);
+    CW_PASS(describe_popularity(e, &about));
     describe_graph(e, &about);
     CW_PASS(describe_tower(e, &about));
     (void)cwi_host_grid(&e->host, &about.grid);

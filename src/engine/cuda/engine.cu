@@ -1,6 +1,6 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
 #include "engine/cuda/samplers.cuh"
-#include "engine/cuda/terms.cuh"
+#include "engine/cuda/spectral.cuh"
 
 #include "loss/bpr.c"
 #include "loss/cause.c"
@@ -133,7 +133,9 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->batch_reg = task->batch_reg;
     w->pulls_table = task->batch_reg > 0 && task->pulls_table;
     w->table_d = task->d;
-    w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0;
+    w->spectral = task->spectral;
+    w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0 ||
+                     task->spectral > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
         const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
@@ -179,6 +181,19 @@ static void add_room(cwi_cuda *e)
     e->room = gpu_alloc(g, e->room_bytes, 1);
 }
 
+static void add_spectral(cwi_cuda *e, int64_t touched)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    float *degree;
+    add(g, &degree, e->task.n_items);
+    gpu_put(g, degree, e->task.degree, (size_t)e->task.n_items * sizeof *degree);
+    w->degree = degree;
+    add(g, &w->occurs, touched);
+    add(g, &w->along, touched);
+    add(g, &w->popular, popular_numbers(w->d));
+}
+
 static void add_step(cwi_cuda *e)
 {
     gpu *g = &e->g;
@@ -195,7 +210,8 @@ static void add_step(cwi_cuda *e)
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
     add(g, &w->squares, SQUARE_BLOCKS);
-    add(g, &w->penalties, w->penalty || w->batch_reg > 0 ? touched : 0);
+    add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? touched : 0);
+    if (w->spectral > 0) add_spectral(e, touched);
     w->setting = e->setting;
 }
 
@@ -526,6 +542,21 @@ static void go_back_grid(cwi_cuda *e, float *slope)
     if (!w.grid.is_square) LAUNCH(add_own, all, threads, g, w);
 }
 
+static void follow_popularity(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK), slices(POPULAR_SLICES);
+    LAUNCH(mark_occurring, all, threads, g, w, s);
+    for (int side = 0; side < 2; side++) {
+        bool is_of_users = side == 1;
+        LAUNCH(sum_popular, slices, threads, g, w, s, is_of_users);
+        LAUNCH(join_popular, dim3(1), threads, g, w, is_of_users);
+        bool follows = !is_of_users;
+        LAUNCH(follow_popular, all, threads, g, w, s, follows);
+    }
+}
+
 /* Scores and what follows from them, up to the sums of contributions. */
 template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
 {
@@ -543,7 +574,8 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     if (e->task.tower.layers > 0) go_back_towers(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0 || w.spectral > 0) LAUNCH(add_terms, all, threads, g, w, s);
+    if (w.spectral > 0) follow_popularity(e, s);
 }
 
 /* Every row of the table has a gradient at every step. */
