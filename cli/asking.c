@@ -71,20 +71,49 @@ static int compare_reasons(const void *a, const void *b)
     return first->item < second->item ? -1 : first->item > second->item;
 }
 
-/* The items of a history that add most to the score of one. */
-static cw_status reason_item(const errand *e, const int32_t *had, size_t n, size_t place,
-                             int32_t item)
+/* A list as it goes from process to process. */
+typedef struct record {
+    int32_t *count, *items;
+    float *scores;
+    int32_t *n_reason;
+    reason *reasons; /* [k][most_reasons] */
+} record;
+
+/* Lists on their way: a batch of each process, which together are a round. */
+typedef struct shelf {
+    size_t capacity; /* lists of a batch */
+    cw_lists lists;  /* of the batch that is made here */
+    size_t bytes;    /* of a record */
+    char *own, *all; /* [capacity], at process 0 [processes * capacity] records */
+    size_t *counts;  /* [processes] lists of the batches */
+} shelf;
+
+static record open_record(const shelf *s, char *records, size_t at)
+{
+    size_t k = (size_t)s->lists.k;
+    record r = {.count = (int32_t *)(void *)(records + at * s->bytes)};
+    r.items = r.count + 1;
+    r.scores = (float *)(void *)(r.items + k);
+    r.n_reason = (int32_t *)(void *)(r.scores + k);
+    r.reasons = (reason *)(void *)(r.n_reason + k);
+    return r;
+}
+
+/* The items of a history that add most to the score of the one in a place. */
+static cw_status reason_item(const errand *e, const int32_t *had, size_t n, int32_t place,
+                             const record *r)
 {
     cw_status status = CW_NO_MEMORY;
     float *added = calloc(n, sizeof *added);
     reason *all = calloc(n, sizeof *all);
-    if (added && all) status = cw_explain(e->call->ctx, e->recommender, had, n, item, added, NULL);
+    if (added && all)
+        status = cw_explain(e->call->ctx, e->recommender, had, n, r->items[place], added, NULL);
     if (status == CW_OK) {
         for (size_t k = 0; k < n; k++) all[k] = (reason){had[k], added[k]};
         qsort(all, n, sizeof *all, compare_reasons);
         size_t kept = n < e->most_reasons ? n : e->most_reasons;
-        memcpy(e->reasons + place * e->most_reasons, all, kept * sizeof *all);
-        e->n_reason[place] = (int32_t)kept;
+        memcpy(r->reasons + (size_t)place * e->most_reasons, all, kept * sizeof *all);
+        r->n_reason[place] = (int32_t)kept;
     }
     free(added);
     free(all);
@@ -92,7 +121,7 @@ static cw_status reason_item(const errand *e, const int32_t *had, size_t n, size
 }
 
 /* Why the items of a list are there; a list of what is popular has no reasons. */
-static cw_status reason_list(const errand *e, size_t which, const list *l)
+static cw_status reason_list(const errand *e, size_t which, const record *r)
 {
     const int32_t *had = NULL;
     size_t n = 0;
@@ -103,10 +132,10 @@ static cw_status reason_list(const errand *e, size_t which, const list *l)
     } else if (e->who[which] >= 0) {
         n = cw_user_items(e->recommender, e->who[which], &had);
     }
-    memset(e->n_reason, 0, (size_t)l->count * sizeof *e->n_reason);
+    memset(r->n_reason, 0, (size_t)*r->count * sizeof *r->n_reason);
     if (n == 0 || find_way(e, which) == CW_WAY_POPULARITY) return CW_OK;
-    for (int32_t r = 0; r < l->count && status == CW_OK; r++)
-        status = reason_item(e, had, n, (size_t)r, l->items[r]);
+    for (int32_t k = 0; k < *r->count && status == CW_OK; k++)
+        status = reason_item(e, had, n, k, r);
     return status;
 }
 
@@ -129,69 +158,121 @@ static cw_status store_list(errand *e, const list *l)
     return status;
 }
 
-static cw_status print_lists(errand *e, size_t first, size_t n, const cw_lists *lists)
+static cw_status print_round(errand *e, const shelf *s, size_t first, size_t n)
 {
     cw_status status = CW_OK;
     if (!e->sink) cli_clear_line();
-    for (size_t r = 0; r < n && !ferror(stdout) && status == CW_OK; r++) {
-        size_t place = r * (size_t)lists->k;
-        list l = {.key = key_of(e, first + r),
-                  .how = cw_way_name(find_way(e, first + r)),
-                  .items = lists->items + place,
-                  .scores = lists->scores + place,
-                  .count = lists->counts[r],
-                  .reasons = e->reasons,
-                  .n_reason = e->n_reason,
+    for (size_t k = 0; k < n && !ferror(stdout) && status == CW_OK; k++) {
+        record r = open_record(s, s->all, k);
+        list l = {.key = key_of(e, first + k),
+                  .how = cw_way_name(find_way(e, first + k)),
+                  .items = r.items,
+                  .scores = r.scores,
+                  .count = *r.count,
+                  .reasons = r.reasons,
+                  .n_reason = r.n_reason,
                   .max_reasons = (int32_t)e->most_reasons};
-        if (e->reasons) status = reason_list(e, first + r, &l);
-        if (status == CW_OK && e->sink)
+        if (e->sink)
             status = store_list(e, &l);
-        else if (status == CW_OK)
+        else
             print_list(&e->p, &l);
     }
     return status;
 }
 
-/* Ask for as many lists at a time as there is room for, but alone for those with rules of their
- * own. */
-static cw_status ask_for_all(errand *e, size_t capacity, const cw_lists *lists)
+/* The batch of this process. */
+static cw_status make_batch(errand *e, shelf *s, size_t first, size_t n)
+{
+    cw_status status = is_single(e, first) ? ask_single(e, first, &s->lists)
+                                           : ask(e, e->who + first, n, &s->lists);
+    size_t k = (size_t)s->lists.k;
+    for (size_t at = 0; at < n && status == CW_OK; at++) {
+        record r = open_record(s, s->own, at);
+        *r.count = s->lists.counts[at];
+        memcpy(r.items, s->lists.items + at * k, k * sizeof *r.items);
+        memcpy(r.scores, s->lists.scores + at * k, k * sizeof *r.scores);
+        if (e->most_reasons > 0) status = reason_list(e, first + at, &r);
+    }
+    return status;
+}
+
+/* As many lists from `first` on as there is room for, but one alone that has rules of its own. */
+static size_t count_batch(errand *e, const shelf *s, size_t first)
+{
+    size_t n = first < e->n_who ? 1 : 0;
+    if (n == 0 || is_single(e, first)) return n;
+    while (n < s->capacity && first + n < e->n_who && !is_single(e, first + n)) n++;
+    return n;
+}
+
+/* A batch of every process; all of them know who makes which. */
+static cw_status make_round(errand *e, shelf *s, size_t *first)
+{
+    cw_context *ctx = e->call->ctx;
+    size_t begin = *first, own = begin;
+    cw_status status = CW_OK;
+    for (int p = 0; p < e->call->processes; p++) {
+        s->counts[p] = count_batch(e, s, *first);
+        if (p == e->call->rank) own = *first;
+        *first += s->counts[p];
+    }
+    cli_show_part(e->call, (int64_t)begin, (int64_t)e->n_who);
+    if (s->counts[e->call->rank] > 0) status = make_batch(e, s, own, s->counts[e->call->rank]);
+    if (status == CW_OK && e->call->processes > 1)
+        status = cw_processes_collect(ctx, s->own, s->counts, s->bytes, s->all);
+    if (status == CW_OK && e->call->rank == 0) status = print_round(e, s, begin, *first - begin);
+    return status;
+}
+
+/* While somebody reads what is written. */
+static cw_status make_rounds(errand *e, shelf *s)
 {
     cw_status status = CW_OK;
-    for (size_t first = 0, n; first < e->n_who && status == CW_OK && !ferror(stdout); first += n) {
-        cli_show_part(e->call, (int64_t)first, (int64_t)e->n_who);
-        bool alone = is_single(e, first);
-        for (n = 1; !alone && n < capacity && first + n < e->n_who && !is_single(e, first + n);)
-            n++;
-        status = alone ? ask_single(e, first, lists) : ask(e, e->who + first, n, lists);
-        if (status == CW_OK) status = print_lists(e, first, n, lists);
+    char goes_on = 1;
+    for (size_t first = 0; first < e->n_who && status == CW_OK && goes_on;) {
+        status = make_round(e, s, &first);
+        goes_on = !ferror(stdout);
+        if (status == CW_OK && e->call->processes > 1)
+            status = cw_processes_spread(e->call->ctx, &goes_on, 1);
     }
     if (status == CW_OK && !e->sink) print_header(&e->p);
     return status; /* main says that standard output cannot be written to, and why */
 }
 
+/* Room for batches, which does not grow with the number of users. */
+static bool make_room(const errand *e, shelf *s)
+{
+    enum { LISTS = 4096, REASONED = 64, PLACES = 1 << 22 };
+    size_t k = (size_t)s->lists.k, processes = (size_t)e->call->processes;
+    size_t most = e->most_reasons > 0 ? REASONED : LISTS, even = e->n_who / processes + 1;
+    s->bytes = sizeof(int32_t) + k * (sizeof(int32_t) + sizeof(float));
+    if (e->most_reasons > 0) s->bytes += k * (sizeof(int32_t) + e->most_reasons * sizeof(reason));
+    s->capacity = PLACES / k / processes;
+    if (s->capacity > most) s->capacity = most;
+    if (s->capacity > even) s->capacity = even;
+    if (s->capacity < 1) s->capacity = 1;
+    s->lists.items = calloc(s->capacity * k, sizeof *s->lists.items);
+    s->lists.scores = calloc(s->capacity * k, sizeof *s->lists.scores);
+    s->lists.counts = calloc(s->capacity, sizeof *s->lists.counts);
+    s->own = s->all = calloc(s->capacity, s->bytes);
+    if (processes > 1) s->all = calloc(e->call->rank == 0 ? processes * s->capacity : 1, s->bytes);
+    s->counts = calloc(processes, sizeof *s->counts);
+    return s->lists.items && s->lists.scores && s->lists.counts && s->own && s->all && s->counts;
+}
+
 cw_status make_lists(errand *e)
 {
-    enum { LISTS = 4096, PLACES = 1 << 22 };
-    cw_status status = CW_NO_MEMORY;
+    shelf s = {.capacity = 0};
     int32_t most = e->w->similar_users ? cw_model_users(e->model) : cw_model_items(e->model);
     long k = strtol(cw_options_get(e->call->options[0], "k"), NULL, 10);
-    if (k > most) k = most;
-    size_t capacity = PLACES / (size_t)k < LISTS ? PLACES / (size_t)k : LISTS;
-    if (capacity > e->n_who) capacity = e->n_who;
-    if (capacity < 1) capacity = 1;
-    cw_lists lists = {.k = (int32_t)k,
-                      .items = calloc(capacity * (size_t)k, sizeof *lists.items),
-                      .scores = calloc(capacity * (size_t)k, sizeof *lists.scores),
-                      .counts = calloc(capacity, sizeof *lists.counts)};
-    bool has_room = lists.items && lists.scores && lists.counts;
-    if (e->most_reasons > 0) {
-        e->reasons = calloc((size_t)k * e->most_reasons, sizeof *e->reasons);
-        e->n_reason = calloc((size_t)k, sizeof *e->n_reason);
-        has_room = has_room && e->reasons && e->n_reason;
-    }
-    if (has_room) status = ask_for_all(e, capacity, &lists);
-    free(lists.items);
-    free(lists.scores);
-    free(lists.counts);
+    s.lists.k = (int32_t)(k > most ? most : k);
+    cw_status status = make_room(e, &s) ? make_rounds(e, &s) : CW_NO_MEMORY;
+    if (status == CW_CANCELLED && e->call->processes > 1) return status; /* MPI may write there */
+    if (s.all != s.own) free(s.all);
+    free(s.own);
+    free(s.counts);
+    free(s.lists.items);
+    free(s.lists.scores);
+    free(s.lists.counts);
     return status;
 }

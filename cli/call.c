@@ -251,8 +251,11 @@ static void fall_silent(cli_call *call)
 /* Become one of those that mpirun has started, before anything is printed. */
 static cw_status join(cli_call *call, int argc, char **argv)
 {
-    bool trains = strcmp(call->command->name, "train") == 0;
-    if (!trains || strcmp(find_value(argc, argv, "--device"), "mpi") != 0) return CW_OK;
+    static const char *const together[] = {"train", "evaluate", "recommend"};
+    bool can = false;
+    for (size_t k = 0; k < sizeof together / sizeof together[0]; k++)
+        can = can || strcmp(call->command->name, together[k]) == 0;
+    if (!can || strcmp(find_value(argc, argv, "--device"), "mpi") != 0) return CW_OK;
     cw_status status = cw_processes_join(call->ctx, &call->rank, &call->processes);
     if (status == CW_OK && call->rank > 0) fall_silent(call);
     return status;

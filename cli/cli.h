@@ -140,8 +140,9 @@ typedef struct cli_lines {
     size_t count;
 } cli_lines;
 
-/* Says on standard error why it failed; returns -1 to go on, or an exit code. */
-int cli_read_lines(const char *path, cli_lines *out);
+/* Says on standard error why it failed; returns -1 to go on, or an exit code.  Of many processes
+ * the first one alone has standard input, and hands it on. */
+int cli_read_lines(const cli_call *call, const char *path, cli_lines *out);
 void cli_free_lines(cli_lines *lines); /* a zeroed one is fine */
 
 /* ---- json.c ----------------------------------------------------------------- */

@@ -242,9 +242,9 @@ static cw_status evaluate(const cli_call *call)
     if (status == CW_OK) status = cw_model_load(call->ctx, call->inputs[1], &model);
     if (status == CW_OK) status = cw_evaluate(call->ctx, dataset, model, call->options[0], &json);
     cli_clear_line();
-    if (status == CW_OK && call->json)
+    if (status == CW_OK && json && call->json)
         printf("%s\n", json);
-    else if (status == CW_OK)
+    else if (status == CW_OK && json)
         status = print_evaluation(call, json);
     cw_text_free(json);
     cw_model_free(model);
@@ -276,7 +276,8 @@ const cli_command cmd_evaluate = {
         "\n"
         "  crosswise evaluate ml model.safetensors\n"
         "  crosswise evaluate ml model.safetensors --k 10,20,50 --bootstrap 1000\n"
-        "  crosswise evaluate ml model.safetensors --popularity-sweep auto",
+        "  crosswise evaluate ml model.safetensors --popularity-sweep auto\n"
+        "  mpirun -n 4 crosswise evaluate ml model.safetensors --device mpi",
     .stages = {"evaluate"},
     .run = run,
 };

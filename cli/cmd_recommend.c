@@ -185,7 +185,7 @@ static int read_ids(const cli_call *call, const wish *w, cli_lines *lines)
 {
     const char *path = w->users ? w->users : w->history ? w->history : w->histories;
     const char *flag = w->user ? "user" : w->similar_items ? "similar-items" : "similar-users";
-    if (path) return cli_read_lines(path, lines);
+    if (path) return cli_read_lines(call, path, lines);
     if (w->all) return -1;
     lines->line = calloc(call->n_given, sizeof *lines->line);
     if (!lines->line) return cli_lack_memory();
@@ -214,6 +214,31 @@ static cw_status send_lists(errand *e)
         printf("%s rows of %s lists are in %s\n", cli_thousands((json_int_t)e->n_rows, rows),
                cli_thousands((json_int_t)e->n_lists, lists), name);
     return CW_OK;
+}
+
+/* Those on other machines may have read other files. */
+static cw_status compare_processes(const errand *e)
+{
+    const cw_rules *rules = e->rules;
+    const char *checksum = cw_model_checksum(e->model);
+    const struct {
+        const char *what;
+        const void *bytes;
+        size_t n;
+    } parts[] = {{"the model is another", checksum, strlen(checksum)},
+                 {"the lists asked for are others", e->who, e->n_who * sizeof *e->who},
+                 {"the histories are others", e->liked, e->n_liked * sizeof *e->liked},
+                 {"--exclude has others", rules->exclude, rules->n_exclude * sizeof(int32_t)},
+                 {"--only has others", rules->only, rules->n_only * sizeof(int32_t)},
+                 {"--boost has others", rules->boosted, rules->n_boosted * sizeof(int32_t)},
+                 {"--boost adds others", rules->boosts, rules->n_boosted * sizeof(float)},
+                 {"--exclude-pairs has others", e->pairs, e->n_pairs * sizeof *e->pairs}};
+    cw_status status = CW_OK;
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0] && status == CW_OK; k++)
+        if (e->call->processes > 1)
+            status = cw_processes_compare(e->call->ctx, parts[k].what,
+                                          parts[k].bytes ? parts[k].bytes : "", parts[k].n);
+    return status;
 }
 
 /* Would it replace what is read? */
@@ -246,40 +271,40 @@ static void clear_errand(errand *e)
     free(e->liked);
     free(e->pairs);
     free(e->excluded);
-    free(e->reasons);
-    free(e->n_reason);
 }
 
 /* Are lists of users of the model wanted, and not of one or two alone? */
-static bool ranks_many(const wish *w)
+static bool ranks_many(const errand *e)
 {
-    return w->all || w->users || (w->device && w->user);
+    bool is_given = cw_options_is_given(e->call->options[0], "device");
+    return e->w->all || e->w->users || (is_given && e->w->user);
 }
 
 /* What a GPU does not know of is told where one was asked for. */
 static cw_status use_device(const errand *e)
 {
-    const char *device = e->w->device ? e->w->device : "auto";
+    const cw_options *options = e->call->options[0];
+    const char *device = cw_options_get(options, "device");
     const cw_rules *r = e->rules;
-    long k = strtol(cw_options_get(e->call->options[0], "k"), NULL, 10);
+    long k = strtol(cw_options_get(options, "k"), NULL, 10);
     bool is_foreign =
         k > 256 || r->n_boosted > 0 || r->only || r->n_exclude > 0 || r->diversity > 0;
-    if (is_foreign && e->w->device && strcmp(device, "cpu") != 0) {
+    if (strcmp(device, "mpi") == 0) return CW_OK;
+    if (is_foreign && strncmp(device, "cuda", 4) == 0) {
         cli_clear_line();
         fputs("crosswise: warning: lists of more than 256 items, or with --boost, --diversity, "
-              "--only "
-              "or --exclude FILE, are made by the CPU\n",
+              "--only or --exclude FILE, are made by the CPU\n",
               stderr);
     }
-    return cw_recommender_use(e->call->ctx, e->recommender,
-                              is_foreign && !e->w->device ? "cpu" : device);
+    if (is_foreign && strcmp(device, "auto") == 0) device = "cpu";
+    return cw_recommender_use(e->call->ctx, e->recommender, device);
 }
 
 static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
                        const cli_lines *pairs, int *code)
 {
     errand e = {.call = call, .w = w};
-    cw_status status = check_place(call, w);
+    cw_status status = call->rank == 0 ? check_place(call, w) : CW_OK;
     if (status == CW_OK) status = cw_model_load(call->ctx, call->inputs[0], &e.model);
     if (w->explain) e.most_reasons = (size_t)strtol(w->explain, NULL, 10);
     e.p = (printer){.model = e.model,
@@ -295,9 +320,10 @@ static cw_status serve(cli_call *call, const wish *w, const cli_lines *lines,
         if (status == CW_OK) status = join_exclusions(&e);
         if (status == CW_OK && w->similar_items) /* a model's own dial is for scores, not cosines */
             e.rules->dial = strtod(cw_options_get(call->options[0], "popularity"), NULL);
+        if (status == CW_OK) status = compare_processes(&e);
         if (status == CW_OK) status = cw_recommender_open(call->ctx, e.model, &e.recommender);
-        if (status == CW_OK && ranks_many(w)) status = use_device(&e);
-        if (status == CW_OK) status = w->to ? send_lists(&e) : make_lists(&e);
+        if (status == CW_OK && ranks_many(&e)) status = use_device(&e);
+        if (status == CW_OK) status = w->to && call->rank == 0 ? send_lists(&e) : make_lists(&e);
     }
     clear_errand(&e);
     return status;
@@ -315,8 +341,6 @@ static int check_wish(const cli_command *command, const wish *w)
     if (alike && (w->falls_back || w->exclude_pairs || w->explain))
         return cli_misuse(command, "--fallback, --exclude-pairs and --explain are for lists of "
                                    "users and histories, not for what is similar");
-    if (w->device && !w->user && !w->users && !w->all)
-        return cli_misuse(command, "--device is for lists of users of the model");
     if ((w->history || w->histories) && w->exclude_pairs)
         return cli_misuse(command, "--exclude-pairs is for users of the model, not for histories");
     if (w->falls_back && w->skips_unknown)
@@ -359,11 +383,6 @@ static int run(const cli_command *command, int argc, char **argv)
          "what is most popular, marked popularity, in place of failing"},
         {"exclude-pairs", "FILE", &w.exclude_pairs, NULL,
          "what single users shall not get: user, tab, item on each line"},
-        {"device", "WHERE", &w.device, NULL,
-         "who makes lists of users: cpu, cuda (the first GPU), cuda:1 (the second), or auto, which "
-         "is "
-         "meant when nothing is said: a GPU where there is one and it is worth it; lists are the "
-         "same"},
         {"explain", "N", &w.explain, NULL,
          "say for each place which N items of the user add most to it, and how much"},
         {0}};
@@ -375,7 +394,7 @@ static int run(const cli_command *command, int argc, char **argv)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
     if (code < 0) code = check_wish(command, &w);
     if (code < 0) code = read_ids(&call, &w, &lines);
-    if (code < 0 && w.exclude_pairs) code = cli_read_lines(w.exclude_pairs, &pairs);
+    if (code < 0 && w.exclude_pairs) code = cli_read_lines(&call, w.exclude_pairs, &pairs);
     cw_status status = code < 0 ? serve(&call, &w, &lines, &pairs, &code) : CW_OK;
     cli_free_lines(&pairs);
     cli_free_lines(&lines);
@@ -402,7 +421,8 @@ const cli_command cmd_recommend = {
         "  crosswise recommend ml.safetensors --history liked.txt --explain 3\n"
         "  crosswise recommend ml.safetensors --users ids.txt --only in-stock.txt --fallback\n"
         "  crosswise recommend ml.safetensors --similar-items 318\n"
-        "  crosswise recommend ml.safetensors --similar-users 17",
+        "  crosswise recommend ml.safetensors --similar-users 17\n"
+        "  mpirun -n 4 crosswise recommend ml.safetensors --all --device mpi --to lists.csv",
     .stages = {"recommend"},
     .run = run,
 };

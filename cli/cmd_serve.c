@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-enum { MAX_NUMBERS = 16, N_TEXTS = 5 };
+enum { MAX_NUMBERS = 16, N_TEXTS = 6 };
 
 /* Numbers as typed, into the settings.  Returns -1 to go on, or an exit code. */
 static int take_numbers(const cli_command *command, const char *const *typed, serve_settings *out)
@@ -32,6 +32,9 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_flag flags[N_TEXTS + 1 + MAX_NUMBERS] = {
         {"listen", "ADDRESS:PORT", &set.listen, NULL,
          "where to listen, 127.0.0.1:8080 unless given; port 0 takes a free one"},
+        {"data", "DIR", &set.data, NULL,
+         "dataset folder that MODEL was trained on: rows that the model was not told of, such as "
+         "those held out, are hidden too, and count in the charts of the log"},
         {"tokens", "FILE", &set.tokens, NULL,
          "who may do what: a line for each token, such as: write TOKEN (read, write, admin); "
          "without it nobody may write or reload, and everybody may read"},
@@ -75,6 +78,7 @@ const cli_command cmd_serve = {
         "is one after SIGHUP.  SIGTERM finishes what was accepted.  docs/serving.md has the rest.\n"
         "\n"
         "  crosswise serve ml.safetensors\n"
+        "  crosswise serve ml.safetensors --data ml\n"
         "  crosswise serve ml.safetensors --listen 127.0.0.1:9000 --tokens tokens.txt --feedback "
         "log",
     .stages = {NULL},

@@ -186,8 +186,14 @@ static cw_status train(job *j)
     cw_model *model = NULL;
     char *run = NULL;
 
-    cw_status status = cli_load(call, call->options[1], call->options[2], j->train_file, &dataset);
-    if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
+    cw_status status;
+    if (call->processes > 1 && cli_is_folder(call->inputs[0])) {
+        status = cw_train_folder(call->ctx, call->inputs[0], j->train_file, call->options[0],
+                                 &model, &run);
+    } else {
+        status = cli_load(call, call->options[1], call->options[2], j->train_file, &dataset);
+        if (status == CW_OK) status = cw_train(call->ctx, dataset, call->options[0], &model, &run);
+    }
     if (status == CW_OK && call->rank > 0) goto done; /* the first process has it */
     if (status == CW_OK && j->out)
         status = cw_model_save_run(call->ctx, model, j->out, run, j->record, j->force);
@@ -198,7 +204,8 @@ static cw_status train(job *j)
         cli_print_done(cli_parse(run));
     else if (status == CW_OK && !call->quiet)
         print_result(j, run);
-    if (status == CW_CANCELLED && dataset && j->checkpoint) /* stopped while it trained */
+    bool has_state = dataset || (j->checkpoint && access(j->checkpoint, F_OK) == 0);
+    if (status == CW_CANCELLED && has_state && j->checkpoint) /* stopped while it trained */
         fprintf(stderr, "crosswise: the state is in %s; --resume goes on from it\n", j->checkpoint);
 done:
     cw_text_free(run);

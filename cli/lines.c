@@ -1,6 +1,7 @@
 /* lines.c - lists of ids from text files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,15 +95,29 @@ static bool split(cli_lines *lines)
     return true;
 }
 
-int cli_read_lines(const char *path, cli_lines *out)
+/* What the first process has read, to all. */
+static int share(const cli_call *call, list *l)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
+    uint64_t length = l->length;
+    cw_status status = cw_processes_spread(call->ctx, &length, sizeof length);
+    if (call->rank > 0) l->text = malloc((size_t)length + 1);
+    if (status == CW_OK && l->text)
+        status = cw_processes_spread(call->ctx, l->text, (size_t)length);
+    if (!l->text) return refuse(l->name, "out of memory");
+    l->text[length] = '\0';
+    return status == CW_OK ? -1 : refuse(l->name, cw_context_error(call->ctx));
+}
+
+int cli_read_lines(const cli_call *call, const char *path, cli_lines *out)
+{
+    bool is_stdin = strcmp(path, "-") == 0, is_shared = is_stdin && call->processes > 1;
     int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     list l = {.name = is_stdin ? "standard input" : path, .line = 1};
 
     *out = (cli_lines){0};
     if (file < 0) return refuse(path, strerror(errno));
-    int code = read_all(&l, file);
+    int code = is_shared && call->rank > 0 ? -1 : read_all(&l, file);
+    if (code < 0 && is_shared) code = share(call, &l);
     if (!is_stdin) (void)close(file);
     out->text = l.text;
     if (code < 0 && !split(out)) code = refuse(l.name, "out of memory");

@@ -73,8 +73,6 @@ typedef struct errand {
     pair *pairs;           /* [n_pairs] by user */
     size_t n_pairs, n_own; /* that of the user whose list is under way */
     int32_t *excluded;     /* [rules' and n_pairs] */
-    reason *reasons;       /* [k][most_reasons] */
-    int32_t *n_reason;     /* [k] */
     printer p;
     cw_sink *sink; /* NULL: standard output */
     int64_t n_lists, n_rows;
@@ -86,7 +84,8 @@ static inline bool is_newcomer(const errand *e)
     return e->w->history || e->w->histories;
 }
 
-/* Memory does not grow with the number of users. */
+/* Memory does not grow with the number of users.  Of many processes each makes a part of the lists,
+ * and the first one prints all of them. */
 cw_status make_lists(errand *e);
 
 #endif

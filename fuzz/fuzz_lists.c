@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     place file = scratch("list");
     if (!model) prepare();
     write_bytes(file.path, (bytes){(uint8_t *)data, size});
-    int code = cli_read_lines(file.path, &lines);
+    const cli_call call = {.processes = 1};
+    int code = cli_read_lines(&call, file.path, &lines);
     must(code == -1 || lines.count == 0);
     for (size_t k = 0; k < lines.count; k++)
         must(lines.line[k][0] != '\0' && !strchr(lines.line[k], '\n'));

@@ -56,10 +56,17 @@ static void check_reply(const reply *out)
     json_decref(root);
 }
 
-static void ask(const request *in)
+static void ask(request *in)
 {
     reply out;
+    in->may_wait = true;
     server_answer(&asked, in, &out);
+    if (out.errand == TAKE_TIME) {
+        must(!out.body);
+        in->may_wait = false;
+        in->is_admitted = true;
+        server_answer(&asked, in, &out);
+    }
     if (out.errand == WRITE_ROWS) {
         reply *one = &out;
         must(out.text_length > 0 && out.n_rows > 0);

@@ -129,11 +129,12 @@ static json_t *model_json(const volume *v, const char *name)
     struct tm parts;
     gmtime_r(&v->loaded_at, &parts);
     strftime(loaded, sizeof loaded, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:O, s:f, s:s, s:f}", "name", name, "model",
-                     v->hash, "method", v->method, "backbone", v->backbone, "users",
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:O, s:I, s:f, s:s, s:f}", "name", name,
+                     "model", v->hash, "method", v->method, "backbone", v->backbone, "users",
                      (json_int_t)cw_model_users(v->model), "items", (json_int_t)v->n_items,
-                     "train_rows", json_object_get(v->info, "train_rows"), "dial", v->dial,
-                     "loaded_at", loaded, "age_s", difftime(time(NULL), v->loaded_at));
+                     "train_rows", json_object_get(v->info, "train_rows"), "data_rows",
+                     (json_int_t)v->n_held, "dial", v->dial, "loaded_at", loaded, "age_s",
+                     difftime(time(NULL), v->loaded_at));
 }
 
 void answer_model(call *c)
@@ -217,23 +218,17 @@ void answer_page(call *c)
     reply *out = c->out;
     unsigned char bytes[16];
     const char *page = (const char *)cwi_serve_page, *found;
-    char *body = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&body, &length);
-    bool has_chance = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
-    for (size_t k = 0; k < sizeof bytes; k++) snprintf(out->nonce + 2 * k, 3, "%02x", bytes[k]);
-    for (; file && (found = strstr(page, mark)); page = found + sizeof mark - 1) {
-        fwrite(page, 1, (size_t)(found - page), file);
-        fputs(out->nonce, file);
-    }
-    if (file) fputs(page, file);
-    if (!file || fclose(file) != 0 || !has_chance) {
-        free(body);
-        say_problem(out, 503, NULL, "out of memory");
+    draft *d = &c->draft;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        say_problem(out, 503, NULL, "there is no randomness yet");
         return;
     }
-    out->status = 200;
-    out->type = c->route->reply;
-    out->body = body;
-    out->length = length;
+    for (size_t k = 0; k < sizeof bytes; k++) snprintf(out->nonce + 2 * k, 3, "%02x", bytes[k]);
+    draft_expect(d, cwi_serve_page_bytes + 1);
+    for (; (found = strstr(page, mark)); page = found + sizeof mark - 1) {
+        draft_add(d, page, (size_t)(found - page));
+        draft_add(d, out->nonce, strlen(out->nonce));
+    }
+    draft_add(d, page, strlen(page));
+    say_draft(out, c->route->reply, d);
 }

@@ -36,9 +36,19 @@ static bool lack_memory(call *c)
 
 /* ---- one value ------------------------------------------------------------------ */
 
+/* A few digits, as most numbers are; false: it is something else. */
+static bool read_digits(const char *text, double *out)
+{
+    size_t length = strspn(text, "0123456789");
+    if (length == 0 || length > 9 || text[length] || (text[0] == '0' && length > 1)) return false;
+    *out = (double)strtol(text, NULL, 10);
+    return true;
+}
+
 /* JSON's way to write a number, in any locale. */
 static bool read_number(const char *text, double *out)
 {
+    if (read_digits(text, out)) return true;
     json_t *number = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     bool is_number = json_is_number(number);
     if (is_number) *out = json_number_value(number);

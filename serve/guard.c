@@ -159,8 +159,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Of IPv6 the network of a customer, /64.  False: loopback. */
-static bool address_of(const struct sockaddr *from, unsigned char out[16])
+bool guard_address(const struct sockaddr *from, unsigned char out[16])
 {
     memset(out, 0, 16);
     if (from && from->sa_family == AF_INET) {
@@ -197,7 +196,7 @@ static client *find_client(guard *g, const unsigned char address[16], double now
 bool guard_admit(guard *g, const struct sockaddr *from)
 {
     unsigned char address[16];
-    if (g->rate <= 0 || !address_of(from, address)) return true;
+    if (g->rate <= 0 || !guard_address(from, address)) return true;
     pthread_mutex_lock(&g->lock);
     double now = seconds();
     client *c = find_client(g, address, now);
@@ -213,7 +212,8 @@ bool guard_admit(guard *g, const struct sockaddr *from)
 void guard_blame(guard *g, const struct sockaddr *from)
 {
     unsigned char address[16];
-    if (!address_of(from, address)) return; /* a proxy there would be blamed for all its clients */
+    if (!guard_address(from, address))
+        return; /* a proxy there would be blamed for all its clients */
     pthread_mutex_lock(&g->lock);
     double now = seconds();
     client *c = find_client(g, address, now);
@@ -226,7 +226,7 @@ void guard_blame(guard *g, const struct sockaddr *from)
 bool guard_is_blamed(guard *g, const struct sockaddr *from)
 {
     unsigned char address[16];
-    if (!address_of(from, address)) return false;
+    if (!guard_address(from, address)) return false;
     pthread_mutex_lock(&g->lock);
     double now = seconds();
     const client *c = find_client(g, address, now);

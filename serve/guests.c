@@ -7,6 +7,8 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -18,9 +20,23 @@ double door_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* May one client have one connection more?  Under the lock. */
+static bool may_enter(const door *d, const guest *g)
+{
+    int64_t most = d->s->settings->client_connections, n = 1;
+    if (most <= 0) return true;
+    for (const guest *other = d->oldest; other && n <= most; other = other->younger)
+        n += memcmp(other->address, g->address, sizeof g->address) == 0 && !other->is_closing;
+    return n <= most;
+}
+
 static void link_guest(door *d, guest *g)
 {
     pthread_mutex_lock(&d->lock);
+    if (!may_enter(d, g)) {
+        g->is_closing = true;
+        (void)shutdown(g->socket, SHUT_RDWR);
+    }
     g->older = d->youngest;
     *(d->youngest ? &d->youngest->younger : &d->oldest) = g;
     d->youngest = g;
@@ -58,6 +74,8 @@ void on_connection(void *arg, struct MHD_Connection *connection, void **context,
     g->connection = connection;
     g->socket = info ? info->connect_fd : -1;
     g->since = door_seconds();
+    info = d->call.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    (void)guard_address(info ? info->client_addr : NULL, g->address);
     link_guest(d, g);
 }
 
@@ -126,7 +144,8 @@ static bool let_in(door *d)
         if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
         const int on = 1;
         (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        (void)d->call.add_connection(d->daemon, socket, (struct sockaddr *)&from, length);
+        size_t turn = d->next_daemon++ % d->n_daemons;
+        (void)d->call.add_connection(d->daemon[turn], socket, (struct sockaddr *)&from, length);
     }
 }
 

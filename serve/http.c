@@ -1,10 +1,8 @@
 /*
  * http.c - requests and replies, by libmicrohttpd, which is opened when a server starts.
  *
- * A pool of threads of the library waits for sockets (epoll), so that a slow client costs a place
- * in a table and no thread.  Two more threads do what takes longer than an answer: one writes
- * feedback, as many rows as are waiting with one sync; the main thread reads models and closes
- * connections that take too long.
+ * Threads of the library wait for sockets (epoll), so that a slow client costs a place
+ * in a table and no thread.  errands.c has what takes longer than an answer.
  */
 #ifdef CW_HAS_MICROHTTPD
 
@@ -16,22 +14,7 @@
 
 #include "door.h"
 
-enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096, MAX_AT_ONCE = 256 };
-
-/* A request under way. */
-struct exchange {
-    struct MHD_Connection *connection;
-    door *door;
-    guest *guest;
-    exchange *next; /* among those that wait for an errand */
-    char *target;
-    char *body;
-    size_t length, room;
-    double began;
-    bool has_begun, is_too_long, is_done; /* is_done: the reply is there */
-    reply out;
-    char method[16];
-};
+enum { CONNECTION_BYTES = 32 << 10, FIRST_BODY = 4096 };
 
 /* ---- replies ----------------------------------------------------------------------- */
 
@@ -58,7 +41,7 @@ static void add_headers(const door *d, struct MHD_Response *r, const reply *out)
         snprintf(text, sizeof text, "%d", out->retry_s);
         (void)m->add_response_header(r, "Retry-After", text);
     }
-    if (d->is_draining) (void)m->add_response_header(r, "Connection", "close");
+    if (d->is_draining || out->is_last) (void)m->add_response_header(r, "Connection", "close");
 }
 
 static enum MHD_Result send_reply(exchange *e)
@@ -70,6 +53,8 @@ static enum MHD_Result send_reply(exchange *e)
         out->length, out->body, out->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
     if (!r) return MHD_NO;
     out->body = NULL;
+    e->reply_bytes = out->is_static ? 0 : out->length;
+    atomic_fetch_add(&d->s->meter.reply_bytes, (long long)e->reply_bytes);
     add_headers(d, r, out);
     enum MHD_Result result = d->call.queue_response(e->connection, (unsigned)out->status, r);
     d->call.destroy_response(r);
@@ -77,93 +62,27 @@ static enum MHD_Result send_reply(exchange *e)
     return result;
 }
 
-/* ---- errands -------------------------------------------------------------------------- */
+/* ---- what is asked ------------------------------------------------------------------- */
 
-static void wait_for(exchange *e)
+static const char *header(const exchange *e, const char *name)
 {
-    door *d = e->door;
-    d->call.suspend_connection(e->connection);
-    pthread_mutex_lock(&d->lock);
-    bool is_write = e->out.errand == WRITE_ROWS;
-    exchange **list = is_write ? &d->to_write : &d->to_reload;
-    e->next = *list;
-    *list = e;
-    pthread_cond_signal(is_write ? &d->wake_writer : &d->wake_main);
-    pthread_mutex_unlock(&d->lock);
+    return e->door->call.lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
 }
 
-static void go_on(exchange *e)
+request request_of(const exchange *e)
 {
-    e->is_done = true;
-    e->door->call.resume_connection(e->connection);
-}
-
-/* Oldest first. */
-static exchange *reverse(exchange *list)
-{
-    exchange *out = NULL;
-    for (exchange *next; list; list = next) {
-        next = list->next;
-        list->next = out;
-        out = list;
-    }
-    return out;
-}
-
-static exchange *write_some(door *d, exchange *list)
-{
-    exchange *some[MAX_AT_ONCE];
-    reply *out[MAX_AT_ONCE] = {NULL};
-    size_t n = 0;
-    for (; list && n < MAX_AT_ONCE; list = list->next, n++) {
-        some[n] = list;
-        out[n] = &list->out;
-    }
-    server_write(d->s, out, n);
-    for (size_t k = 0; k < n; k++) go_on(some[k]);
-    return list;
-}
-
-static void *write_feedback(void *arg)
-{
-    door *d = arg;
-    pthread_mutex_lock(&d->lock);
-    for (;;) {
-        while (!d->to_write && !d->is_stopping) pthread_cond_wait(&d->wake_writer, &d->lock);
-        exchange *list = reverse(d->to_write);
-        d->to_write = NULL;
-        if (!list) break;
-        pthread_mutex_unlock(&d->lock);
-        while (list) list = write_some(d, list);
-        pthread_mutex_lock(&d->lock);
-    }
-    pthread_mutex_unlock(&d->lock);
-    return NULL;
-}
-
-static void reload_for(door *d, cw_context *ctx, exchange *list)
-{
-    for (exchange *next; list; list = next) {
-        next = list->next;
-        server_reload(d->s, ctx, &list->out);
-        go_on(list);
-    }
-}
-
-void door_tend(door *d, cw_context *ctx, int wait_ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)wait_ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&d->lock);
-    if (!d->to_reload) (void)pthread_cond_timedwait(&d->wake_main, &d->lock, &until);
-    exchange *list = reverse(d->to_reload);
-    d->to_reload = NULL;
-    pthread_mutex_unlock(&d->lock);
-    reload_for(d, ctx, list);
-    close_slow(d);
+    static const char nothing[] = "";
+    const union MHD_ConnectionInfo *info =
+        e->door->call.get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return (request){.method = e->method,
+                     .target = e->target,
+                     .type = header(e, "Content-Type"),
+                     .authorization = header(e, "Authorization"),
+                     .body = e->body ? e->body : nothing,
+                     .body_length = e->length,
+                     .client = info ? info->client_addr : NULL,
+                     .is_too_long = e->is_too_long,
+                     .is_lost = e->is_lost};
 }
 
 /* ---- requests ------------------------------------------------------------------------- */
@@ -194,6 +113,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
     (void)code;
     if (!e) return;
     set_working(d, e->guest, false);
+    atomic_fetch_sub(&d->s->meter.reply_bytes, (long long)e->reply_bytes);
     pthread_mutex_lock(&d->lock);
     d->n_busy--;
     pthread_mutex_unlock(&d->lock);
@@ -212,11 +132,6 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
     return strlen(text);
 }
 
-static const char *header(const exchange *e, const char *name)
-{
-    return e->door->call.lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
-}
-
 /* What is announced to be too long is refused before it comes. */
 static bool is_announced_too_long(const exchange *e)
 {
@@ -227,12 +142,12 @@ static bool is_announced_too_long(const exchange *e)
 static void take_body(exchange *e, const char *bytes, size_t n)
 {
     if (e->length + n > (size_t)e->door->s->settings->body_bytes) e->is_too_long = true;
-    if (e->is_too_long) return;
+    if (e->is_too_long || e->is_lost) return;
     if (e->length + n + 1 > e->room) {
         size_t room = 2 * (e->length + n) + FIRST_BODY;
         char *more = realloc(e->body, room);
         if (!more) {
-            e->is_too_long = true;
+            e->is_lost = true;
             return;
         }
         e->body = more;
@@ -245,23 +160,26 @@ static void take_body(exchange *e, const char *bytes, size_t n)
 
 static enum MHD_Result answer(exchange *e)
 {
-    static const char nothing[] = "";
-    const union MHD_ConnectionInfo *info =
-        e->door->call.get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const request in = {.method = e->method,
-                        .target = e->target,
-                        .type = header(e, "Content-Type"),
-                        .authorization = header(e, "Authorization"),
-                        .body = e->body ? e->body : nothing,
-                        .body_length = e->length,
-                        .client = info ? info->client_addr : NULL,
-                        .is_too_long = e->is_too_long};
+    request in = request_of(e);
+    in.may_wait = true;
     set_working(e->door, e->guest, true);
     e->began = door_seconds();
     server_answer(e->door->s, &in, &e->out);
-    if (e->out.errand == NO_ERRAND) return send_reply(e);
-    wait_for(e);
-    return MHD_YES;
+    if (e->out.errand == TAKE_TIME && !has_room(e->door))
+        say_problem(&e->out, 503, NULL, "too many requests that take long are waiting");
+    else if (e->out.errand != NO_ERRAND)
+        return wait_for(e);
+    return send_reply(e);
+}
+
+static enum MHD_Result refuse(exchange *e, const char *wrong)
+{
+    set_working(e->door, e->guest, true);
+    e->began = door_seconds();
+    e->out.route = -1;
+    e->out.is_last = true;
+    say_problem(&e->out, 400, NULL, "%s", wrong);
+    return send_reply(e);
 }
 
 /* Called when the headers are there, for parts of the body, when all is there, and once more when
@@ -280,6 +198,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     if (!e->has_begun) {
         e->has_begun = true;
         snprintf(e->method, sizeof e->method, "%s", method);
+        const char *wrong = wrong_headers(e);
+        if (wrong) return refuse(e, wrong);
         e->is_too_long = is_announced_too_long(e);
         return e->is_too_long ? answer(e) : MHD_YES;
     }
@@ -300,32 +220,42 @@ static void on_message(void *arg, const char *format, va_list args)
     (void)args; /* what clients do wrong is no message of ours */
 }
 
-static bool start(door *d)
+/* One that has no socket to listen on: left to itself the library would open one, on all
+ * addresses. */
+static struct MHD_Daemon *start_one(door *d)
 {
     const serve_settings *set = d->s->settings;
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    unsigned threads = set->threads > 1 ? (unsigned)set->threads : 0;
-    unsigned per_client = (unsigned)set->client_connections;
-    d->daemon = d->call.start_daemon(
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET |
+                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    return d->call.start_daemon(
         flags, 0, NULL, NULL, on_request, d, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
-        2 * (unsigned)set->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_client,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, threads ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
-        threads, MHD_OPTION_END);
-    return d->daemon != NULL;
+        2 * (unsigned)set->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)set->timeout_s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_URI_LOG_CALLBACK, on_target, d,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, d, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped,
+        NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
-static void stop_writer(door *d)
+static void stop_daemons(door *d)
 {
-    pthread_mutex_lock(&d->lock);
-    d->is_stopping = true;
-    pthread_cond_signal(&d->wake_writer);
-    pthread_mutex_unlock(&d->lock);
-    pthread_join(d->writer, NULL);
+    while (d->n_daemons > 0) d->call.stop_daemon(d->daemon[--d->n_daemons]);
+}
+
+/* The library's own pool of threads wants a socket to listen on; so there are as many of it as
+ * threads are to answer. */
+static bool start(door *d)
+{
+    size_t threads = d->s->settings->threads > 1 ? (size_t)d->s->settings->threads : 1;
+    d->daemon = calloc(threads, sizeof(struct MHD_Daemon *));
+    for (size_t k = 0; k < threads && d->daemon; k++) {
+        d->daemon[k] = start_one(d);
+        if (!d->daemon[k]) {
+            stop_daemons(d);
+            return false;
+        }
+        d->n_daemons++;
+    }
+    return d->n_daemons > 0;
 }
 
 static void free_door(door *d)
@@ -334,7 +264,10 @@ static void free_door(door *d)
     if (d->stop_accepting >= 0) (void)close(d->stop_accepting);
     pthread_cond_destroy(&d->wake_writer);
     pthread_cond_destroy(&d->wake_main);
+    pthread_cond_destroy(&d->wake_thinker);
+    free(d->thinker);
     pthread_mutex_destroy(&d->lock);
+    free((void *)d->daemon);
     free(d);
 }
 
@@ -348,14 +281,14 @@ door *door_open(server *s, int listening)
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake_writer, NULL);
     pthread_cond_init(&d->wake_main, NULL);
+    pthread_cond_init(&d->wake_thinker, NULL);
     const char *missing = mhd_open(&d->call);
-    bool has_writer = !missing && d->stop_accepting >= 0 &&
-                      pthread_create(&d->writer, NULL, write_feedback, d) == 0;
-    bool has_daemon = has_writer && start(d);
-    if (has_daemon && pthread_create(&d->acceptor, NULL, accept_guests, d) == 0) return d;
+    if (!missing && d->stop_accepting >= 0 && start_helpers(d) && start(d) &&
+        (errno = pthread_create(&d->acceptor, NULL, accept_guests, d)) == 0)
+        return d;
     fprintf(stderr, "crosswise: cannot serve: %s\n", missing ? missing : strerror(errno));
-    if (has_daemon) d->call.stop_daemon(d->daemon);
-    if (has_writer) stop_writer(d);
+    stop_daemons(d);
+    stop_helpers(d);
     free_door(d);
     return NULL;
 }
@@ -375,9 +308,9 @@ void door_close(door *d)
         if (ctx) door_tend(d, ctx, tick_ms);
         left -= tick_ms;
     }
-    stop_writer(d);
+    stop_helpers(d);
     if (ctx) door_tend(d, ctx, 1); /* nothing may stay suspended */
-    d->call.stop_daemon(d->daemon);
+    stop_daemons(d);
     cw_context_free(ctx);
     free_door(d);
 }

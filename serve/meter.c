@@ -20,13 +20,9 @@ void meter_add(meter *m, int which, int status, double seconds)
 
 /* ---- as text ---------------------------------------------------------------------- */
 
-typedef struct text {
-    FILE *file;
-} text;
-
-static void head(text *t, const char *name, const char *kind, const char *help)
+static void head(draft *t, const char *name, const char *kind, const char *help)
 {
-    fprintf(t->file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+    draft_print(t, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
 static const char *route_name(int r)
@@ -39,16 +35,16 @@ static bool is_route(int r, int n)
     return r < n || r == MAX_ROUTES - 1;
 }
 
-static void print_requests(text *t, const meter *m, int n)
+static void print_requests(draft *t, const meter *m, int n)
 {
     head(t, "crosswise_requests_total", "counter", "Requests by route and hundreds of the status.");
     for (int r = 0; r < MAX_ROUTES; r++)
         for (int s = 2; is_route(r, n) && s < N_CLASSES; s++)
-            fprintf(t->file, "crosswise_requests_total{route=\"%s\",status=\"%dxx\"} %lld\n",
-                    route_name(r), s, atomic_load(&m->requests[r][s]));
+            draft_print(t, "crosswise_requests_total{route=\"%s\",status=\"%dxx\"} %lld\n",
+                        route_name(r), s, atomic_load(&m->requests[r][s]));
 }
 
-static void print_latency(text *t, const meter *m, int n)
+static void print_latency(draft *t, const meter *m, int n)
 {
     static const char name[] = "crosswise_request_seconds";
     head(t, name, "histogram", "From the whole request to the reply, without the network.");
@@ -57,12 +53,13 @@ static void print_latency(text *t, const meter *m, int n)
         if (!is_route(r, n)) continue;
         for (int b = 0; b < N_BUCKETS; b++) {
             sum += atomic_load(&m->bucket[r][b]);
-            fprintf(t->file, "%s_bucket{route=\"%s\",le=\"", name, route_name(r));
-            fprintf(t->file, b < N_BUCKETS - 1 ? "%g" : "+Inf", b < N_BUCKETS - 1 ? bounds[b] : 0);
-            fprintf(t->file, "\"} %lld\n", sum);
+            draft_print(t, "%s_bucket{route=\"%s\",le=\"", name, route_name(r));
+            draft_print(t, b < N_BUCKETS - 1 ? "%g" : "+Inf", b < N_BUCKETS - 1 ? bounds[b] : 0);
+            draft_print(t, "\"} %lld\n", sum);
         }
-        fprintf(t->file, "%s_sum{route=\"%s\"} %.6f\n%s_count{route=\"%s\"} %lld\n", name,
-                route_name(r), 1e-6 * (double)atomic_load(&m->micros[r]), name, route_name(r), sum);
+        draft_print(t, "%s_sum{route=\"%s\"} %.6f\n%s_count{route=\"%s\"} %lld\n", name,
+                    route_name(r), 1e-6 * (double)atomic_load(&m->micros[r]), name, route_name(r),
+                    sum);
     }
 }
 
@@ -128,7 +125,7 @@ static const gauge gauges[] = {
     {"crosswise_model_refusals_total", "counter", "Model files that could not be read.",
      refusals_of}};
 
-static void print_models(text *t, server *s)
+static void print_models(draft *t, server *s)
 {
     static const char *const names[N_SHELVES] = {"main", "beside"};
     volume *v[N_SHELVES];
@@ -136,57 +133,48 @@ static void print_models(text *t, server *s)
     head(t, "crosswise_model_info", "gauge", "1, with the hash of the model.");
     for (int k = 0; k < N_SHELVES; k++)
         if (v[k])
-            fprintf(t->file,
-                    "crosswise_model_info{model=\"%s\",hash=\"%s\",method=\"%s\",backbone=\"%s\"} "
-                    "1\n",
-                    names[k], v[k]->hash, v[k]->method, v[k]->backbone);
+            draft_print(
+                t,
+                "crosswise_model_info{model=\"%s\",hash=\"%s\",method=\"%s\",backbone=\"%s\"} "
+                "1\n",
+                names[k], v[k]->hash, v[k]->method, v[k]->backbone);
     for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {
         head(t, gauges[g].name, gauges[g].kind, gauges[g].help);
         for (int k = 0; k < N_SHELVES; k++)
             if (v[k])
-                fprintf(t->file, "%s{model=\"%s\"} %.10g\n", gauges[g].name, names[k],
-                        gauges[g].value(&s->shelf[k], v[k]));
+                draft_print(t, "%s{model=\"%s\"} %.10g\n", gauges[g].name, names[k],
+                            gauges[g].value(&s->shelf[k], v[k]));
     }
     for (int k = 0; k < N_SHELVES; k++) volume_give_back(v[k]);
 }
 
-static void print_single(text *t, const char *name, const char *kind, const char *help,
+static void print_single(draft *t, const char *name, const char *kind, const char *help,
                          const atomic_llong *number)
 {
     head(t, name, kind, help);
-    fprintf(t->file, "%s %lld\n", name, atomic_load(number));
+    draft_print(t, "%s %lld\n", name, atomic_load(number));
 }
 
 void answer_metrics(call *c)
 {
-    char *body = NULL;
-    size_t length = 0;
     meter *m = &c->s->meter;
+    draft *t = &c->draft;
     int n = 0;
     while (routes[n].method) n++;
-    text t = {open_memstream(&body, &length)};
-    if (!t.file) {
-        say_problem(c->out, 503, NULL, "out of memory");
-        return;
-    }
-    print_requests(&t, m, n);
-    print_latency(&t, m, n);
-    print_models(&t, c->s);
-    print_single(&t, "crosswise_connections", "gauge", "Open connections.", &m->connections);
-    print_single(&t, "crosswise_slow_connections_closed_total", "counter",
+    print_requests(t, m, n);
+    print_latency(t, m, n);
+    print_models(t, c->s);
+    print_single(t, "crosswise_connections", "gauge", "Open connections.", &m->connections);
+    print_single(t, "crosswise_slow_connections_closed_total", "counter",
                  "Connections closed because a request or its reply took too long.",
                  &m->closed_slow);
-    print_single(&t, "crosswise_refused_clients_total", "counter",
+    print_single(t, "crosswise_refused_clients_total", "counter",
                  "Requests refused because their client asked too often.", &m->refused_clients);
-    print_single(&t, "crosswise_feedback_rows_total", "counter", "Interactions kept.",
+    print_single(t, "crosswise_long_requests_waiting", "gauge",
+                 "Requests that take long and are put off.", &m->long_waiting);
+    print_single(t, "crosswise_reply_bytes", "gauge", "Replies that clients have not taken yet.",
+                 &m->reply_bytes);
+    print_single(t, "crosswise_feedback_rows_total", "counter", "Interactions kept.",
                  &m->feedback_rows);
-    if (fclose(t.file) != 0) {
-        free(body);
-        say_problem(c->out, 503, NULL, "out of memory");
-        return;
-    }
-    c->out->status = 200;
-    c->out->type = c->route->reply;
-    c->out->body = body;
-    c->out->length = length;
+    say_draft(c->out, c->route->reply, t);
 }

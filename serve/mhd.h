@@ -10,6 +10,7 @@
     X(add_connection)                                                                              \
     X(get_connection_info)                                                                         \
     X(lookup_connection_value)                                                                     \
+    X(get_connection_values_n)                                                                     \
     X(create_response_from_buffer)                                                                 \
     X(add_response_header)                                                                         \
     X(queue_response)                                                                              \

@@ -2,180 +2,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server.h"
-
-enum { ONLY, EXCLUDE, LIKED, BOOSTED }; /* what the numbers of a worker are for */
-
-/* A question to a model. */
-typedef struct ask {
-    call *c;
-    volume *v;
-    cw_rules rules;
-    int32_t n;
-    long long ignored; /* ids that the model does not know */
-} ask;
-
-/* ---- room ------------------------------------------------------------------------ */
-
-static bool make_room(void *block, size_t *room, size_t n, size_t size)
-{
-    void **at = block;
-    if (n <= *room) return true;
-    void *more = realloc(*at, (n + n / 2) * size);
-    if (!more) return false;
-    *at = more;
-    *room = n + n / 2;
-    return true;
-}
-
-static bool fail(ask *a, cw_status status)
-{
-    const char *reason = cw_context_error(a->c->w->ctx);
-    int code = status == CW_BAD_ARG       ? 400
-               : status == CW_UNSUPPORTED ? 422
-               : status == CW_NO_MEMORY   ? 503
-                                          : 500;
-    say_problem(a->c->out, code, NULL, "%s", reason[0] ? reason : cw_status_text(status));
-    return false;
-}
-
-/* ---- the question ------------------------------------------------------------------- */
-
-/* Ids as numbers of the model; those that it does not know are counted, not kept. */
-static bool find_items(ask *a, const value *ids, int which, const int32_t **out, size_t *n)
-{
-    worker *w = a->c->w;
-    if (!make_room(&w->numbers[which], &w->room_numbers[which], ids->n + 1, sizeof(int32_t)))
-        return fail(a, CW_NO_MEMORY);
-    *n = 0;
-    for (size_t k = 0; k < ids->n; k++) {
-        int32_t item = cw_model_find_item(a->v->model, ids->texts[k]);
-        if (item >= 0)
-            w->numbers[which][(*n)++] = item;
-        else
-            a->ignored++;
-    }
-    *out = w->numbers[which];
-    return true;
-}
-
-static bool find_boosts(ask *a, const value *boost)
-{
-    worker *w = a->c->w;
-    if (!make_room(&w->numbers[BOOSTED], &w->room_numbers[BOOSTED], boost->n + 1,
-                   sizeof(int32_t)) ||
-        !make_room(&w->boosts, &w->room_boosts, boost->n + 1, sizeof(float)))
-        return fail(a, CW_NO_MEMORY);
-    for (size_t k = 0; k < boost->n; k++) {
-        int32_t item = cw_model_find_item(a->v->model, boost->texts[k]);
-        a->ignored += item < 0;
-        if (item < 0) continue;
-        w->numbers[BOOSTED][a->rules.n_boosted] = item;
-        w->boosts[a->rules.n_boosted++] = (float)boost->numbers[k];
-    }
-    a->rules.boosted = w->numbers[BOOSTED];
-    a->rules.boosts = w->boosts;
-    return true;
-}
-
-/* ids must lie behind the exclusions of the request. */
-static bool exclude_more(ask *a, const int32_t *ids, size_t n)
-{
-    worker *w = a->c->w;
-    size_t had = a->rules.n_exclude;
-    if (!make_room(&w->numbers[EXCLUDE], &w->room_numbers[EXCLUDE], had + n + 1, sizeof(int32_t)))
-        return fail(a, CW_NO_MEMORY);
-    memcpy(w->numbers[EXCLUDE] + had, ids, n * sizeof *ids);
-    a->rules.exclude = w->numbers[EXCLUDE];
-    a->rules.n_exclude = had + n;
-    return true;
-}
-
-static bool read_rules(ask *a)
-{
-    const call *c = a->c;
-    const value *only = value_of(c, "only"), *dial = value_of(c, "dial"),
-                *filter = value_of(c, "filter");
-    a->rules.with_seen = filter->text && strcmp(filter->text, "none") == 0;
-    a->rules.dial = dial->is_given ? dial->number : a->v->dial;
-    a->rules.diversity = value_of(c, "diversity")->number;
-    if (only->is_given && !find_items(a, only, ONLY, &a->rules.only, &a->rules.n_only))
-        return false;
-    return find_items(a, value_of(c, "exclude"), EXCLUDE, &a->rules.exclude, &a->rules.n_exclude) &&
-           find_boosts(a, value_of(c, "boost"));
-}
-
-/* Take the model, and make room for lists of n. */
-static bool open_ask(ask *a, call *c)
-{
-    const value *model = value_of(c, "model"), *n = value_of(c, "n");
-    worker *w = c->w;
-    int which = model->text && strcmp(model->text, "beside") == 0;
-    *a = (ask){.c = c, .v = shelf_take(&c->s->shelf[which])};
-    if (!a->v) {
-        say_problem(c->out, 404, "model", "there is no model beside the main one");
-        return false;
-    }
-    a->n = n->number > 0 ? (int32_t)n->number : 10;
-    if (a->n > a->v->n_items) a->n = a->v->n_items;
-    size_t room = (size_t)a->n;
-    if (make_room(&w->items, &w->room_items, room, sizeof *w->items) &&
-        make_room(&w->scores, &w->room_scores, room, sizeof *w->scores))
-        return read_rules(a);
-    return fail(a, CW_NO_MEMORY);
-}
-
-static void close_ask(ask *a)
-{
-    volume_give_back(a->v);
-}
+#include "ask.h"
 
 /* ---- lists as JSON --------------------------------------------------------------- */
 
-static json_t *item_json(const volume *v, int32_t item, const char *key, double number)
+static void write_item(const ask *a, int32_t item, const char *key, double number)
 {
-    return json_pack("{s:o, s:f, s:I}", "item", serve_id_json(cw_model_item_id(v->model, item)),
-                     key, number, "rows", (json_int_t)cw_model_item_rows(v->model, item));
+    draft *d = &a->c->draft;
+    DRAFT(d, "{\"item\":");
+    draft_id(d, cw_model_item_id(a->v->model, item));
+    draft_add(d, key, strlen(key));
+    draft_real(d, number);
+    DRAFT(d, ",\"rows\":");
+    draft_whole(d, cw_model_item_rows(a->v->model, item));
+    DRAFT(d, "}");
 }
 
-static json_t *items_json(const ask *a, int32_t count)
+/* A list that was made: whom it is for, with the key before (NULL: nobody), and how. */
+static void write_list(const ask *a, const char *key, const char *id, const char *how,
+                       int32_t count)
 {
+    enum { OF_A_LIST = 256, OF_AN_ITEM = 80 }; /* so much is usual */
+    draft *d = &a->c->draft;
     const worker *w = a->c->w;
-    json_t *items = json_array();
-    for (int32_t r = 0; r < count; r++)
-        if (json_array_append_new(
-                items, item_json(a->v, w->items[r], "score", (double)w->scores[r])) != 0) {
-            json_decref(items);
-            return NULL;
-        }
-    return items;
+    draft_expect(d, OF_A_LIST + (size_t)count * OF_AN_ITEM);
+    DRAFT(d, "{\"how\":\"");
+    draft_add(d, how, strlen(how));
+    if (strcmp(how, "popularity") == 0)
+        DRAFT(d, "\",\"fallback\":true,\"items\":[");
+    else
+        DRAFT(d, "\",\"fallback\":false,\"items\":[");
+    for (int32_t r = 0; r < count; r++) {
+        if (r > 0) DRAFT(d, ",");
+        write_item(a, w->items[r], ",\"score\":", (double)w->scores[r]);
+    }
+    DRAFT(d, "]");
+    if (!key) return;
+    draft_add(d, key, strlen(key));
+    draft_id(d, id);
 }
 
-/* A list that was made: whom it is for ("": nobody), and how. */
-static json_t *list_json(const ask *a, const char *key, const char *id, const char *how,
+/* What ends every reply of a model. */
+static void say_list(const ask *a)
+{
+    draft *d = &a->c->draft;
+    DRAFT(d, ",\"model\":");
+    draft_id(d, a->v->hash);
+    DRAFT(d, ",\"ignored\":");
+    draft_whole(d, a->ignored);
+    DRAFT(d, "}");
+    say_draft(a->c->out, "application/json", d);
+}
+
+static void say_one_list(const ask *a, const char *key, const char *id, const char *how,
                          int32_t count)
 {
-    json_t *root = json_pack("{s:s, s:b, s:o}", "how", how, "fallback",
-                             strcmp(how, "popularity") == 0, "items", items_json(a, count));
-    if (root && key && json_object_set_new(root, key, serve_id_json(id)) != 0) {
-        json_decref(root);
-        root = NULL;
-    }
-    return root;
-}
-
-static void say_list(ask *a, json_t *list)
-{
-    if (list) {
-        json_object_set_new(list, "model", json_string(a->v->hash));
-        json_object_set_new(list, "ignored", json_integer(a->ignored));
-    }
-    say_json(a->c->out, 200, list);
+    write_list(a, key, id, how, count);
+    say_list(a);
 }
 
 /* ---- a list of a user ---------------------------------------------------------------- */
 
 enum { MAX_MORE = 1000 };
+
+static const char user_key[] = ",\"user\":";
 
 static cw_lists lists_of(const ask *a, int32_t *count)
 {
@@ -188,11 +78,25 @@ static int32_t find_user(const volume *v, const char *id)
     return found >= 0 ? found : cw_model_find_guest_user(v->model, id);
 }
 
-/* What somebody did since training, by feedback. */
-static size_t find_more(const ask *a, const char *id, int32_t user, int32_t more[MAX_MORE])
+/* What somebody did since training, by feedback; with any of it also what the model was not told of
+ * before. */
+static bool find_more(ask *a, const char *id, int32_t user, const int32_t **more, size_t *n)
 {
     ledger *l = a->c->s->ledger;
-    return l ? ledger_had(l, id, a->v, user, more, MAX_MORE) : 0;
+    worker *w = a->c->w;
+    const int32_t *held = NULL;
+    size_t n_held = volume_held(a->v, user, &held);
+    *n = 0;
+    if (!l) return true;
+    if (!make_room(&w->numbers[MORE], &w->room_numbers[MORE], MAX_MORE + n_held, sizeof *held))
+        return fail(a, CW_NO_MEMORY);
+    *more = w->numbers[MORE];
+    *n = ledger_had(l, id, a->v, user, w->numbers[MORE], MAX_MORE);
+    if (*n > 0 && n_held > 0) {
+        memcpy(w->numbers[MORE] + *n, held, n_held * sizeof *held);
+        *n += n_held;
+    }
+    return true;
 }
 
 static cw_status list_popular(ask *a, int32_t *count)
@@ -203,12 +107,12 @@ static cw_status list_popular(ask *a, int32_t *count)
     return cw_popular(a->c->w->ctx, a->v->recommender, &rules, &lists);
 }
 
-/* Where the backbone has no way to take more items in, they are left out of the list at least. */
+/* The usual list of a user, or nobody's, without n items more. */
 static cw_status list_without(ask *a, int32_t user, const int32_t *more, size_t n, int32_t *count)
 {
     cw_lists lists = lists_of(a, count);
     size_t before = a->rules.n_exclude;
-    if (!a->rules.with_seen && !exclude_more(a, more, n)) return CW_NO_MEMORY;
+    if (!a->rules.with_seen && n > 0 && !exclude_more(a, more, n)) return CW_NO_MEMORY;
     cw_status status =
         user >= 0 ? cw_recommend(a->c->w->ctx, a->v->recommender, &user, 1, &a->rules, &lists)
                   : list_popular(a, count);
@@ -216,25 +120,24 @@ static cw_status list_without(ask *a, int32_t user, const int32_t *more, size_t 
     return status;
 }
 
-/* Somebody may be known to the model, to the log of feedback, to both or to nobody. */
+/* Somebody may be known to the model, to the log of feedback, to both or to nobody.  Where the
+ * backbone has no way to take more items in, they are left out of the list at least. */
 static cw_status list_user(ask *a, const char *id, const char **how, int32_t *count)
 {
-    cw_context *ctx = a->c->w->ctx;
     cw_lists lists = lists_of(a, count);
-    int32_t user = find_user(a->v, id), more[MAX_MORE];
-    size_t n = find_more(a, id, user, more);
+    int32_t user = find_user(a->v, id);
+    const int32_t *more = NULL, *held = NULL;
+    size_t n, n_held = volume_held(a->v, user, &held);
     cw_list_way way = user >= 0 ? cw_user_way(a->v->recommender, user) : CW_WAY_POPULARITY;
-    cw_status status;
-    if (n > 0) {
-        status = cw_recommend_more(ctx, a->v->recommender, user, more, n, &a->rules, &lists);
-        if (status == CW_UNSUPPORTED)
-            status = list_without(a, user, more, n, count);
-        else
-            way = CW_WAY_FOLD_IN;
-    } else {
-        status = user >= 0 ? cw_recommend(ctx, a->v->recommender, &user, 1, &a->rules, &lists)
-                           : list_popular(a, count);
-    }
+    cw_status status = CW_UNSUPPORTED;
+    if (!find_more(a, id, user, &more, &n)) return CW_NO_MEMORY;
+    if (n > 0)
+        status =
+            cw_recommend_more(a->c->w->ctx, a->v->recommender, user, more, n, &a->rules, &lists);
+    if (n > 0 && status != CW_UNSUPPORTED)
+        way = CW_WAY_FOLD_IN;
+    else
+        status = list_without(a, user, n > 0 ? more : held, n > 0 ? n : n_held, count);
     *how = cw_way_name(way);
     if (status == CW_OK) volume_count(a->v, a->c->w->items, *count);
     return status;
@@ -263,40 +166,49 @@ void answer_recommend(call *c)
     if (open_ask(&a, c)) {
         cw_status status = list_user(&a, user, &how, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, "user", user, how, count));
+            say_one_list(&a, user_key, user, how, count);
         else
             (void)fail(&a, status);
     }
     close_ask(&a);
 }
 
-static bool add_list(ask *a, json_t *lists, const char *user)
+static bool add_list(ask *a, const char *user)
 {
     int32_t count = 0;
     const char *how = "";
     cw_status status = user ? list_user(a, user, &how, &count)
                             : list_history(a, value_of(a->c, "history"), &how, &count);
     if (status != CW_OK) return fail(a, status);
-    if (json_array_append_new(lists, list_json(a, user ? "user" : NULL, user, how, count)) == 0)
-        return true;
-    return fail(a, CW_NO_MEMORY);
+    write_list(a, user ? user_key : NULL, user, how, count);
+    DRAFT(&a->c->draft, "}");
+    return !a->c->draft.is_broken || fail(a, CW_NO_MEMORY);
 }
 
 void answer_batch(call *c)
 {
-    enum { MOST_PLACES = 200000 };
+    enum { MOST_PLACES = 200000, MOST_DIVERSE = 2000000 };
     ask a;
     const value *users = value_of(c, "users");
-    json_t *lists = json_array();
     bool is_good = open_ask(&a, c);
     if (is_good && (double)users->n * a.n > MOST_PLACES) {
         say_problem(c->out, 400, "n", "users times n may be %d and no more", (int)MOST_PLACES);
         is_good = false;
     }
-    if (is_good && !users->is_given) is_good = add_list(&a, lists, NULL);
-    for (size_t k = 0; k < users->n && is_good; k++) is_good = add_list(&a, lists, users->texts[k]);
-    if (is_good) say_list(&a, json_pack("{s:O}", "lists", lists));
-    json_decref(lists);
+    double work = (double)users->n * a.n * a.n;
+    if (is_good && a.rules.diversity > 0 && work > MOST_DIVERSE) {
+        say_problem(c->out, 400, "n", "users times n times n may be %d and no more with diversity",
+                    (int)MOST_DIVERSE);
+        is_good = false;
+    }
+    DRAFT(&c->draft, "{\"lists\":[");
+    if (is_good && !users->is_given) is_good = add_list(&a, NULL);
+    for (size_t k = 0; k < users->n && is_good; k++) {
+        if (k > 0) DRAFT(&c->draft, ",");
+        is_good = add_list(&a, users->texts[k]);
+    }
+    DRAFT(&c->draft, "]");
+    if (is_good) say_list(&a);
     close_ask(&a);
 }
 
@@ -319,7 +231,7 @@ void answer_rank(call *c)
         cw_status status = user->is_given ? list_user(&a, user->text, &how, &count)
                                           : list_history(&a, value_of(c, "history"), &how, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, user->is_given ? "user" : NULL, user->text, how, count));
+            say_one_list(&a, user->is_given ? user_key : NULL, user->text, how, count);
         else
             (void)fail(&a, status);
     }
@@ -346,8 +258,8 @@ void answer_similar(call *c)
         cw_status status =
             cw_similar_items(c->w->ctx, a.v->recommender, &item, 1, &a.rules, &lists);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, "item", id, cw_way_name(cw_item_way(a.v->recommender, item)),
-                                   count));
+            say_one_list(&a, ",\"item\":", id, cw_way_name(cw_item_way(a.v->recommender, item)),
+                         count);
         else
             (void)fail(&a, status);
     }
@@ -361,7 +273,7 @@ void answer_popular(call *c)
     if (open_ask(&a, c)) {
         cw_status status = list_popular(&a, &count);
         if (status == CW_OK)
-            say_list(&a, list_json(&a, NULL, NULL, cw_way_name(CW_WAY_POPULARITY), count));
+            say_one_list(&a, NULL, NULL, cw_way_name(CW_WAY_POPULARITY), count);
         else
             (void)fail(&a, status);
     }
@@ -388,35 +300,39 @@ static int compare_items(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
+/* All items of a user, of the model and of feedback. */
+static bool find_had(ask *a, const char *id, size_t *n, bool *is_trained)
+{
+    worker *w = a->c->w;
+    const int32_t *had = NULL, *more = NULL;
+    int32_t user = find_user(a->v, id);
+    size_t n_more, n_had = user >= 0 ? cw_user_items(a->v->recommender, user, &had) : 0;
+    if (!find_more(a, id, user, &more, &n_more)) return false;
+    *n = n_had + n_more;
+    if (!make_room(&w->numbers[LIKED], &w->room_numbers[LIKED], *n + 1, sizeof *had))
+        return fail(a, CW_NO_MEMORY);
+    if (n_had > 0) memcpy(w->numbers[LIKED], had, n_had * sizeof *had);
+    if (n_more > 0) memcpy(w->numbers[LIKED] + n_had, more, n_more * sizeof *more);
+    *is_trained =
+        n_more == 0 && user >= 0 && cw_user_way(a->v->recommender, user) == CW_WAY_TRAINED;
+    return true;
+}
+
 /* The distinct items that somebody liked: of the request, or of the model and of feedback. */
 static bool find_liked(ask *a, const int32_t **liked, size_t *n, bool *is_trained)
 {
     worker *w = a->c->w;
     const value *id = value_of(a->c, "user");
-    const int32_t *had = NULL;
-    int32_t more[MAX_MORE];
     *is_trained = false;
-    if (id->is_given) {
-        int32_t user = find_user(a->v, id->text);
-        size_t n_had = user >= 0 ? cw_user_items(a->v->recommender, user, &had) : 0;
-        size_t n_more = find_more(a, id->text, user, more);
-        if (!make_room(&w->numbers[LIKED], &w->room_numbers[LIKED], n_had + n_more + 1,
-                       sizeof(int32_t)))
-            return fail(a, CW_NO_MEMORY);
-        if (n_had > 0) memcpy(w->numbers[LIKED], had, n_had * sizeof *had);
-        memcpy(w->numbers[LIKED] + n_had, more, n_more * sizeof *more);
-        *liked = w->numbers[LIKED];
-        *n = n_had + n_more;
-        *is_trained =
-            n_more == 0 && user >= 0 && cw_user_way(a->v->recommender, user) == CW_WAY_TRAINED;
-    } else if (!find_items(a, value_of(a->c, "history"), LIKED, liked, n)) {
+    if (id->is_given ? !find_had(a, id->text, n, is_trained)
+                     : !find_items(a, value_of(a->c, "history"), LIKED, liked, n))
         return false;
-    }
-    qsort(w->numbers[LIKED], *n, sizeof(int32_t), compare_items);
+    int32_t *all = w->numbers[LIKED];
+    qsort(all, *n, sizeof *all, compare_items);
     size_t kept = 0;
     for (size_t k = 0; k < *n; k++)
-        if (kept == 0 || w->numbers[LIKED][kept - 1] != w->numbers[LIKED][k])
-            w->numbers[LIKED][kept++] = w->numbers[LIKED][k];
+        if (kept == 0 || all[kept - 1] != all[k]) all[kept++] = all[k];
+    *liked = all;
     *n = kept;
     if (kept > 0) return true;
     say_problem(a->c->out, 404, id->is_given ? "user" : "history",
@@ -424,21 +340,40 @@ static bool find_liked(ask *a, const int32_t **liked, size_t *n, bool *is_traine
     return false;
 }
 
-static json_t *reasons_json(const ask *a, const int32_t *liked, size_t n, size_t wanted)
+/* False: no memory. */
+static bool write_reasons(const ask *a, const int32_t *liked, size_t n, size_t wanted)
 {
     const float *added = a->c->w->added;
-    json_t *all = json_array();
     reason *order = calloc(n, sizeof *order);
-    for (size_t k = 0; k < n && order; k++) order[k] = (reason){liked[k], added[k]};
-    if (order) qsort(order, n, sizeof *order, compare_reasons);
-    bool is_good = order != NULL;
-    for (size_t k = 0; k < n && k < wanted && is_good; k++)
-        is_good = json_array_append_new(
-                      all, item_json(a->v, order[k].item, "added", (double)order[k].added)) == 0;
+    if (!order) return false;
+    for (size_t k = 0; k < n; k++) order[k] = (reason){liked[k], added[k]};
+    qsort(order, n, sizeof *order, compare_reasons);
+    for (size_t k = 0; k < n && k < wanted; k++) {
+        if (k > 0) DRAFT(&a->c->draft, ",");
+        write_item(a, order[k].item, ",\"added\":", (double)order[k].added);
+    }
     free(order);
-    if (is_good) return all;
-    json_decref(all);
-    return NULL;
+    return true;
+}
+
+static void say_reasons(ask *a, const char *id, double score, bool is_exact, const int32_t *liked,
+                        size_t n)
+{
+    draft *d = &a->c->draft;
+    DRAFT(d, "{\"item\":");
+    draft_id(d, id);
+    DRAFT(d, ",\"score\":");
+    draft_real(d, score);
+    if (is_exact)
+        DRAFT(d, ",\"is_exact\":true,\"reasons\":[");
+    else
+        DRAFT(d, ",\"is_exact\":false,\"reasons\":[");
+    if (!write_reasons(a, liked, n, (size_t)value_of(a->c, "n")->number)) {
+        (void)fail(a, CW_NO_MEMORY);
+        return;
+    }
+    DRAFT(d, "]");
+    say_list(a);
 }
 
 static void explain(ask *a, const char *id, int32_t item)
@@ -448,7 +383,6 @@ static void explain(ask *a, const char *id, int32_t item)
     size_t n = 0;
     float score = 0;
     bool is_trained;
-    size_t wanted = (size_t)value_of(a->c, "n")->number;
     if (!find_liked(a, &liked, &n, &is_trained)) return;
     if (!make_room(&w->added, &w->room_added, n, sizeof *w->added)) {
         (void)fail(a, CW_NO_MEMORY);
@@ -460,9 +394,7 @@ static void explain(ask *a, const char *id, int32_t item)
         return;
     }
     bool is_sum = strcmp(a->v->backbone, "ease") == 0 || strcmp(a->v->backbone, "itemknn") == 0;
-    say_list(a, json_pack("{s:o, s:f, s:b, s:o}", "item", serve_id_json(id), "score", (double)score,
-                          "is_exact", !is_trained || is_sum, "reasons",
-                          reasons_json(a, liked, n, wanted)));
+    say_reasons(a, id, (double)score, !is_trained || is_sum, liked, n);
 }
 
 void answer_explain(call *c)

@@ -6,30 +6,29 @@
 #include "ledger.h"
 
 /* In quotes, which are doubled within: ids may have commas and line breaks. */
-static void print_id(FILE *out, const char *id)
+static void add_id(draft *d, const char *id)
 {
-    putc('"', out);
-    for (; *id; id++) {
-        if (*id == '"') putc('"', out);
-        putc(*id, out);
+    DRAFT(d, "\"");
+    for (const char *quote; (quote = strchr(id, '"')); id = quote + 1) {
+        draft_add(d, id, (size_t)(quote - id));
+        DRAFT(d, "\"\"");
     }
-    putc('"', out);
+    draft_add(d, id, strlen(id));
+    DRAFT(d, "\"");
 }
 
 char *ledger_text(const ledger_row *rows, size_t n, size_t *length)
 {
-    char *text = NULL;
-    FILE *out = open_memstream(&text, length);
-    if (!out) return NULL;
+    draft d = {0};
     for (size_t k = 0; k < n; k++) {
-        print_id(out, rows[k].user);
-        putc(',', out);
-        print_id(out, rows[k].item);
-        fprintf(out, ",%lld\n", (long long)floor(rows[k].time));
+        add_id(&d, rows[k].user);
+        DRAFT(&d, ",");
+        add_id(&d, rows[k].item);
+        DRAFT(&d, ",");
+        draft_whole(&d, (int64_t)floor(rows[k].time));
+        DRAFT(&d, "\n");
     }
-    if (fclose(out) == 0) return text;
-    free(text);
-    return NULL;
+    return draft_take(&d, length);
 }
 
 /* Take a quoted id out of the text, in place; NULL: it does not end, or there is none. */

@@ -83,8 +83,14 @@ static int open_socket(const char *where, int *code)
     char host[256], port[16];
     struct addrinfo *found, want = {.ai_socktype = SOCK_STREAM,
                                     .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
-    *code = MISUSED;
-    if (!split(where, host, port) || getaddrinfo(host, port, &want, &found) != 0) {
+    int wrong = split(where, host, port) ? getaddrinfo(host, port, &want, &found) : EAI_NONAME;
+    *code = wrong == EAI_MEMORY || wrong == EAI_SYSTEM ? FAILED : MISUSED;
+    if (*code == FAILED) {
+        fprintf(stderr, "crosswise: cannot listen on %s: %s\n", where,
+                wrong == EAI_SYSTEM ? strerror(errno) : gai_strerror(wrong));
+        return -1;
+    }
+    if (wrong) {
         fprintf(stderr,
                 "crosswise: --listen is '%.60s'; it must be an address and a port, such as "
                 "127.0.0.1:8080 or [::1]:8080\n",

@@ -30,12 +30,21 @@ const char *status_title(int status)
     return titles[k].title ? titles[k].title : "Error";
 }
 
+/* What was said before does not count. */
+static void drop_body(reply *out)
+{
+    if (!out->is_static) free(out->body);
+    out->body = NULL;
+    out->is_static = false;
+}
+
 /* There is always this. */
 static void say_no_memory(reply *out)
 {
     static char text[] =
         "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
         "\"detail\":\"out of memory\"}";
+    drop_body(out);
     out->status = 503;
     out->retry_s = 1;
     out->type = "application/problem+json";
@@ -52,6 +61,7 @@ static void put(reply *out, int status, const char *type, json_t *root)
         say_no_memory(out);
         return;
     }
+    drop_body(out);
     out->status = status;
     out->type = type;
     out->body = text;
@@ -61,6 +71,21 @@ static void put(reply *out, int status, const char *type, json_t *root)
 void say_json(reply *out, int status, json_t *root)
 {
     put(out, status, "application/json", root);
+}
+
+void say_draft(reply *out, const char *type, draft *d)
+{
+    size_t length;
+    char *text = draft_take(d, &length);
+    if (!text) {
+        say_no_memory(out);
+        return;
+    }
+    drop_body(out);
+    out->status = 200;
+    out->type = type;
+    out->body = text;
+    out->length = length;
 }
 
 void say_problem(reply *out, int status, const char *which, const char *format, ...)

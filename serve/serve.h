@@ -8,6 +8,7 @@
 
 typedef struct serve_settings {
     const char *model, *beside; /* files; beside may be NULL */
+    const char *data;           /* dataset folder of the model; NULL: none */
     const char *listen;         /* "127.0.0.1:8080" */
     const char *tokens;         /* file; NULL: none */
     const char *feedback;       /* folder; NULL: feedback is refused */

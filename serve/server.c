@@ -36,7 +36,7 @@ static void free_worker(worker *w)
     free(w->scores);
     free(w->boosts);
     free(w->added);
-    for (int k = 0; k < 4; k++) free(w->numbers[k]);
+    for (int k = 0; k < N_NUMBERS; k++) free(w->numbers[k]);
     free(w);
 }
 
@@ -111,6 +111,14 @@ static bool admit(call *c)
     return false;
 }
 
+/* Many users, long histories and long lists that are to be diverse would keep others waiting. */
+static bool takes_time(const call *c)
+{
+    enum { USERS = 16, HISTORY = 500, DIVERSE = 100 };
+    return value_of(c, "users")->n > USERS || value_of(c, "history")->n > HISTORY ||
+           (value_of(c, "diversity")->number > 0 && value_of(c, "n")->number > DIVERSE);
+}
+
 /* ---- the request ----------------------------------------------------------------------- */
 
 static void answer_known(call *c)
@@ -122,8 +130,17 @@ static void answer_known(call *c)
                     (long long)c->s->settings->body_bytes);
         return;
     }
-    if (check_values(c, &body)) c->route->answer(c);
+    if (c->in->is_lost) {
+        say_problem(c->out, 503, NULL, "out of memory");
+        return;
+    }
+    bool is_good = check_values(c, &body);
+    if (is_good && c->in->may_wait && takes_time(c))
+        c->out->errand = TAKE_TIME;
+    else if (is_good)
+        c->route->answer(c);
     values_clear(c);
+    draft_clear(&c->draft);
     json_decref(body);
 }
 
@@ -146,7 +163,7 @@ static void answer_with(server *s, worker *w, const request *in, reply *out)
 void server_answer(server *s, const request *in, reply *out)
 {
     *out = (reply){.route = -1};
-    if (!guard_admit(s->guard, in->client)) {
+    if (!in->is_admitted && !guard_admit(s->guard, in->client)) {
         atomic_fetch_add(&s->meter.refused_clients, 1);
         say_problem(out, 429, NULL, "this address asks too often");
         return;
@@ -169,10 +186,16 @@ static bool load_models(server *s, cw_context *ctx)
     const char *const paths[N_SHELVES] = {s->settings->model, s->settings->beside};
     for (int k = 0; k < N_SHELVES; k++) {
         s->shelf[k].path = paths[k];
+        s->shelf[k].data = s->settings->data;
+        s->shelf[k].is_data_ours = k == 0; /* the other may be older */
         if (!paths[k] || shelf_load(&s->shelf[k], ctx, &is_new, why)) continue;
         fprintf(stderr, "crosswise: %s\n", why);
         return false;
     }
+    if (s->settings->data && !s->settings->is_quiet)
+        fprintf(stderr,
+                "crosswise: %lld rows of %s that the model was not told of are hidden too\n",
+                (long long)s->shelf[0].now->n_held, s->settings->data);
     return true;
 }
 

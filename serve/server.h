@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "draft.h"
 #include "routes.h"
 #include "serve.h"
 #include "url.h"
@@ -30,19 +31,26 @@ typedef struct volume {
     uint8_t *group; /* [n_items] tenth of the catalogue by train rows */
     double log_share[N_GROUPS];
     int64_t rows_from[N_GROUPS], rows_to[N_GROUPS], group_items[N_GROUPS];
-    double log_mean;         /* train rows of the item of a row of the log, on average */
+    double log_mean;     /* train rows of the item of a row of the log, on average */
+    int64_t *held_start; /* [users + 1] of --data, if given: what users did and the model */
+    int32_t *held;       /* was not told, ascending; NULL: nothing */
+    int64_t n_held;
+    int64_t *log_rows;       /* [n_items] rows of all parts of --data; NULL: train rows are all */
     atomic_uchar *is_served; /* [n_items] */
     atomic_llong n_served, lists, mean_rows; /* distinct items; lists; sum of thousandths */
     atomic_llong served[N_GROUPS];
 } volume;
 
 typedef struct shelf {
-    const char *path; /* NULL: empty */
+    const char *path;  /* NULL: empty */
+    const char *data;  /* folder; NULL: none */
+    bool is_data_ours; /* the folder must be the one that the model was trained on */
     volume *now;
     pthread_mutex_t lock;
     struct timespec changed; /* of the file, when it was last looked at */
     int64_t bytes, inode;
-    bool is_due; /* it changed, and is read when it has stopped changing */
+    uint64_t data_mark, data_read; /* of the folder, likewise, and when it was read */
+    bool is_due;                   /* it changed, and is read when it has stopped changing */
     atomic_llong swaps, refusals;
 } shelf;
 
@@ -56,15 +64,28 @@ void shelf_clear(shelf *s);
 /* Count what a list has. */
 void volume_count(volume *v, const int32_t *items, int32_t n);
 
+/* ---- data.c: the log beside a model ------------------------------------------------ */
+
+/* Read a dataset folder for a volume that is being opened.  A folder must be the one that the model
+ * was trained on if is_strict; otherwise rows of whom the model does not know are passed over.
+ * After a failure *why may say why; otherwise the context does. */
+cw_status volume_join(cw_context *ctx, volume *v, const char *folder, bool is_strict, char *why);
+/* What a user did and the model was not told; how many. */
+size_t volume_held(const volume *v, int32_t user, const int32_t **items);
+/* Another number when a file of the folder has changed. */
+uint64_t data_mark(const char *folder);
+
 /* ---- meter.c: what happened ------------------------------------------------- */
 
-enum { N_BUCKETS = 14, MAX_ROUTES = 24, N_CLASSES = 6 };
+enum { N_BUCKETS = 14, MAX_ROUTES = 24, N_CLASSES = 6, MOST_REPLY_BYTES = 256 << 20 };
 
 typedef struct meter {
     atomic_llong requests[MAX_ROUTES][N_CLASSES]; /* by hundreds of the status */
     atomic_llong bucket[MAX_ROUTES][N_BUCKETS];
     atomic_llong micros[MAX_ROUTES];
     atomic_llong connections, closed_slow, refused_clients, feedback_rows;
+    atomic_llong long_waiting,
+        reply_bytes; /* requests put off; replies that nobody has taken yet */
     struct timespec started;
 } meter;
 
@@ -80,6 +101,8 @@ void guard_close(guard *g);
 /* What the header "Bearer ..." gives; ANYBODY when it is not there, -1 when it is wrong. */
 int guard_role(const guard *g, const char *authorization);
 bool guard_has(const guard *g, role least);
+/* Who it is, of IPv6 the network of a customer, /64.  False: this machine. */
+bool guard_address(const struct sockaddr *from, unsigned char out[16]);
 /* May this client ask now?  Loopback, where a proxy would be, has no limit to its rate. */
 bool guard_admit(guard *g, const struct sockaddr *client);
 /* A token was wrong: after ten within a minute the client is refused for a minute. */
@@ -108,15 +131,17 @@ size_t ledger_had(ledger *l, const char *user, const volume *v, int32_t number, 
 
 /* ---- server.c --------------------------------------------------------------------- */
 
+enum { N_NUMBERS = 5 };
+
 /* What one request at a time needs; taken from the server and given back. */
 typedef struct worker worker;
 struct worker {
     cw_context *ctx;
     url url;
     value value[MAX_FIELDS];
-    int32_t *items, *numbers[4]; /* all of these grow as needed */
+    int32_t *items, *numbers[N_NUMBERS]; /* all of these grow as needed */
     float *scores, *boosts, *added;
-    size_t room_items, room_scores, room_boosts, room_added, room_numbers[4];
+    size_t room_items, room_scores, room_boosts, room_added, room_numbers[N_NUMBERS];
     worker *next;
 };
 
@@ -139,10 +164,13 @@ typedef struct request {
     size_t body_length;
     const struct sockaddr *client;
     bool is_too_long; /* the body was cut */
+    bool is_lost;     /* likewise, for want of memory */
+    bool may_wait;    /* what takes long is put off, and asked again without this, but with: */
+    bool is_admitted; /* the client's rate has been looked at */
 } request;
 
 /* What waits for somebody else than the thread of the request. */
-typedef enum errand_kind { NO_ERRAND, RELOAD, WRITE_ROWS } errand_kind;
+typedef enum errand_kind { NO_ERRAND, RELOAD, WRITE_ROWS, TAKE_TIME } errand_kind;
 
 typedef struct reply {
     int status, route;
@@ -153,6 +181,7 @@ typedef struct reply {
     char allow[48];
     char nonce[33]; /* of the page */
     int retry_s;
+    bool is_last;       /* the connection ends with it */
     errand_kind errand; /* the reply is not there yet */
     char *text;         /* rows to write, [text_length] */
     size_t text_length, n_rows;
@@ -165,6 +194,7 @@ struct call {
     const route *route;
     const request *in;
     reply *out;
+    draft draft; /* a reply that is being written */
 };
 
 bool server_open(server *s, cw_context *ctx, const serve_settings *settings);
@@ -178,7 +208,8 @@ void reply_clear(reply *out);
 
 /* ---- say.c: replies ------------------------------------------------------------------ */
 
-void say_json(reply *out, int status, json_t *root); /* takes root over */
+void say_json(reply *out, int status, json_t *root);    /* takes root over */
+void say_draft(reply *out, const char *type, draft *d); /* status 200; takes its text over */
 void say_problem(reply *out, int status, const char *which, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 const char *status_title(int status);

@@ -15,6 +15,9 @@ static void volume_free(volume *v)
     cw_recommender_close(v->recommender);
     json_decref(v->info);
     free(v->group);
+    free(v->held_start);
+    free(v->held);
+    free(v->log_rows);
     free((void *)v->is_served);
     free(v);
 }
@@ -49,12 +52,13 @@ static bool group_items(volume *v)
     for (int32_t r = 0; r < n; r++) {
         int g = (int)((int64_t)r * N_GROUPS / n);
         double rows = (double)order[r].rows;
+        double log_rows = v->log_rows ? (double)v->log_rows[order[r].item] : rows;
         v->group[order[r].item] = (uint8_t)g;
         if (v->group_items[g]++ == 0) v->rows_from[g] = order[r].rows;
         v->rows_to[g] = order[r].rows;
-        sum[g] += rows;
-        all += rows;
-        squares += rows * rows;
+        sum[g] += log_rows;
+        all += log_rows;
+        squares += log_rows * rows;
     }
     for (int g = 0; g < N_GROUPS; g++) v->log_share[g] = all > 0 ? sum[g] / all : 0;
     v->log_mean = all > 0 ? squares / all : 0;
@@ -86,7 +90,8 @@ static cw_status describe(cw_context *ctx, volume *v)
     return status;
 }
 
-static cw_status volume_open(cw_context *ctx, cw_model *model, volume **out)
+static cw_status volume_open(cw_context *ctx, const shelf *s, cw_model *model, volume **out,
+                             char *why)
 {
     volume *v = *out = calloc(1, sizeof *v);
     if (!v) return CW_NO_MEMORY;
@@ -99,8 +104,10 @@ static cw_status volume_open(cw_context *ctx, cw_model *model, volume **out)
         snprintf(v->hash, sizeof v->hash, "%s", cw_model_checksum(model));
         v->group = calloc((size_t)v->n_items + 1, 1);
         v->is_served = calloc((size_t)v->n_items + 1, sizeof *v->is_served);
-        status = v->group && v->is_served && group_items(v) ? describe(ctx, v) : CW_NO_MEMORY;
+        status = v->group && v->is_served ? describe(ctx, v) : CW_NO_MEMORY;
     }
+    if (status == CW_OK && s->data) status = volume_join(ctx, v, s->data, s->is_data_ours, why);
+    if (status == CW_OK && !group_items(v)) status = CW_NO_MEMORY;
     if (status == CW_OK) return status;
     volume_free(v);
     *out = NULL;
@@ -136,28 +143,27 @@ volume *shelf_take(shelf *s)
     return v;
 }
 
-static void look(shelf *s, struct timespec *changed, int64_t *bytes, int64_t *inode)
+/* What the files are now; false: as they were. */
+static bool look(shelf *s)
 {
     struct stat info = {0};
+    uint64_t mark = s->data ? data_mark(s->data) : 0;
     if (stat(s->path, &info) != 0) info = (struct stat){0};
-    *changed = info.st_mtim;
-    *bytes = info.st_size;
-    *inode = (int64_t)info.st_ino;
+    bool differs = info.st_mtim.tv_sec != s->changed.tv_sec ||
+                   info.st_mtim.tv_nsec != s->changed.tv_nsec || info.st_size != s->bytes ||
+                   (int64_t)info.st_ino != s->inode || mark != s->data_mark;
+    s->changed = info.st_mtim;
+    s->bytes = info.st_size;
+    s->inode = (int64_t)info.st_ino;
+    s->data_mark = mark;
+    return differs;
 }
 
 bool shelf_watch(shelf *s)
 {
-    struct timespec changed;
-    int64_t bytes, inode;
     if (!s->path) return false;
-    look(s, &changed, &bytes, &inode);
-    bool differs = changed.tv_sec != s->changed.tv_sec || changed.tv_nsec != s->changed.tv_nsec ||
-                   bytes != s->bytes || inode != s->inode;
-    s->changed = changed;
-    s->bytes = bytes;
-    s->inode = inode;
-    if (differs) {
-        s->is_due = inode != 0; /* one that went away is no new one */
+    if (look(s)) {
+        s->is_due = s->inode != 0; /* one that went away is no new one */
         return false;
     }
     bool is_due = s->is_due;
@@ -165,10 +171,11 @@ bool shelf_watch(shelf *s)
     return is_due;
 }
 
+/* The reason is in *why already, or the context has it. */
 static bool refuse(shelf *s, cw_context *ctx, cw_status status, char *why)
 {
     const char *reason = cw_context_error(ctx);
-    snprintf(why, WHY_BYTES, "%s", reason[0] ? reason : cw_status_text(status));
+    if (!why[0]) snprintf(why, WHY_BYTES, "%s", reason[0] ? reason : cw_status_text(status));
     atomic_fetch_add(&s->refusals, 1);
     return false;
 }
@@ -178,15 +185,17 @@ bool shelf_load(shelf *s, cw_context *ctx, bool *is_new, char *why)
     cw_model *model = NULL;
     volume *v = NULL;
     *is_new = false;
-    look(s, &s->changed, &s->bytes, &s->inode); /* a change from now on is seen */
+    why[0] = '\0';
+    (void)look(s); /* a change from now on is seen */
     s->is_due = false;
+    uint64_t mark = s->data_mark;
     cw_status status = cw_model_load(ctx, s->path, &model);
     if (status != CW_OK) return refuse(s, ctx, status, why);
-    if (s->now && strcmp(s->now->hash, cw_model_checksum(model)) == 0) {
+    if (s->now && strcmp(s->now->hash, cw_model_checksum(model)) == 0 && mark == s->data_read) {
         cw_model_free(model);
         return true;
     }
-    status = volume_open(ctx, model, &v);
+    status = volume_open(ctx, s, model, &v, why);
     cw_model_free(model); /* the recommender holds it */
     if (status != CW_OK) return refuse(s, ctx, status, why);
     pthread_mutex_lock(&s->lock);
@@ -195,6 +204,7 @@ bool shelf_load(shelf *s, cw_context *ctx, bool *is_new, char *why)
     pthread_mutex_unlock(&s->lock);
     volume_give_back(old);
     atomic_fetch_add(&s->swaps, old != NULL);
+    s->data_read = mark;
     *is_new = true;
     return true;
 }

@@ -59,7 +59,8 @@ median() {
 train() {
     at=$(shape "$1") method=$2 backbone=$3
     shift 3
-    "$crosswise" train "$at" --method "$method" --backbone "$backbone" --preset paper --dim $dim --batch $batch \
+    [ "$backbone" = vae ] || set -- --backbone "$backbone" "$@"
+    "$crosswise" train "$at" --method "$method" --preset paper --dim $dim --batch $batch \
         --epochs $epochs --eval-every $evaluates --device cuda --quiet --out "$scratch/model" --force "$@" >/dev/null
 }
 
@@ -84,13 +85,15 @@ measure_epochs() {
         for method in cpr bpr; do epoch ml10m $method "$backbone"; done
     done
     epoch ml10m cross-softmax lightgcn
+    epoch ml10m bpr ngcf --ngcf original
+    epoch ml10m mult-vae vae
     for set in gowalla ml1m; do
         for backbone in mf lightgcn; do
             for method in cpr bpr; do epoch $set $method "$backbone"; done
         done
     done
     dim=$((dim / 2))
-    epoch gowalla bpr lightgcn --layers 3
+    for backbone in lightgcn ngcf; do epoch gowalla bpr $backbone --layers 3; done
     dim=$((2 * dim))
     for set in ml10m gowalla ml1m; do evaluation $set cpr mf; done
 }
@@ -154,8 +157,12 @@ measure_peers() {
     python3 -c 'import torch' 2>/dev/null || { echo "python3 has no torch: it was not measured" && return; }
     for set in ml10m gowalla ml1m; do
         at=$(shape $set)
-        python3 "$here/peer.py" "$at"
+        echo "$set, --dim $dim --batch $batch"
+        python3 "$here/peer.py" "$at" --dim $dim --batch $batch --steps 100 mf-cpr mf-bpr lightgcn-bpr lightgcn-cpr neumf-bpr \
+            mult-vae evaluate
     done
+    echo "gowalla, --dim $((dim / 2)) --layers 3"
+    python3 "$here/peer.py" "$(shape gowalla)" --dim $((dim / 2)) --layers 3 --steps 100 lightgcn-bpr ngcf-bpr
 }
 
 measure_large() {
@@ -166,7 +173,7 @@ measure_large() {
 # As LightGCN was published: 64 numbers, 3 layers, Recall@20 0.1830 and NDCG@20 0.1554 in the end.
 measure_recipe() {
     "$crosswise" train "${GOWALLA:?is the folder of the published split}" --method bpr --backbone lightgcn --dim 64 \
-        --layers 3 --lr 1e-3 --reg 1e-4 --reg-kind batch --reg-target table --epochs 1000 --eval-every 50 \
+        --layers 3 --lr 1e-3 --reg 1e-4 --reg-kind batch --reg-target base --epochs 1000 --eval-every 50 \
         --device cuda --out "$scratch/model" --force
     "$crosswise" evaluate "$GOWALLA" "$scratch/model" --split test --k 20
 }

@@ -1,14 +1,16 @@
 #!/bin/bash
 # run.sh - crosswise serve beside FastAPI, uvicorn and implicit, by wrk on this machine, one after the other in one run:
 # single lists of ten on the shape of MovieLens-10M (about 61,300 users and 6,900 items after the split, vectors of 128).
-#   bench/serve/run.sh [SECONDS]    of each measurement, 10 unless given
-# It needs wrk (Debian) and a Python with implicit, fastapi and uvicorn, in $PYTHON (python3).  THREADS is how many answer.
+#   bench/serve/run.sh [SECONDS [short]]    of each measurement, 10 unless given; short: no memory, no new models
+# It needs wrk (Debian) and a Python with implicit, fastapi and uvicorn, in $PYTHON (python3).  COUNTS ("1 2") is how many
+# threads, and workers of uvicorn, answer.
 set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-10}
 python=${PYTHON:-python3}
-threads=${THREADS:-$(nproc)}
-crosswise=$PWD/build/release/crosswise
+counts=${COUNTS:-1 2} long=yes
+[ "${2:-}" != short ] || long=no
+crosswise=${CROSSWISE:-$PWD/build/release/crosswise}
 wrk=$(command -v wrk) || { echo "run.sh: there is no wrk" >&2; exit 2; }
 "$python" -c 'import implicit, fastapi, uvicorn' || { echo "run.sh: $python lacks implicit, fastapi or uvicorn" >&2; exit 2; }
 work=${WORK:-build/bench-serve}
@@ -48,36 +50,48 @@ start() { "$@" >"$work/out" 2>"$work/err" & server=$!; }
 stop() { kill $server; wait $server 2>/dev/null || true; server=; }
 
 first=$(head -n 2 "$work/sim/id2idx_u.csv" | tail -n 1 | cut -d, -f1)
-for workers in 1 2; do
+peer=() # requests a second and p99 with one worker, with two, ...
+figures() { sed 's/.* \([0-9.]*\) requests.* p99 \([0-9.]*\) ms.*/\1 \2/'; }
+for workers in $counts; do
     start env MODEL="$work/0.safetensors" PYTHONPATH=bench/serve OPENBLAS_NUM_THREADS=1 "$python" -m uvicorn app:app \
-        --port 8902 --workers $workers --log-level warning --no-access-log
+        --port 8902 --workers "$workers" --log-level warning --no-access-log
     wait_for "http://127.0.0.1:8902/v1/recommend/$first"
     load http://127.0.0.1:8902 16 3 >/dev/null
-    echo "FastAPI, uvicorn ($workers workers), implicit:"
-    load http://127.0.0.1:8902 16
+    echo "FastAPI, uvicorn (workers: $workers), implicit:"
+    result=$(load http://127.0.0.1:8902 16)
+    echo "$result"
+    peer[workers]=$(echo "$result" | figures)
     stop
 done
 
-cp "$work/0.safetensors" "$work/now.safetensors"
-start "$crosswise" serve "$work/now.safetensors" --listen 127.0.0.1:8901 --threads "$threads" --run-as "$(id -un)"
-wait_for http://127.0.0.1:8901/health/ready
-load http://127.0.0.1:8901 16 3 >/dev/null
-echo "crosswise serve ($threads threads), as fast as it goes:"
-result=$(load http://127.0.0.1:8901 16)
-echo "$result"
-echo "crosswise serve, at about half of that (64 connections that pause):"
-rate=$(echo "$result" | awk '{ print $1 }')
-PAUSE_MS=$((64 * 2000 / rate)) load http://127.0.0.1:8901 64
-echo "memory $(memory)"
-load http://127.0.0.1:8901 16 "$((3 * seconds))"
-echo "memory $(memory) later"
-echo "a model that changes twice a second under that load:"
-(for k in $(seq $((2 * seconds))); do
-    cp "$work/$((k % 2)).safetensors" "$work/new" && mv "$work/new" "$work/now.safetensors"
-    kill -HUP $server
-    sleep 0.5
-done) &
-load http://127.0.0.1:8901 16
-wait $!
-curl -s http://127.0.0.1:8901/metrics | grep '^crosswise_model_swaps_total\|^crosswise_requests_total{route="recommend",status="[345]'
+for threads in $counts; do
+    cp "$work/0.safetensors" "$work/now.safetensors"
+    start "$crosswise" serve "$work/now.safetensors" --listen 127.0.0.1:8901 --threads "$threads" --run-as "$(id -un)"
+    wait_for http://127.0.0.1:8901/health/ready
+    load http://127.0.0.1:8901 16 3 >/dev/null
+    echo "crosswise serve (threads: $threads), as fast as it goes:"
+    result=$(load http://127.0.0.1:8901 16)
+    echo "$result"
+    echo "$result" | figures | awk -v peer="${peer[threads]}" -v n="$threads" '{
+        split(peer, p, " ")
+        printf "  %.1f times the requests of as many workers, and %.3f of their p99\n", $1 / p[1], $2 / p[2] }'
+    echo "at about half of that (64 connections that pause):"
+    rate=$(echo "$result" | awk '{ print $1 }')
+    PAUSE_MS=$((64 * 2000 / rate)) load http://127.0.0.1:8901 64
+    [ "$threads" = "${counts##* }" ] || stop
+done
+if [ "$long" = yes ]; then
+    echo "memory $(memory)"
+    load http://127.0.0.1:8901 16 "$((3 * seconds))"
+    echo "memory $(memory) later"
+    echo "a model that changes twice a second under that load:"
+    (for k in $(seq $((2 * seconds))); do
+        cp "$work/$((k % 2)).safetensors" "$work/new" && mv "$work/new" "$work/now.safetensors"
+        kill -HUP $server
+        sleep 0.5
+    done) &
+    load http://127.0.0.1:8901 16
+    wait $!
+    curl -s http://127.0.0.1:8901/metrics | grep '^crosswise_model_swaps_total\|^crosswise_requests_total{route="recommend",status="[345]'
+fi
 stop

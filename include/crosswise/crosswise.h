@@ -114,8 +114,21 @@ CW_API CW_MUST_CHECK cw_status cw_devices(cw_context *ctx, char **json);
  *                       data and options.  Process 0 alone gets a model.
  *   cw_processes_leave  after the last call, when all went well; before cw_context_free
  *   cw_processes_end    something went wrong: end all of them, this one too, with this exit code
+ * cw_evaluate with --device mpi is called by all of them likewise, and process 0 alone gets a
+ * result.  For work that is dealt out by the caller, all of them call
+ *   cw_processes_collect  counts[p] records of process p, of so many bytes each, lie side by side
+ *                         in `all` at process 0 afterwards; CW_CANCELLED by the progress callback:
+ *                         cw_processes_end has to be next
+ *   cw_processes_spread   bytes of process 0, to all
+ *   cw_processes_compare  fails where one has other bytes than process 0, with a sentence that
+ *                         begins with `what`, such as "the model is another"
  */
 CW_API CW_MUST_CHECK cw_status cw_processes_join(cw_context *ctx, int *rank, int *count);
+CW_API CW_MUST_CHECK cw_status cw_processes_collect(cw_context *ctx, const void *own,
+                                                    const size_t *counts, size_t bytes, void *all);
+CW_API CW_MUST_CHECK cw_status cw_processes_spread(cw_context *ctx, void *bytes, size_t n);
+CW_API CW_MUST_CHECK cw_status cw_processes_compare(cw_context *ctx, const char *what,
+                                                    const void *bytes, size_t n);
 CW_API void cw_processes_leave(cw_context *ctx);
 CW_API void cw_processes_end(cw_context *ctx, int code);
 
@@ -360,6 +373,13 @@ typedef struct cw_model cw_model;
  */
 CW_API CW_MUST_CHECK cw_status cw_train(cw_context *ctx, const cw_dataset *dataset,
                                         const cw_options *options, cw_model **out, char **run);
+
+/* cw_train on a dataset folder, as cw_dataset_load_with reads it.  With --device mpi each of the
+ * processes keeps the rows of its users alone, as far as the training allows that; the context must
+ * have joined them (cw_processes_join). */
+CW_API CW_MUST_CHECK cw_status cw_train_folder(cw_context *ctx, const char *folder,
+                                               const char *train_file, const cw_options *options,
+                                               cw_model **out, char **run);
 
 /* cw_import of what may be new to a model: databases that its rows came from are asked for those
  * that have come since, where the option "since" or "after-rowid" had told how to know them. */

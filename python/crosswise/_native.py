@@ -192,6 +192,7 @@ _STATUS: dict[str, list[Any]] = {
     "cw_dataset_describe": [_P, _OUT],
     "cw_dataset_skew": [_TEXT, _P, _BOOL, ctypes.POINTER(_I64)],
     "cw_train": [_P, _P, _OUT, _OUT],
+    "cw_train_folder": [_TEXT, _TEXT, _P, _OUT, _OUT],
     "cw_update": [_P, _P, _P, _OUT, _OUT],
     "cw_model_save": [_P, _TEXT],
     "cw_model_save_run": [_P, _TEXT, _TEXT, _TEXT, _BOOL],

@@ -230,7 +230,7 @@ typedef struct cwi_ops {
     void (*turn)(const float *from, int64_t stride, int32_t rows, int32_t columns, int32_t lanes,
                  float *to);
 
-    /* out[j] = (x[j] + y[j]) / 2 - (own + others[j]) / 2 */
+    /* out[j] = (x[j] + y[j]) / 2 - (own + others[j]) / 2; out may be x */
     void (*margin_row)(const float *x, const float *y, float own, const float *others, int64_t n,
                        float *out);
 
@@ -243,6 +243,12 @@ typedef struct cwi_ops {
 
     /* out[j] = 1 / (1 + e^-x[j]); returns the sum of ln(1 + e^x[j]).  out may be x. */
     float (*softplus_row)(const float *x, int64_t n, float *out);
+
+    /* out[j] = (1 + t y)^(1/t - 1) e^-less for y = x[j] - own, and 0 where 1 + t y is not positive;
+     * to 3e-7 of it, and as much again for every e in the power and in e^less.  *slopes is their
+     * sum; returns that of (1 + t y)^(1/t) e^-less.  out may be x. */
+    float (*power_row)(const float *x, float own, float t, float less, int64_t n, float *out,
+                       float *slopes);
 
     /* the largest x[j] - by[j]; by may be NULL; -infinity where there is none */
     float (*largest)(const float *x, const float *by, int64_t n);

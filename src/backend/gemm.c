@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "core/pool.h"
 
-enum { ROWS_A_BLOCK = 256, TILE_ROWS = 128, TILE_COLUMNS = 256 };
+enum { ROWS_A_BLOCK = 256, TILE_ROWS = 256, TILE_COLUMNS = 64 };
 
 typedef struct product {
     const cwi_ops *ops;

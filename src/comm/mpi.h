@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CWI_MPI_VERSION = 1 };
+enum { CWI_MPI_VERSION = 2 };
 
 /*
  *   join      become one of the processes that were started together; not 0: it was not possible
  *   exchange  send[p] units for every process p lie side by side, and so do received[p] from it
  *   gather    the units of all processes, in their order, at all of them
  *   collect   the same at process `root` alone
+ *   bring     the same at process 0, where `waits` is asked now and then whether to go on: not 0:
+ *             it said no, and the arrays may be written to until all processes end
  *   spread    bytes of process `root` to all
  *   meet      nobody goes on before all are here
  *   leave     done, all well
@@ -31,6 +33,8 @@ typedef struct cwi_mpi_calls {
     void (*gather)(const void *from, int count, void *to, const int *counts, size_t unit);
     void (*collect)(int root, const void *from, int count, void *to, const int *counts,
                     size_t unit);
+    int (*bring)(const void *from, int count, void *to, const int *counts, size_t unit,
+                 int (*waits)(void *arg), void *arg);
     void (*spread)(int root, void *bytes, size_t count);
     void (*meet)(void);
     void (*leave)(void);

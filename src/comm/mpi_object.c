@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -72,6 +73,34 @@ static void collect(int root, const void *from, int count, void *to, const int *
     MPI_Type_free(&type);
 }
 
+/* Another process may be long in coming, or be lost: who waits for it is to notice a signal. */
+static bool await(MPI_Request *request, int (*waits)(void *arg), void *arg)
+{
+    enum { EAGER_LOOKS = 1000 };
+    const struct timespec moment = {.tv_nsec = 100000};
+    int is_done = 0;
+    for (int looks = 0;; looks++) {
+        MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+        if (is_done) return true;
+        if (looks < EAGER_LOOKS) continue;
+        if (!waits(arg)) return false;
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static int bring(const void *from, int count, void *to, const int *counts, size_t unit,
+                 int (*waits)(void *arg), void *arg)
+{
+    MPI_Request request;
+    MPI_Datatype type = make_unit(unit);
+    int *start = find_starts(counts);
+    MPI_Igatherv(from, count, type, to, counts, start, type, 0, MPI_COMM_WORLD, &request);
+    if (!await(&request, waits, arg)) return 1; /* start is still read */
+    free(start);
+    MPI_Type_free(&type);
+    return 0;
+}
+
 static void spread(int root, void *bytes, size_t count)
 {
     const size_t most = INT_MAX / 2;
@@ -106,6 +135,7 @@ EXPORT const cwi_mpi_calls *cw_mpi_calls(void)
                                         .exchange = exchange,
                                         .gather = gather,
                                         .collect = collect,
+                                        .bring = bring,
                                         .spread = spread,
                                         .meet = meet,
                                         .leave = leave,

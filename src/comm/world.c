@@ -1,7 +1,9 @@
 /* world.c - joining the other processes; dealing out rows and bringing them together. */
 #include "comm/world.h"
 
+#include <limits.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/beside.h"
 #include "core/mem.h"
@@ -56,6 +58,66 @@ void cw_processes_leave(cw_context *ctx)
 void cw_processes_end(cw_context *ctx, int code)
 {
     if (ctx && ctx->world) ctx->world->calls->end(code);
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+/* What is told while the others are waited for. */
+typedef struct waiting {
+    cw_context *ctx;
+    const char *stage;
+    int64_t done, total;
+} waiting;
+
+static int go_on(void *arg)
+{
+    const waiting *w = arg;
+    return !w->stage || cwi_progress(w->ctx, w->stage, w->done, w->total) == CW_OK;
+}
+
+cw_status cwi_world_bring(cw_context *ctx, const cwi_world *w, const cwi_bundle *r,
+                          const char *stage, int64_t done, int64_t total)
+{
+    waiting wait = {ctx, stage, done, total};
+    int is_over =
+        w->calls->bring(r->own, r->counts[w->rank], r->all, r->counts, r->bytes, go_on, &wait);
+    return is_over ? CW_CANCELLED : CW_OK;
+}
+
+cw_status cw_processes_collect(cw_context *ctx, const void *own, const size_t *counts, size_t bytes,
+                               void *all)
+{
+    cwi_begin(ctx);
+    const cwi_world *w = ctx->world;
+    if (!w) CW_PASS(cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called"));
+    int *n = cwi_alloc(ctx, (size_t)w->size, sizeof *n);
+    cw_status status = n ? CW_OK : CW_NO_MEMORY;
+    for (int p = 0; p < w->size && status == CW_OK; p++) {
+        if (counts[p] > INT_MAX || bytes > INT_MAX)
+            status = cwi_fail(ctx, CW_BAD_ARG, "%zu records of %zu bytes are too many at a time",
+                              counts[p], bytes);
+        n[p] = (int)counts[p];
+    }
+    const cwi_bundle records = {own, n, bytes, all};
+    if (status == CW_OK) status = cwi_world_bring(ctx, w, &records, "waiting for others", 0, 0);
+    if (status != CW_CANCELLED) cwi_free(n);
+    return status;
+}
+
+cw_status cw_processes_spread(cw_context *ctx, void *bytes, size_t n)
+{
+    cwi_begin(ctx);
+    if (!ctx->world) return cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called");
+    ctx->world->calls->spread(0, bytes, n);
+    return CW_OK;
+}
+
+cw_status cw_processes_compare(cw_context *ctx, const char *what, const void *bytes, size_t n)
+{
+    cwi_begin(ctx);
+    if (!ctx->world) return cwi_fail(ctx, CW_BAD_ARG, "cw_processes_join was not called");
+    XXH128_hash_t hash = XXH3_128bits(bytes, n);
+    return cwi_world_agree(ctx, ctx->world, what, &hash, sizeof hash);
 }
 
 /* ---- rows ------------------------------------------------------------------------ */
@@ -138,10 +200,16 @@ cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const v
     return status;
 }
 
-void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes, void *whole)
+/* From the last block on: none moves to where one is that has not moved. */
+void cwi_rows_spread(const cwi_world *w, int64_t rows, size_t row_bytes, void *whole)
 {
-    const gathering g = {0, row_bytes, whole};
-    put_rows(w, &g, w->rank, 0, cwi_rows_of(w, w->rank, rows), own);
+    int64_t mine = cwi_rows_of(w, w->rank, rows);
+    int64_t last = (mine - 1) / CWI_BLOCK_ROWS * CWI_BLOCK_ROWS;
+    for (int64_t k = last; k >= 0 && mine > 0; k -= CWI_BLOCK_ROWS) {
+        int64_t n = mine - k < CWI_BLOCK_ROWS ? mine - k : CWI_BLOCK_ROWS;
+        memmove((char *)whole + (size_t)cwi_row_at(w, w->rank, k) * row_bytes,
+                (const char *)whole + (size_t)k * row_bytes, (size_t)n * row_bytes);
+    }
 }
 
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes, void *own)
@@ -182,6 +250,25 @@ cw_status cwi_blocks_sum(cw_context *ctx, const cwi_world *w, const double *own,
     cwi_free(counts);
     cwi_free(each);
     cwi_free(start);
+    return status;
+}
+
+cw_status cwi_world_add(cw_context *ctx, const cwi_world *w, int64_t *values, int64_t n)
+{
+    enum { AT_ONCE = 1 << 16 };
+    int64_t some = n < AT_ONCE ? n : AT_ONCE;
+    int *counts = cwi_alloc(ctx, (size_t)w->size, sizeof *counts);
+    int64_t *all = cwi_alloc(ctx, (size_t)(some * w->size), sizeof *all);
+    cw_status status = counts && all ? CW_OK : CW_NO_MEMORY;
+    for (int64_t first = 0; first < n && status == CW_OK; first += AT_ONCE) {
+        if (n - first < some) some = n - first;
+        for (int p = 0; p < w->size; p++) counts[p] = (int)some;
+        w->calls->gather(values + first, (int)some, all, counts, sizeof *all);
+        memset(values + first, 0, (size_t)some * sizeof *values);
+        for (int64_t k = 0; k < some * w->size; k++) values[first + k % some] += all[k];
+    }
+    cwi_free(counts);
+    cwi_free(all);
     return status;
 }
 

@@ -54,15 +54,30 @@ int64_t cwi_rows_of(const cwi_world *w, int rank, int64_t rows);
 cw_status cwi_rows_gather(cw_context *ctx, const cwi_world *w, int root, const void *own,
                           int64_t from, int64_t rows, size_t row_bytes, void *whole);
 
-/* Those of this process to their places among all of them, and out of those. */
-void cwi_rows_give(const cwi_world *w, const void *own, int64_t rows, size_t row_bytes,
-                   void *whole);
+/* Those of this process, which lie at the beginning of a table, to their places in it; and out of
+ * those. */
+void cwi_rows_spread(const cwi_world *w, int64_t rows, size_t row_bytes, void *whole);
 void cwi_rows_take(const cwi_world *w, const void *whole, int64_t rows, size_t row_bytes,
                    void *own);
 
 /* Sum of the numbers of all blocks in their order; own has those of the blocks of this process. */
 cw_status cwi_blocks_sum(cw_context *ctx, const cwi_world *w, const double *own, int64_t rows,
                          double *out);
+
+/* n records of every process, n as counts says, to `all` at process 0, in the order of processes.
+ * The progress callback is told of `stage` meanwhile, and may cancel: what `own` and `all` point to
+ * must then stay until the processes end. */
+typedef struct cwi_bundle {
+    const void *own;
+    const int *counts; /* [size] */
+    size_t bytes;      /* of one */
+    void *all;         /* at process 0 */
+} cwi_bundle;
+cw_status cwi_world_bring(cw_context *ctx, const cwi_world *w, const cwi_bundle *records,
+                          const char *stage, int64_t done, int64_t total);
+
+/* Numbers of all processes added up, at all of them. */
+cw_status cwi_world_add(cw_context *ctx, const cwi_world *w, int64_t *values, int64_t n);
 
 /* All processes must have the same bytes: else the first one that differs from process 0 fails, and
  * so do all others, with a sentence that begins with `what`. */

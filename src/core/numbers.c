@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "core/mem.h"
+
 _Static_assert(FLT_EVAL_METHOD == 0, "the same bits everywhere: floats must be added as floats");
 
 enum { PIECE_BYTES = 4096 };
@@ -60,13 +62,46 @@ static void hash_piece(void *state, const void *bytes, size_t length)
     XXH3_128bits_update(state, bytes, length);
 }
 
+static void begin_hash(XXH3_state_t *state, const cwi_digest *digest)
+{
+    XXH3_INITSTATE(state);
+    XXH3_128bits_reset_withSeed(state, digest->high ^ digest->low);
+}
+
+static void end_hash(const XXH3_state_t *state, cwi_digest *digest)
+{
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    *digest = (cwi_digest){.high = hash.high64, .low = hash.low64};
+}
+
 /* What cwi_digest_add makes of the bytes, in pieces. */
 void cwi_digest_numbers(cwi_digest *digest, const void *numbers, size_t count, size_t width)
 {
     XXH3_state_t state;
-    XXH3_INITSTATE(&state);
-    XXH3_128bits_reset_withSeed(&state, digest->high ^ digest->low);
+    begin_hash(&state, digest);
     cwi_numbers_give(numbers, count, width, hash_piece, &state);
-    XXH128_hash_t hash = XXH3_128bits_digest(&state);
-    *digest = (cwi_digest){.high = hash.high64, .low = hash.low64};
+    end_hash(&state, digest);
+}
+
+struct cwi_digest_flow {
+    XXH3_state_t state;
+    char beyond[1024]; /* blocks of this size are aligned as the state asks for */
+};
+
+cwi_digest_flow *cwi_digest_open(cw_context *ctx, const cwi_digest *digest)
+{
+    cwi_digest_flow *flow = cwi_alloc(ctx, 1, sizeof *flow);
+    if (flow) begin_hash(&flow->state, digest);
+    return flow;
+}
+
+void cwi_digest_put(cwi_digest_flow *flow, const void *numbers, size_t count, size_t width)
+{
+    cwi_numbers_give(numbers, count, width, hash_piece, &flow->state);
+}
+
+void cwi_digest_close(cwi_digest_flow *flow, cwi_digest *digest)
+{
+    if (flow) end_hash(&flow->state, digest);
+    cwi_free(flow);
 }

@@ -32,4 +32,10 @@ void cwi_numbers_give(const void *numbers, size_t count, size_t width, cwi_piece
 void cwi_writer_numbers(cwi_writer *writer, const void *numbers, size_t count, size_t width);
 void cwi_digest_numbers(cwi_digest *digest, const void *numbers, size_t count, size_t width);
 
+/* The same for numbers that come in pieces: close takes up what was put; NULL is fine there. */
+typedef struct cwi_digest_flow cwi_digest_flow;
+cwi_digest_flow *cwi_digest_open(cw_context *ctx, const cwi_digest *digest); /* NULL: no memory */
+void cwi_digest_put(cwi_digest_flow *flow, const void *numbers, size_t count, size_t width);
+void cwi_digest_close(cwi_digest_flow *flow, cwi_digest *digest);
+
 #endif

@@ -24,8 +24,7 @@ static const double least_products = 1e12;
 static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
-    bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
-    if (is_ngcf && cwi_options_is(o, "ngcf", "original")) return "ngcf";
+    if (!t->method->sampler) return NULL;
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
         return "optimizer";
@@ -35,11 +34,12 @@ static const char *find_foreign_option(const cwi_task *t)
 bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
     const char *option = find_foreign_option(t);
-    if (!t->method->sampler)
+    if (!t->method->sampler && t->backbone != &cwi_backbone_vae)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
                  t->method->name);
-    else if (t->backbone != &cwi_backbone_mf && t->backbone != &cwi_backbone_lightgcn &&
-             t->backbone != &cwi_backbone_ngcf && t->backbone != &cwi_backbone_neumf)
+    else if (t->method->sampler && t->backbone != &cwi_backbone_mf &&
+             t->backbone != &cwi_backbone_lightgcn && t->backbone != &cwi_backbone_ngcf &&
+             t->backbone != &cwi_backbone_neumf)
         snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train backbone %s yet",
                  t->backbone->name);
     else if (cwi_options_is(t->options, "engine", "ref"))

@@ -173,6 +173,8 @@ cw_status cwi_agreement_measure(cw_context *ctx, const cwi_walk *walk, const cwi
     sample.measure = compare_user;
     sample.collect = NULL;
     sample.arg = &c;
+    sample.each = c.value;
+    sample.each_bytes = CWI_N_AGREEMENTS * sizeof *c.value;
     if (sample.stage) sample.stage = "comparing with the truth";
     CW_TRY(cwi_walk_run(ctx, &sample));
     out->users = c.n_users;

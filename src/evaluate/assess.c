@@ -1,6 +1,7 @@
 /* assess.c - one walk over the users, then everything that can be said of their lists. */
 #include "evaluate/assess.h"
 
+#include "comm/world.h"
 #include "core/elementary.h"
 
 typedef struct assessor {
@@ -103,6 +104,12 @@ done:
     return status;
 }
 
+/* Is it this process that has all lists? */
+static bool leads(const cwi_subject *subject)
+{
+    return !subject->world || subject->world->rank == 0;
+}
+
 /* What needs more walks or draws, each only when asked for. */
 static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
                              const cwi_request *request, const cwi_walk *walk, cwi_findings *f)
@@ -110,11 +117,11 @@ static cw_status assess_more(cw_context *ctx, const cwi_subject *subject,
     cwi_walk main_walk = *walk;
 
     main_walk.k = request->k[0];
-    if (request->n_resamples > 0) CW_PASS(resample(ctx, request, f));
+    if (request->n_resamples > 0 && leads(subject)) CW_PASS(resample(ctx, request, f));
     if (subject->truth) {
         CW_PASS(
             cwi_agreement_measure(ctx, &main_walk, subject->truth, request->seed, &f->agreement));
-        CW_PASS(compare_propensity(ctx, subject, f));
+        if (leads(subject)) CW_PASS(compare_propensity(ctx, subject, f));
     }
     if (request->sweeps)
         CW_PASS(cwi_sweep_run(ctx, &main_walk, &f->audience, subject->degree, request, &f->sweep));
@@ -146,10 +153,12 @@ cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_requ
                            .log_degree = out->log_degree,
                            .collect = add_list,
                            .arg = &a,
-                           .stage = "ranking"};
+                           .stage = "ranking",
+                           .world = subject->world};
     CW_PASS(cwi_walk_run(ctx, &walk));
-    CW_PASS(
-        cwi_beyond_measure(ctx, out->recommended, subject->degree, ranker->n_items, &out->beyond));
+    if (leads(subject))
+        CW_PASS(cwi_beyond_measure(ctx, out->recommended, subject->degree, ranker->n_items,
+                                   &out->beyond));
     return assess_more(ctx, subject, request, &walk, out);
 }
 

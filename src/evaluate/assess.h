@@ -14,12 +14,13 @@
 /* What is evaluated.  Everything is borrowed. */
 typedef struct cwi_subject {
     const cwi_ranker *ranker;
-    const cwi_csr *mask;          /* items by user that are no candidates, sorted */
-    const cwi_pairs *held;        /* what is to be found */
-    const int64_t *degree;        /* [n_items] in the training set */
-    const int64_t *user_degree;   /* [n_users] likewise */
-    const cwi_truth *truth;       /* NULL: not to be compared */
-    const cwi_exposure *exposure; /* behind `held`; NULL: nothing is known of it */
+    const cwi_csr *mask;           /* items by user that are no candidates, sorted */
+    const cwi_pairs *held;         /* what is to be found */
+    const int64_t *degree;         /* [n_items] in the training set */
+    const int64_t *user_degree;    /* [n_users] likewise */
+    const cwi_truth *truth;        /* NULL: not to be compared */
+    const cwi_exposure *exposure;  /* behind `held`; NULL: nothing is known of it */
+    const struct cwi_world *world; /* processes that do it together; NULL: this one alone */
 } cwi_subject;
 
 /* What was found.  "Main K" is the first of the request. */
@@ -41,7 +42,8 @@ typedef struct cwi_findings {
     cwi_pile pile;
 } cwi_findings;
 
-/* Measure all that the request asks for.  Clear the findings also after a failure. */
+/* Measure all that the request asks for; of many processes number 0 alone has findings.  Clear them
+ * also after a failure. */
 cw_status cwi_assess(cw_context *ctx, const cwi_subject *subject, const cwi_request *request,
                      cwi_findings *out);
 void cwi_findings_clear(cwi_findings *findings);

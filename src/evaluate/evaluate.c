@@ -45,14 +45,14 @@ static cw_status rank_all(cw_context *ctx, const cwi_ranker *ranker, const cwi_c
 
 enum { USERS_AT_ONCE = 1 << 14, SHARES_BYTES = CWI_N_METRICS * sizeof(cwi_share) };
 
-/* Users under way, a part of the audience. */
+/* Users under way: those of so many numbers who are in the audience. */
 typedef struct window {
     const cwi_world *world;
-    int *counts;     /* [size] users of each process */
-    int64_t *cursor; /* [size] */
-    int32_t *users;  /* of this process */
-    cwi_share *each; /* of those */
-    cwi_share *all;  /* of all, in the order of processes */
+    int *ones, *counts; /* [size] 1, and users of each process */
+    int64_t *cursor;    /* [size] */
+    int32_t *users;     /* of this process */
+    int32_t *all_users; /* of all, in the order of processes */
+    cwi_share *each, *all;
     cwi_pile pile;
 } window;
 
@@ -60,59 +60,75 @@ static cw_status window_init(cw_context *ctx, const cwi_world *world, window *ou
 {
     size_t size = (size_t)world->size;
     *out = (window){.world = world};
+    out->ones = cwi_pile_add(ctx, &out->pile, size, sizeof *out->ones);
     out->counts = cwi_pile_add(ctx, &out->pile, size, sizeof *out->counts);
     out->cursor = cwi_pile_add(ctx, &out->pile, size, sizeof *out->cursor);
     out->users = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, sizeof *out->users);
+    out->all_users = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, sizeof *out->all_users);
     out->each = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, SHARES_BYTES);
     out->all = cwi_pile_add(ctx, &out->pile, USERS_AT_ONCE, SHARES_BYTES);
+    for (int p = 0; p < world->size && out->ones; p++) out->ones[p] = 1;
     return out->pile.status;
 }
 
-/* Which of n users are whose. */
-static void list_users(window *w, const int32_t *users, int32_t n)
+/* List users below `end` whose rows this process has; *next is the place of the first of them in
+ * the audience, which may know of no others. */
+static int list_users(window *w, const cwi_audience *audience, int64_t end, int32_t *next)
 {
-    int32_t own = 0;
+    int own = 0;
+    for (; *next < audience->n && audience->users[*next] < end; ++*next)
+        if (cwi_row_owner(w->world, audience->users[*next]) == w->world->rank)
+            w->users[own++] = audience->users[*next];
+    return own;
+}
+
+/* What the users of numbers first .. end - 1 bring, in their order: they are dealt out in blocks.
+ */
+static void add_in_order(window *w, int64_t first, int64_t end, tally *t)
+{
     int64_t at = 0;
-    memset(w->counts, 0, (size_t)w->world->size * sizeof *w->counts);
-    for (int32_t k = 0; k < n; k++) {
-        int owner = cwi_row_owner(w->world, users[k]);
-        w->counts[owner]++;
-        if (owner == w->world->rank) w->users[own++] = users[k];
-    }
     for (int p = 0; p < w->world->size; p++) {
         w->cursor[p] = at;
-        at += w->counts[p];
+        at += w->counts[p]; /* from now on where those of a process end */
+        w->counts[p] = (int)at;
+    }
+    for (; first < end; first += CWI_BLOCK_ROWS) {
+        int p = cwi_row_owner(w->world, first);
+        for (; w->cursor[p] < w->counts[p] && w->all_users[w->cursor[p]] < first + CWI_BLOCK_ROWS;
+             w->cursor[p]++)
+            cwi_shares_add(t->sum, w->all + w->cursor[p] * CWI_N_METRICS);
     }
 }
 
-/* Each process ranks for its own users; what these bring is added up in their order. */
+/* Each process ranks for its own users.  Returns to *n how many there are of all. */
 static cw_status rank_some(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask, tally *t,
-                           window *w, int32_t first, int32_t n)
+                           window *w, int64_t first, int32_t *next, int32_t *n)
 {
-    const int32_t *users = t->audience->users + first;
+    const cwi_mpi_calls *calls = w->world->calls;
+    int64_t end = first + USERS_AT_ONCE;
     cwi_audience part = *t->audience;
-    list_users(w, users, n);
+    int own_users = list_users(w, t->audience, end, next);
     part.users = w->users;
-    part.n = w->counts[w->world->rank];
+    part.n = own_users;
     tally own = {.audience = &part, .degree = t->degree, .k = t->k, .each = w->each};
     CW_PASS(rank_all(ctx, ranker, mask, &own));
-    w->world->calls->gather(w->each, part.n, w->all, w->counts, SHARES_BYTES);
-    for (int32_t k = 0; k < n; k++) {
-        int64_t at = w->cursor[cwi_row_owner(w->world, users[k])]++;
-        cwi_shares_add(t->sum, w->all + at * CWI_N_METRICS);
-    }
+    calls->gather(&own_users, 1, w->counts, w->ones, sizeof own_users);
+    calls->gather(w->users, own_users, w->all_users, w->counts, sizeof *w->users);
+    calls->gather(w->each, own_users, w->all, w->counts, SHARES_BYTES);
+    for (int p = 0; p < w->world->size; p++) *n += w->counts[p];
+    add_in_order(w, first, end, t);
     return CW_OK;
 }
 
 static cw_status rank_together(cw_context *ctx, const cwi_ranker *ranker, const cwi_csr *mask,
-                               tally *t)
+                               tally *t, int32_t *n)
 {
     window w;
-    int32_t n = t->audience->n;
+    int32_t next = 0;
     cw_status status = window_init(ctx, ranker->world, &w);
-    for (int32_t first = 0; first < n && status == CW_OK; first += USERS_AT_ONCE)
-        status = rank_some(ctx, ranker, mask, t, &w, first,
-                           n - first < USERS_AT_ONCE ? n - first : USERS_AT_ONCE);
+    *n = 0;
+    for (int64_t first = 0; first < ranker->n_users && status == CW_OK; first += USERS_AT_ONCE)
+        status = rank_some(ctx, ranker, mask, t, &w, first, &next, n);
     cwi_pile_clear(&w.pile);
     return status;
 }
@@ -152,16 +168,17 @@ cw_status cwi_evaluate_audience(cw_context *ctx, const cwi_ranker *ranker,
                                 cwi_metrics *out)
 {
     tally t = {.audience = audience, .degree = degree, .k = k};
+    cwi_audience all = *audience; /* of all processes */
     *out = (cwi_metrics){.k = k};
     cw_status status = measure_there(ctx, ranker, &t);
     if (status == CW_UNSUPPORTED)
-        status = ranker->world ? rank_together(ctx, ranker, audience->mask, &t)
+        status = ranker->world ? rank_together(ctx, ranker, audience->mask, &t, &all.n)
                                : rank_all(ctx, ranker, audience->mask, &t);
     CW_PASS(status);
-    cwi_audience_value(audience, t.sum, out->value);
+    cwi_audience_value(&all, t.sum, out->value);
     for (int m = 0; m < CWI_N_METRICS; m++)
         out->is_known[m] = cwi_metric_is_known(m, audience->exposure);
-    out->users = audience->n;
+    out->users = all.n;
     return CW_OK;
 }
 

@@ -1,6 +1,7 @@
 /* evaluation.c - the public call: a model on a dataset. */
 #include <string.h>
 
+#include "comm/world.h"
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
@@ -115,11 +116,36 @@ static cw_status report(cw_context *ctx, const cwi_subject *subject, const cwi_r
     cwi_findings *findings = cwi_alloc_zero(ctx, 1, sizeof *findings);
     if (!findings) return CW_NO_MEMORY;
     cw_status status = cwi_assess(ctx, subject, request, findings);
-    if (status == CW_OK)
+    if (status == CW_OK && (!subject->world || subject->world->rank == 0))
         status = cwi_json_text(ctx, cwi_findings_report(subject, request, findings), json);
     cwi_findings_clear(findings);
     cwi_free(findings);
     return status;
+}
+
+/* Those on other machines may have read other files. */
+static cw_status join_processes(cw_context *ctx, const cw_dataset *dataset, const cw_model *model,
+                                const cw_options *options, const cwi_world **out)
+{
+    char hash[CWI_HASH_BYTES] = "";
+    *out = NULL;
+    if (!cwi_options_is(options, "device", "mpi")) return CW_OK;
+    *out = ctx->world;
+    if (!*out)
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--device is 'mpi': that is for processes that mpirun has started");
+    CW_PASS(cwi_world_agree(ctx, *out, "the model is another", model->checksum,
+                            sizeof model->checksum));
+    cwi_dataset_hash(dataset, hash);
+    return cwi_world_agree(ctx, *out, "the data are others", hash, sizeof hash);
+}
+
+static cw_status use_device(cw_context *ctx, const cw_model *model, const cw_options *options,
+                            int32_t k, cwi_ranker *ranker)
+{
+    const char *device = cwi_options_text(options, "device");
+    CW_PASS(cwi_device_lists(ctx, device, k));
+    return cwi_device_serve(ctx, device, model->backbone, ranker);
 }
 
 /* The training set in use is the model's own, which may be a skewed draw of the dataset's. */
@@ -135,6 +161,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     cwi_subject subject = {.ranker = &ranker, .mask = &model->seen, .degree = model->degree};
 
     CW_TRY(cwi_request_parse(ctx, options, &request));
+    CW_TRY(join_processes(ctx, dataset, model, options, &subject.world));
     if (!cw_options_is_given(options, "popularity"))
         CW_TRY(cwi_model_dial(ctx, model, &request.popularity));
     CW_TRY(compare_ids(ctx, "user", &model->users, &dataset->users));
@@ -143,6 +170,9 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
     CW_TRY(warn_of_known(ctx, model, subject.held));
     exposure.is_uniform = request.is_uniform;
     CW_TRY(cwi_weights_create(ctx, options, "", &model->items, model->degree, &exposure));
+    if (subject.world)
+        CW_TRY(cwi_world_agree(ctx, subject.world, "the propensities are others", exposure.hash,
+                               sizeof exposure.hash));
     CW_TRY(cwi_weights_check(ctx, &exposure, "", subject.held, &model->items));
     if (exposure.is_uniform || exposure.weight) subject.exposure = &exposure;
     CW_TRY(choose_truth(ctx, dataset, request.truth, &subject.truth));
@@ -153,8 +183,7 @@ static cw_status evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_m
         subject.mask = &joined;
     }
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
-    CW_TRY(cwi_device_lists(ctx, cwi_options_text(options, "device"), request.k_max));
-    CW_TRY(cwi_device_serve(ctx, cwi_options_text(options, "device"), model->backbone, &ranker));
+    if (!subject.world) CW_TRY(use_device(ctx, model, options, request.k_max, &ranker));
     CW_TRY(report(ctx, &subject, &request, json));
 done:
     cwi_ranker_close(&ranker);

@@ -40,8 +40,9 @@ const cw_option_info cwi_evaluate_options[] = {
          "are any"),
     TEXT(
         "device", "auto",
-        "who makes the lists: cpu, cuda (the first GPU), cuda:1 (the second), or auto: a GPU where "
-        "there is one and it is worth it, else the CPU; lists are the same"),
+        "who makes the lists: cpu, cuda (the first GPU), cuda:1 (the second), mpi (all processes "
+        "that mpirun has started, each a part of the users), or auto: a GPU where there is one and "
+        "it is worth it, else the CPU; lists are the same"),
     SEED("for the bootstrap and the sample of users compared with the truth"),
     {0}};
 

@@ -12,10 +12,12 @@
  */
 #include "evaluate/walk.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "backend/backend.h"
+#include "comm/world.h"
 #include "core/mem.h"
 #include "core/pool.h"
 #include "evaluate/screen.h"
@@ -232,24 +234,151 @@ static void collect_round(const rooms *r, int32_t n)
         }
 }
 
+/* Users in the places first .. end - 1 of the walk. */
+static cw_status rank_rows(cw_context *ctx, rooms *r, int32_t first, int32_t end)
+{
+    const cwi_walk *walk = r->walk;
+    int32_t round = r->n_slots * r->block, n;
+    for (r->first = first; r->first < end; r->first += n) {
+        n = least(round, end - r->first);
+        if (walk->stage) CW_PASS(cwi_progress(ctx, walk->stage, r->first, walk->n_users));
+        for (int32_t s = 0; s < r->n_slots; s++) r->bad_row[s] = -1, r->unhelped[s] = 0;
+        cw_status status = cwi_pool_for(ctx, n, r->block, rank_block, r);
+        if (status == CW_BAD_DATA) status = name_nan(ctx, r);
+        CW_PASS(status);
+        collect_round(r, n);
+        CW_PASS(judge_screen(ctx, r, n));
+    }
+    return CW_OK;
+}
+
+/* ---- by many processes ----------------------------------------------------------------- */
+
+/*
+ * Users go through in windows of one part for every process, in their order.  A record is what a
+ * user brings: a count and k items for each dial.
+ */
+typedef struct window {
+    const cwi_walk *walk;
+    int32_t k, part; /* users of a part */
+    size_t bytes;    /* of a record */
+    int32_t first;   /* row of the first user of this process */
+    int32_t *own;    /* [part] records */
+    int32_t *all;    /* [size * part] records, at process 0 */
+    char *own_each;  /* [part][each_bytes] */
+    int *counts;     /* [size] */
+    cwi_pile pile;
+} window;
+
+enum { MOST_PART = 1024, MOST_PART_BYTES = 1 << 24 };
+
+static int32_t *record_at(const window *w, int32_t *records, int64_t user, int32_t dial)
+{
+    return records + (user * w->walk->n_dials + dial) * (w->k + 1);
+}
+
+static void keep_list(void *arg, const cwi_list *list)
+{
+    const window *w = arg;
+    int32_t *record = record_at(w, w->own, list->row - w->first, list->dial);
+    record[0] = list->count;
+    memcpy(record + 1, list->item, (size_t)list->count * sizeof *record);
+    memset(record + 1 + list->count, 0, (size_t)(w->k - list->count) * sizeof *record);
+}
+
+static cw_status window_init(cw_context *ctx, const cwi_walk *walk, int32_t k, window *w)
+{
+    size_t size = (size_t)walk->world->size;
+    *w = (window){.walk = walk, .k = k};
+    w->bytes = (size_t)walk->n_dials * (size_t)(k + 1) * sizeof *w->own;
+    size_t record = w->bytes + walk->each_bytes, fitting = MOST_PART_BYTES / record;
+    int32_t even = (int32_t)cwi_pool_chunks(walk->n_users, (int64_t)size);
+    w->part = fitting < 1 ? 1 : fitting < MOST_PART ? (int32_t)fitting : MOST_PART;
+    if (w->part > even) w->part = even;
+    size_t part = (size_t)w->part, brought = walk->world->rank == 0 ? size * part : 1;
+    w->own = cwi_pile_add(ctx, &w->pile, part, w->bytes);
+    w->all = cwi_pile_add(ctx, &w->pile, brought, w->bytes);
+    w->own_each = cwi_pile_add(ctx, &w->pile, part, walk->each_bytes);
+    w->counts = cwi_pile_add(ctx, &w->pile, size, sizeof *w->counts);
+    return w->pile.status;
+}
+
+/* How many users of a window, which begins at a row, every process has; returns how many in all. */
+static int32_t deal_users(window *w, int32_t begin)
+{
+    int32_t left = w->walk->n_users - begin, all = 0;
+    for (int p = 0; p < w->walk->world->size; p++) {
+        w->counts[p] = least(w->part, left - all);
+        if (p == w->walk->world->rank) w->first = begin + all;
+        all += w->counts[p];
+    }
+    return all;
+}
+
+static void collect_all(window *w, int32_t begin, int32_t n)
+{
+    const cwi_walk *walk = w->walk;
+    for (int32_t place = 0; place < n; place++)
+        for (int32_t g = 0; g < walk->n_dials; g++) {
+            const int32_t *record = record_at(w, w->all, place, g);
+            const cwi_list list = {.row = begin + place,
+                                   .user = walk->users[begin + place],
+                                   .dial = g,
+                                   .count = record[0],
+                                   .item = record + 1};
+            walk->collect(walk->arg, &list);
+        }
+}
+
+/* What this process has found to process 0, which looks at all of it. */
+static cw_status bring_window(cw_context *ctx, window *w, int32_t begin, int32_t n)
+{
+    const cwi_walk *walk = w->walk;
+    const cwi_world *world = walk->world;
+    if (walk->each) {
+        char *each = walk->each;
+        memcpy(w->own_each, each + (size_t)w->first * walk->each_bytes,
+               (size_t)w->counts[world->rank] * walk->each_bytes);
+        CW_PASS(cwi_world_bring(ctx, world,
+                                &(cwi_bundle){w->own_each, w->counts, walk->each_bytes,
+                                              each + (size_t)begin * walk->each_bytes},
+                                walk->stage, begin, walk->n_users));
+    }
+    if (!walk->collect) return CW_OK;
+    CW_PASS(cwi_world_bring(ctx, world, &(cwi_bundle){w->own, w->counts, w->bytes, w->all},
+                            walk->stage, begin, walk->n_users));
+    if (world->rank == 0) collect_all(w, begin, n);
+    return CW_OK;
+}
+
+static cw_status rank_together(cw_context *ctx, const cwi_walk *walk, rooms *r)
+{
+    window w;
+    cwi_walk own = *walk;
+    cw_status status = window_init(ctx, walk, r->k, &w);
+    assert(!walk->measure || !walk->collect); /* they would share `arg` */
+    if (walk->collect) {
+        own.collect = keep_list;
+        own.arg = &w;
+    }
+    r->walk = &own;
+    for (int32_t begin = 0, n; begin < walk->n_users && status == CW_OK; begin += n) {
+        n = deal_users(&w, begin);
+        status = rank_rows(ctx, r, w.first, w.first + w.counts[walk->world->rank]);
+        if (status == CW_OK) status = bring_window(ctx, &w, begin, n);
+    }
+    if (status != CW_CANCELLED) cwi_pile_clear(&w.pile); /* else MPI may still write there */
+    return status;
+}
+
 cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
 {
     rooms r = {0};
-    cw_status status = cwi_walk_listed(ctx, walk);
+    cw_status status = walk->world ? CW_UNSUPPORTED : cwi_walk_listed(ctx, walk);
 
     if (status != CW_UNSUPPORTED) return status;
     CW_TRY(rooms_init(ctx, walk, &r));
-    int32_t round = r.n_slots * r.block;
-    for (; r.first < walk->n_users; r.first += least(round, walk->n_users - r.first)) {
-        int32_t n = least(round, walk->n_users - r.first);
-        if (walk->stage) CW_TRY(cwi_progress(ctx, walk->stage, r.first, walk->n_users));
-        for (int32_t s = 0; s < r.n_slots; s++) r.bad_row[s] = -1, r.unhelped[s] = 0;
-        status = cwi_pool_for(ctx, n, r.block, rank_block, &r);
-        if (status == CW_BAD_DATA) status = name_nan(ctx, &r);
-        if (status != CW_OK) goto done;
-        collect_round(&r, n);
-        CW_TRY(judge_screen(ctx, &r, n));
-    }
+    status = walk->world ? rank_together(ctx, walk, &r) : rank_rows(ctx, &r, 0, walk->n_users);
 done:
     rooms_clear(&r);
     return status;

@@ -23,6 +23,10 @@ typedef struct cwi_list {
  *   collect   optional: called on the calling thread, users in order and for each the dials in
  *             order, so that sums made there are the same bits on any number of threads
  *   stage     what the progress callback is told; NULL for silence
+ *   world     processes that have the same ranker, of which each ranks a part of the users; NULL:
+ *             this one ranks all.  `collect` is called at process 0 alone, and `each` is whole
+ * there each      what `measure` writes, so many bytes a user in their order; needed by a world
+ * alone
  */
 typedef struct cwi_walk {
     const cwi_ranker *ranker;
@@ -37,6 +41,9 @@ typedef struct cwi_walk {
     void (*collect)(void *arg, const cwi_list *list);
     void *arg;
     const char *stage;
+    const struct cwi_world *world;
+    void *each; /* [n_users][each_bytes] */
+    size_t each_bytes;
 } cwi_walk;
 
 /* Fails with CW_BAD_DATA when a candidate's score is NaN. */

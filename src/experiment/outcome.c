@@ -340,17 +340,16 @@ static void say_p(words *w, const json_t *entry)
 }
 
 /* A default is that of the first backbone, unless that one is the winner itself. */
-static void say_rival(words *w, const cwi_tuner *t, const json_t *record)
+static void say_rival(words *w, const json_t *record)
 {
+    const char *method = cwi_json_get_text(record, "method");
     const char *backbone = cwi_json_get_text(record, "backbone");
-    size_t first = t->race.n_families > 1 ? 1 : 0; /* behind pop */
-    say(w, " %s", cwi_json_get_text(record, "method"));
-    if (!is_method(record, "pop") && strcmp(backbone, t->race.family[first].backbone) != 0)
-        say(w, " on %s", backbone);
+    say(w, " %s", method);
+    if (strcmp(backbone, cw_method_backbone(method, 0)) != 0) say(w, " on %s", backbone);
 }
 
 /* What a winner is compared with in words, where the race has it. */
-static const char *const known[] = {"pop", "bpr", "cpr", "cross"};
+static const char *const known[] = {"pop", "itemknn", "bpr", "cpr", "cross"};
 enum { N_KNOWN = sizeof known / sizeof known[0] };
 
 /* What a log cannot tell, or what a bucket has told. */
@@ -387,7 +386,7 @@ static void say_winner(words *w, const cwi_tuner *t, const json_t *winner)
                 continue;
             say(w, "%s", n++ == 0 ? ", " : "; ");
             say_gain(w, value, json_number_value(valid));
-            say_rival(w, t, record);
+            say_rival(w, record);
             if (o > 0) say(w, " with its defaults");
             break;
         }
@@ -409,7 +408,7 @@ static void say_test(words *w, const court *c)
         if (!other) continue;
         say(w, "%s", n++ == 0 ? ": " : "; ");
         say_gain(w, c->winner.mean, cwi_json_get_number(other, "mean"));
-        say_rival(w, c->tuner, other);
+        say_rival(w, other);
         say_p(w, other);
     }
     say(w, ".");

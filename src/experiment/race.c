@@ -103,6 +103,7 @@ cw_status cwi_race_init(cw_context *ctx, const char *methods, const char *backbo
     CW_PASS(read_names(ctx, "backbones", backbones, cw_backbone_name, &on));
     put_first(&wanted, "bpr");
     put_first(&wanted, "cpr");
+    put_first(&wanted, "itemknn"); /* takes a second */
     race->n_families = 0;
     CW_PASS(add_family(ctx, race, "pop", "pop")); /* it costs nothing */
     for (size_t b = 0; b < on.n; b++)
@@ -144,7 +145,7 @@ static const range space[] = {
     {"wmf-weight", LOG, 0.05, 1, false},
     {"kl-cap", LINEAR, 0.05, 1, false},
     {"keep", LINEAR, 0.3, 0.9, false},
-    {"unseen-weight", LOG, 0.02, 1, false},
+    {"unseen-weight", LOG, 0.1, 10, true},
     {"neighbours", WHOLE, 10, 500, false},
     {"shrink", LINEAR, 0, 50, false},
 };

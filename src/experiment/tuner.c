@@ -21,7 +21,7 @@ const cw_option_info cwi_tune_options[] = {
          "how long to try settings, such as 90s, 10m or 2h; 10m unless trials says how many; the "
          "defaults on the first backbone are tried to their end whatever it says"),
     WHOLE("trials", "0", 0, MAX_TRIALS, "exactly so many trials; 0: as many as fit the budget"),
-    TEXT("methods", "cpr,bpr,cross", "the methods in the race; pop always is"),
+    TEXT("methods", "itemknn,cpr,bpr,cross", "the methods in the race; pop always is"),
     TEXT("backbones", "",
          "the backbones in the race; mf when not given, and lightgcn up to 150000 train rows"),
     TEXT("metric", "recall@20",
@@ -479,8 +479,9 @@ static cw_status keep_trial(cw_context *ctx, cwi_tuner *t, json_t *record, const
 /* Defaults on the first backbone are what everybody asks for: they end, whatever the budget. */
 static bool is_due(const cwi_tuner *t, size_t trial)
 {
-    size_t first = 1; /* behind pop */
-    if (trial >= t->race.n_families || trial >= CWI_MAX_FAMILIES) return false;
+    size_t first = 1, n = t->race.n_families; /* behind pop */
+    if (trial >= n || trial >= CWI_MAX_FAMILIES) return false;
+    while (first + 1 < n && !cw_method_backbone(t->race.family[first].method, 1)) first++;
     if (trial <= first) return true;
     return strcmp(t->race.family[trial].backbone, t->race.family[first].backbone) == 0;
 }

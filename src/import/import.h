@@ -233,6 +233,10 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
 /* repeats.c: drop every pair but the first, in the order train, valid, test; then by row. */
 cw_status cwi_drop_repeats(cw_context *ctx, cw_interactions *rows, int64_t *repeats,
                            int64_t *overlaps);
+/* The same with so many places of 16 bytes, or those of one user: rows are walked over for each
+ * lot of users that they suffice for. */
+cw_status cwi_drop_repeats_within(cw_context *ctx, cw_interactions *rows, int64_t places,
+                                  int64_t *repeats, int64_t *overlaps);
 
 /* origin.c: what was read, as JSON text. */
 cw_status cwi_origin_print(const cwi_import *import, char **out);

@@ -47,8 +47,10 @@ typedef struct job {
     float *column;     /* [parts][width] their largest scores, then what they are multiplied with */
     float *row_factor; /* [rows] */
     float *count;      /* [rows] crosses that count */
-    double factor;     /* of all slopes */
-    bool is_even;      /* margins of a with b and of b with a have the same slope */
+    double *share;     /* [rows][shares] of the slopes of own pairs, a block of columns each */
+    int64_t shares;
+    double factor; /* of all slopes */
+    bool is_even;  /* margins of a with b and of b with a have the same slope */
 } job;
 
 /* ---- softmax ----------------------------------------------------------------------- */
@@ -62,9 +64,9 @@ static cw_status find_largest(void *arg, int64_t chunk, int64_t begin, int64_t e
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
         float *most = j->partial + k * width;
-        memcpy(most, j->grid->cross + strip.first * width, (size_t)width * sizeof *most);
+        memcpy(most, j->grid->cross + strip.first * j->grid->stride, (size_t)width * sizeof *most);
         for (int64_t r = 1; r < strip.rows; r++)
-            j->ops->keep_larger(j->grid->cross + (strip.first + r) * width, width, most);
+            j->ops->keep_larger(j->grid->cross + (strip.first + r) * j->grid->stride, width, most);
     }
     return CW_OK;
 }
@@ -84,19 +86,19 @@ static cw_status raise_columns(void *arg, int64_t chunk, int64_t begin, int64_t 
 {
     static const float one = 1;
     const job *j = arg;
-    int64_t width = j->grid->width;
+    int64_t width = j->grid->width, stride = j->grid->stride;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
         int32_t row[CWI_STRIP_ROWS];
-        float weight[CWI_STRIP_ROWS], *from = j->grid->cross + strip.first * width;
+        float weight[CWI_STRIP_ROWS], *from = j->grid->cross + strip.first * stride;
         for (int64_t r = 0; r < strip.rows; r++) {
             row[r] = (int32_t)r;
             weight[r] = one;
-            j->ops->exp_row(from + r * width, j->column + strip.part * width, 0, width,
-                            from + r * width);
+            j->ops->exp_row(from + r * stride, j->column + strip.part * width, 0, width,
+                            from + r * stride);
         }
-        j->ops->weighted_sum(from, (int32_t)width, (int32_t)width, row, weight, strip.rows,
+        j->ops->weighted_sum(from, (int32_t)width, (int32_t)stride, row, weight, strip.rows,
                              j->partial + k * width);
     }
     return CW_OK;
@@ -127,9 +129,9 @@ static cw_status join_slopes(void *arg, int64_t chunk, int64_t begin, int64_t en
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(g, k);
         for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
-            j->ops->blend(j->row_factor[r], g->slope + r * g->width,
-                          j->column + strip.part * g->width, g->cross + r * g->width, g->width,
-                          g->slope + r * g->width);
+            j->ops->blend(j->row_factor[r], g->slope + r * g->stride,
+                          j->column + strip.part * g->width, g->cross + r * g->stride, g->width,
+                          g->slope + r * g->stride);
     }
     return CW_OK;
 }
@@ -162,7 +164,7 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
         CW_PASS(
             cwi_grid_softmax_rows(ctx, g, correct(j, by), rows, rows < 1 ? j->row_factor : NULL));
     } else {
-        memset(g->slope, 0, (size_t)(g->rows * g->width) * sizeof *g->slope);
+        memset(g->slope, 0, (size_t)(g->rows * g->stride) * sizeof *g->slope);
         memset(g->own_slope, 0, (size_t)g->rows * sizeof *g->own_slope);
         memset(j->row_factor, 0, (size_t)g->rows * sizeof *j->row_factor);
     }
@@ -174,21 +176,30 @@ static cw_status softmax(cw_context *ctx, job *j, int form, double *mean)
 
 /* ---- margins ------------------------------------------------------------------------- */
 
-/* For a strip of rows, what(row a, block of columns from b on, n of them, their mirror image). */
+/* what(row a, block of columns from b on, n of them, their mirror image), which may overwrite the
+ * block. */
 typedef void (*block_fn)(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
                          const float *mirror);
 
-static void walk_blocks(const job *j, const cwi_strip *strip, const float *matrix, block_fn what)
+/* The blocks of a strip up to its place on the diagonal, and those that are their mirror images:
+ * two blocks are read, and overwritten, while both are near the core. */
+static void walk_blocks(const job *j, const cwi_strip *strip, block_fn what)
 {
     const cwi_loss_grid *g = j->grid;
-    float turned[CWI_STRIP_ROWS * CWI_STRIP_ROWS];
-    int64_t top = strip->part * g->side, in = strip->first - top;
-    for (int64_t b = 0; b < g->side; b += CWI_STRIP_ROWS) {
-        int64_t n = g->side - b < CWI_STRIP_ROWS ? g->side - b : CWI_STRIP_ROWS;
-        j->ops->turn(matrix + (top + b) * g->width + in, g->width, (int32_t)n, (int32_t)strip->rows,
-                     CWI_STRIP_ROWS, turned);
-        for (int64_t r = 0; r < strip->rows; r++)
-            what(j, strip->first + r, strip->part, b, n, turned + r * CWI_STRIP_ROWS);
+    float image[2][CWI_STRIP_ROWS * CWI_STRIP_ROWS];
+    int64_t top = strip->part * g->side, b = strip->first - top;
+    int32_t rows = (int32_t)strip->rows;
+    for (int64_t a = 0; a <= b; a += CWI_STRIP_ROWS) {
+        int32_t others = a < b ? CWI_STRIP_ROWS : rows;
+        j->ops->turn(g->cross + (top + b) * g->stride + a, g->stride, rows, others, CWI_STRIP_ROWS,
+                     image[0]);
+        if (a < b)
+            j->ops->turn(g->cross + (top + a) * g->stride + b, g->stride, others, rows,
+                         CWI_STRIP_ROWS, image[1]);
+        for (int32_t r = 0; r < others; r++)
+            what(j, top + a + r, strip->part, b, rows, image[0] + r * CWI_STRIP_ROWS);
+        for (int32_t r = 0; r < rows && a < b; r++)
+            what(j, strip->first + r, strip->part, a, others, image[1] + r * CWI_STRIP_ROWS);
     }
 }
 
@@ -197,8 +208,25 @@ static void find_margins(const job *j, int64_t a, int64_t part, int64_t b, int64
                          const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    j->ops->margin_row(g->cross + a * g->width + b, mirror, g->own[a], g->own + part * g->side + b,
-                       n, g->slope + a * g->width + b);
+    j->ops->margin_row(g->cross + a * g->stride + b, mirror, g->own[a], g->own + part * g->side + b,
+                       n, g->cross + a * g->stride + b);
+}
+
+/* Strips that reach far are begun first. */
+static cwi_strip strip_from_end(const job *j, int64_t number)
+{
+    return cwi_grid_strip(j->grid, cwi_grid_strips(j->grid) - 1 - number);
+}
+
+static cw_status take_margins(void *arg, int64_t chunk, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    (void)chunk;
+    for (int64_t k = begin; k < end; k++) {
+        cwi_strip strip = strip_from_end(j, k);
+        walk_blocks(j, &strip, find_margins);
+    }
+    return CW_OK;
 }
 
 /* Crosses of a pair that it learns from. */
@@ -212,7 +240,7 @@ static int64_t count_kept(const job *j)
 static void take_logistic(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->slope + r * g->width;
+    float *x = g->cross + r * g->stride;
     j->count[r] = (float)j->ops->keep_largest(x, g->width, count_kept(j));
     g->value[r] = (double)j->ops->softplus_row(x, g->width, x);
 }
@@ -221,7 +249,7 @@ static void take_logistic(const job *j, int64_t r)
 static void take_lse(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->slope + r * g->width, most = j->ops->largest(x, NULL, g->width);
+    float *x = g->cross + r * g->stride, most = j->ops->largest(x, NULL, g->width);
     if (!(most > 0)) most = 0;
     double others = (double)j->ops->exp_row(x, NULL, most, g->width, x);
     double all = cwi_exp(-(double)most) + others;
@@ -230,13 +258,12 @@ static void take_lse(const job *j, int64_t r)
     j->ops->blend((float)(1 / all), x, NULL, NULL, g->width, x);
 }
 
-static cw_status take_margins(void *arg, int64_t chunk, int64_t begin, int64_t end)
+static cw_status take_rows(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
-        walk_blocks(j, &strip, j->grid->cross, find_margins);
         for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
             if (j->setting[CROSS_FORM] == FORM_LSE)
                 take_lse(j, r);
@@ -246,16 +273,16 @@ static cw_status take_margins(void *arg, int64_t chunk, int64_t begin, int64_t e
     return CW_OK;
 }
 
-/* S_ab is in the margins of a with b and of b with a.  Slopes of a's own pair add up in its value.
- */
+/* S_ab is in the margins of a with b and of b with a.  Slopes of a block add up to a share of that
+ * of a's own pair. */
 static void find_slopes(const job *j, int64_t a, int64_t part, int64_t b, int64_t n,
                         const float *mirror)
 {
     const cwi_loss_grid *g = j->grid;
-    int64_t at = a * g->width + b;
-    float *to = j->is_even ? g->slope : g->cross;
+    float *x = g->cross + a * g->stride + b;
     (void)part;
-    g->value[a] -= j->ops->mirror_row((float)(0.5 * j->factor), g->slope + at, mirror, n, to + at);
+    j->share[a * j->shares + b / CWI_STRIP_ROWS] =
+        j->ops->mirror_row((float)(0.5 * j->factor), x, mirror, n, x);
 }
 
 /* Where both margins of two pairs have the same slope no mirror is needed. */
@@ -266,25 +293,30 @@ static void walk_even(const job *j, const cwi_strip *strip)
         for (int64_t b = 0; b < g->width; b += CWI_STRIP_ROWS)
             find_slopes(j, r, strip->part, b,
                         g->width - b < CWI_STRIP_ROWS ? g->width - b : CWI_STRIP_ROWS,
-                        g->slope + r * g->width + b);
+                        g->cross + r * g->stride + b);
 }
 
 static cw_status take_slopes(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    cwi_loss_grid *g = j->grid;
     (void)chunk;
     for (int64_t k = begin; k < end; k++) {
-        cwi_strip strip = cwi_grid_strip(g, k);
-        for (int64_t r = 0; r < strip.rows; r++) g->value[strip.first + r] = 0;
+        cwi_strip strip = strip_from_end(j, k);
         if (j->is_even)
             walk_even(j, &strip);
         else
-            walk_blocks(j, &strip, g->slope, find_slopes);
-        for (int64_t r = strip.first; r < strip.first + strip.rows; r++)
-            g->own_slope[r] = (float)g->value[r];
+            walk_blocks(j, &strip, find_slopes);
     }
     return CW_OK;
+}
+
+static void join_own_slopes(const job *j)
+{
+    for (int64_t r = 0; r < j->grid->rows; r++) {
+        double sum = 0;
+        for (int64_t k = 0; k < j->shares; k++) sum -= j->share[r * j->shares + k];
+        j->grid->own_slope[r] = (float)sum;
+    }
 }
 
 static void swap(float **a, float **b)
@@ -298,14 +330,18 @@ static cw_status margins(cw_context *ctx, job *j, double *mean)
 {
     cwi_loss_grid *g = j->grid;
     double mass = 0;
+    j->shares = cwi_grid_strips(g) / cwi_grid_parts(g);
+    j->share = g->value + g->rows;
     CW_PASS(cwi_grid_for(ctx, g, take_margins, j));
+    CW_PASS(cwi_grid_for(ctx, g, take_rows, j));
     for (int64_t r = 0; r < g->rows; r++) mass += (double)j->count[r];
     if (mass < 1) mass = 1; /* all was observed: nothing to learn */
     j->factor = 1 / mass;
     j->is_even = j->setting[CROSS_FORM] == FORM_LOGISTIC && count_kept(j) == g->width;
     *mean = cwi_grid_total(g) / mass;
     CW_PASS(cwi_grid_for(ctx, g, take_slopes, j));
-    if (!j->is_even) swap(&g->cross, &g->slope);
+    join_own_slopes(j);
+    swap(&g->cross, &g->slope);
     g->is_even = true; /* S_ab and S_ba are in the same margins */
     return CW_OK;
 }

@@ -29,6 +29,12 @@ int64_t cwi_loss_grid_room(const cwi_loss_grid *grid)
     return (cwi_grid_strips(grid) + 3 * cwi_grid_parts(grid)) * grid->width + 2 * grid->rows;
 }
 
+/* A number of every row, and one of every row of a block of columns. */
+int64_t cwi_loss_grid_values(const cwi_loss_grid *grid)
+{
+    return grid->rows * (1 + strips_a_part(grid));
+}
+
 cw_status cwi_grid_for(cw_context *ctx, const cwi_loss_grid *grid,
                        cw_status (*fn)(void *, int64_t, int64_t, int64_t), void *arg)
 {
@@ -56,11 +62,11 @@ typedef struct job {
 static void softmax_row(const job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    const float *x = g->cross + r * g->width;
+    const float *x = g->cross + r * g->stride;
     const float *by = j->by ? j->by + r / g->side * g->width : NULL;
     float most = j->ops->largest(x, by, g->width);
     if (!(most > g->own[r])) most = g->own[r];
-    double others = (double)j->ops->exp_row(x, by, most, g->width, g->slope + r * g->width);
+    double others = (double)j->ops->exp_row(x, by, most, g->width, g->slope + r * g->stride);
     double self = cwi_exp((double)g->own[r] - (double)most), all = self + others;
     g->value[r] = (double)most - (double)g->own[r] + cwi_ln(all);
     g->own_slope[r] = (float)(-j->share * others / all / (double)g->rows);
@@ -68,8 +74,8 @@ static void softmax_row(const job *j, int64_t r)
     if (j->factor)
         j->factor[r] = factor;
     else
-        j->ops->blend(factor, g->slope + r * g->width, NULL, NULL, g->width,
-                      g->slope + r * g->width);
+        j->ops->blend(factor, g->slope + r * g->stride, NULL, NULL, g->width,
+                      g->slope + r * g->stride);
 }
 
 static cw_status softmax_strips(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -98,7 +104,7 @@ static cw_status scale_strips(void *arg, int64_t chunk, int64_t begin, int64_t e
     for (int64_t k = begin; k < end; k++) {
         cwi_strip strip = cwi_grid_strip(j->grid, k);
         for (int64_t r = strip.first; r < strip.first + strip.rows; r++) {
-            float *x = j->grid->slope + r * width;
+            float *x = j->grid->slope + r * j->grid->stride;
             j->ops->blend(j->factor[r], x, NULL, NULL, width, x);
         }
     }

@@ -20,8 +20,9 @@ static inline int64_t cwi_grid_parts(const cwi_loss_grid *grid)
 int64_t cwi_grid_strips(const cwi_loss_grid *grid);
 cwi_strip cwi_grid_strip(const cwi_loss_grid *grid, int64_t number);
 
-/* Floats of scratch that a loss may use. */
+/* Floats and doubles of scratch that a loss may use. */
 int64_t cwi_loss_grid_room(const cwi_loss_grid *grid);
+int64_t cwi_loss_grid_values(const cwi_loss_grid *grid);
 
 /* Run fn(arg, chunk, begin, end) over strips of all parts. */
 cw_status cwi_grid_for(cw_context *ctx, const cwi_loss_grid *grid,

@@ -22,16 +22,17 @@ typedef struct cwi_loss_rows {
  */
 typedef struct cwi_loss_grid {
     int64_t rows, side, width;
+    int64_t stride;    /* floats from row to row of cross and slope */
     bool is_square;    /* column b of a part is the item of its row b */
     const float *own;  /* [rows] the score of each row's observed pair */
-    float *cross;      /* [rows][width] scores; the loss may overwrite them */
+    float *cross;      /* [rows][stride] scores; the loss may overwrite them */
     const float *mark; /* [parts][width] what the sampler told of each column */
     float *own_slope;  /* [rows] */
-    float *slope;      /* [rows][width]; the loss may leave them in `cross` and change the two */
+    float *slope;      /* [rows][stride]; the loss may leave them in `cross` and change the two */
     bool is_even;      /* set by losses of squares whose slopes are the same in row a, column b and
                         * in row b, column a */
     float *room;       /* [cwi_loss_grid_room] scratch */
-    double *value;     /* [rows] scratch */
+    double *value;     /* [cwi_loss_grid_values] scratch, those of rows first */
 } cwi_loss_grid;
 
 /*

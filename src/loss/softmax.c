@@ -68,28 +68,26 @@ static cw_status sl_grid(cw_context *ctx, const double *setting, cwi_loss_grid *
 /* ---- psl --------------------------------------------------------------------------- */
 
 typedef struct psl_job {
+    const cwi_ops *ops;
     cwi_loss_grid *grid;
     double temperature;
 } psl_job;
 
-/* The slopes that go with the terms wait in their place. */
+/* All terms are taken off by the largest, where that is above 1, so that none overflows. */
 static void psl_grid_row(const psl_job *j, int64_t r)
 {
     cwi_loss_grid *g = j->grid;
-    float *x = g->cross + r * g->width, *slope = g->slope + r * g->width;
-    double sum = 1e-12, back = 0, d;
-    for (int64_t k = 0; k < g->width; k++) {
-        double term = cwi_exp(psl_warp(j->temperature, (double)x[k] - (double)g->own[r], &d));
-        sum += term;
-        slope[k] = (float)(term * d);
-    }
-    for (int64_t k = 0; k < g->width; k++) {
-        double p = (double)slope[k] / sum / (double)g->rows;
-        slope[k] = (float)p;
-        back += p;
-    }
-    g->own_slope[r] = (float)-back;
-    g->value[r] = cwi_ln(sum);
+    float *slope = g->slope + r * g->stride, back;
+    const float *x = g->cross + r * g->stride;
+    double d, t = j->temperature, top = (double)j->ops->largest(x, NULL, g->width);
+    float less = (float)psl_warp(t, top - (double)g->own[r], &d);
+    if (less < 0) less = 0;
+    double sum = (double)j->ops->power_row(x, g->own[r], (float)t, less, g->width, slope, &back);
+    sum += 1e-12 * cwi_exp(-(double)less);
+    float factor = (float)(1 / sum / (double)g->rows);
+    j->ops->blend(factor, slope, NULL, NULL, g->width, slope);
+    g->own_slope[r] = -factor * back;
+    g->value[r] = (double)less + cwi_ln(sum);
 }
 
 static cw_status psl_strips(void *arg, int64_t chunk, int64_t begin, int64_t end)
@@ -105,7 +103,7 @@ static cw_status psl_strips(void *arg, int64_t chunk, int64_t begin, int64_t end
 
 static cw_status psl_grid(cw_context *ctx, const double *setting, cwi_loss_grid *grid, double *mean)
 {
-    psl_job j = {grid, setting[SL_TEMPERATURE]};
+    psl_job j = {cwi_ops_best(), grid, setting[SL_TEMPERATURE]};
     CW_PASS(cwi_grid_for(ctx, grid, psl_strips, &j));
     *mean = cwi_grid_total(grid) / (double)grid->rows;
     return CW_OK;

@@ -22,7 +22,13 @@ void cw_dataset_free(cw_dataset *dataset)
     cwi_free(dataset->origin);
     cwi_truth_free(dataset->truth);
     cwi_rest_clear(&dataset->rest);
+    cwi_free(dataset->whole);
     cwi_free(dataset);
+}
+
+int64_t cwi_dataset_rows(const cw_dataset *dataset, int part)
+{
+    return dataset->whole ? dataset->whole->rows[part] : dataset->part[part].count;
 }
 
 cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs)
@@ -62,6 +68,10 @@ cw_status cwi_degree_weights(cw_context *ctx, const int32_t *item, int64_t count
 
 void cwi_dataset_hash(const cw_dataset *dataset, char hash[CWI_HASH_BYTES])
 {
+    if (dataset->whole) {
+        memcpy(hash, dataset->whole->hash, CWI_HASH_BYTES);
+        return;
+    }
     cwi_digest digest = {0};
     const int64_t sizes[] = {dataset->n_users, dataset->n_items};
     cwi_digest_numbers(&digest, sizes, 2, sizeof *sizes);

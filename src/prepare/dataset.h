@@ -44,6 +44,14 @@ typedef struct cwi_rest {
 
 enum { CWI_PARTS = 3 };
 
+/* What is known of all rows where most of them are elsewhere (train/deal.h). */
+typedef struct cwi_whole {
+    int64_t rows[CWI_PARTS];
+    char hash[CWI_HASH_BYTES];
+    double meeting, likeness; /* as in cwi_extent */
+    bool evenly;              /* the same */
+} cwi_whole;
+
 struct cw_dataset {
     int32_t n_users, n_items;
     cwi_pairs part[CWI_PARTS]; /* by cw_part */
@@ -53,6 +61,7 @@ struct cw_dataset {
     char *origin;              /* how it was made, a JSON object as text; NULL when not known */
     cwi_truth *truth;          /* NULL for real data */
     cwi_rest rest;             /* what was left out */
+    cwi_whole *whole;          /* NULL: all rows are here; else those of some users */
 };
 
 extern const cw_option_info cwi_prepare_options[];
@@ -61,6 +70,9 @@ extern const cw_option_info cwi_simulate_options[];
 
 /* An empty dataset to be filled. */
 cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out);
+
+/* Rows of a part, wherever they are. */
+int64_t cwi_dataset_rows(const cw_dataset *dataset, int part);
 
 /* Room for count pairs; pairs must be empty. */
 cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs);

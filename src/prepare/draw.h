@@ -15,6 +15,14 @@
 cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
                    cwi_purpose purpose, uint8_t *drawn);
 
+/* The same where the weight of thing k is weight[which[k]]. */
+cw_status cwi_draw_by(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
+                      int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn);
+
+/* The same with little memory for the keys, which are made three times: what large draws use. */
+cw_status cwi_draw_lean(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
+                        int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn);
+
 /*
  * The same law, drawn as the paper's published splits were: bit for bit from MT19937.
  *   order  [n], the winners in the order they were drawn

@@ -50,6 +50,7 @@ static cw_status read_pair(cw_context *ctx, const cwi_source *source, cwi_bounds
 
 /* Pairs on their way in. */
 typedef struct reading {
+    cw_context *ctx;
     cwi_pairs *out;
     size_t user_capacity, item_capacity;
     const cwi_idmap *users, *items; /* of raw ids */
@@ -66,24 +67,48 @@ static cw_status append(cw_context *ctx, reading *r, const int32_t pair[2])
     return CW_OK;
 }
 
-cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out)
+cw_status cwi_pairs_rest(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
+                         void *arg)
 {
-    cw_status status;
+    enum { AT_ONCE = 1024 };
+    int32_t user[AT_ONCE], item[AT_ONCE], pair[2] = {0, 0};
     const char *line;
     size_t length;
-    int32_t pair[2] = {0, 0};
-    reading r = {.out = out};
+    int64_t n = 0;
 
-    *out = (cwi_pairs){0};
-    CW_TRY(read_header(ctx, source));
     for (;;) {
-        CW_TRY(cwi_source_line(ctx, source, &line, &length));
+        CW_PASS(cwi_source_line(ctx, source, &line, &length));
         if (!line) break;
         if (length == 0) continue;
-        CW_TRY(read_pair(ctx, source, bounds, line, length, pair));
-        CW_TRY(append(ctx, &r, pair));
+        CW_PASS(read_pair(ctx, source, bounds, line, length, pair));
+        user[n] = pair[0];
+        item[n++] = pair[1];
+        if (n < AT_ONCE) continue;
+        CW_PASS(fn(arg, user, item, n));
+        n = 0;
     }
-done:
+    return n > 0 ? fn(arg, user, item, n) : CW_OK;
+}
+
+cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
+                         void *arg)
+{
+    CW_PASS(read_header(ctx, source));
+    return cwi_pairs_rest(ctx, source, bounds, fn, arg);
+}
+
+static cw_status append_some(void *arg, const int32_t *user, const int32_t *item, int64_t n)
+{
+    reading *r = arg;
+    for (int64_t k = 0; k < n; k++) CW_PASS(append(r->ctx, r, (const int32_t[]){user[k], item[k]}));
+    return CW_OK;
+}
+
+cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out)
+{
+    reading r = {.ctx = ctx, .out = out};
+    *out = (cwi_pairs){0};
+    cw_status status = cwi_pairs_each(ctx, source, bounds, append_some, &r);
     if (status != CW_OK) cwi_pairs_clear(out);
     return status;
 }
@@ -113,7 +138,7 @@ cw_status cwi_pairs_read_raw(cw_context *ctx, const char *path, const cwi_idmap 
 {
     cw_status status;
     cwi_source *source = NULL;
-    reading r = {.users = users, .items = items, .out = out};
+    reading r = {.ctx = ctx, .users = users, .items = items, .out = out};
 
     *out = (cwi_pairs){0};
     CW_TRY(cwi_source_open(ctx, path, &source));

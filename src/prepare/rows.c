@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/mem.h"
 #include "core/mt19937.h"
 #include "core/rng.h"
 #include "import/interactions.h"
@@ -34,6 +35,14 @@ void cwi_rows_clear(cwi_rows *rows)
     *rows = (cwi_rows){0};
 }
 
+static void move_row(cwi_rows *rows, int64_t from, int64_t to)
+{
+    rows->user[to] = rows->user[from];
+    rows->item[to] = rows->item[from];
+    if (rows->time) rows->time[to] = rows->time[from];
+    if (rows->part) rows->part[to] = rows->part[from];
+}
+
 /* Keep the rows whose user and item are both marked (keep_item NULL: all are); their order stays.
  */
 static void keep_rows(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *keep_item)
@@ -41,11 +50,7 @@ static void keep_rows(cwi_rows *rows, const uint8_t *keep_user, const uint8_t *k
     int64_t kept = 0;
     for (int64_t r = 0; r < rows->count; r++) {
         if (!keep_user[rows->user[r]] || (keep_item && !keep_item[rows->item[r]])) continue;
-        rows->user[kept] = rows->user[r];
-        rows->item[kept] = rows->item[r];
-        if (rows->time) rows->time[kept] = rows->time[r];
-        if (rows->part) rows->part[kept] = rows->part[r];
-        kept++;
+        move_row(rows, r, kept++);
     }
     rows->count = kept;
 }
@@ -87,13 +92,55 @@ static void peel(peeling *p)
     }
 }
 
+static void count_degrees(const cwi_rows *rows, int64_t *degree)
+{
+    for (int64_t r = 0; r < rows->count; r++) {
+        degree[rows->user[r]]++;
+        degree[rows->n_users + rows->item[r]]++;
+    }
+}
+
+/* Drop rows one end of which has too few, as they come.  False: there was none. */
+static bool drop_thin(cwi_rows *rows, int64_t k, int64_t *degree)
+{
+    int64_t kept = 0, count = rows->count;
+    for (int64_t r = 0; r < count; r++) {
+        int64_t *user = &degree[rows->user[r]], *item = &degree[rows->n_users + rows->item[r]];
+        if (*user < k || *item < k) {
+            --*user;
+            --*item;
+            continue;
+        }
+        move_row(rows, r, kept++);
+    }
+    rows->count = kept;
+    return kept < count;
+}
+
+/* What is left is the same in whatever order rows go.  Mostly a few walks over them do, with no
+ * memory but that of users and items. */
+static cw_status walk_core(cw_context *ctx, cwi_rows *rows, int64_t k, bool *is_done)
+{
+    enum { WALKS = 12 };
+    size_t n_nodes = (size_t)rows->n_users + (size_t)rows->n_items;
+    int64_t *degree = cwi_alloc_zero(ctx, n_nodes, sizeof *degree);
+    *is_done = false;
+    if (!degree) return CW_NO_MEMORY;
+    count_degrees(rows, degree);
+    for (int w = 0; w < WALKS && !*is_done; w++) *is_done = !drop_thin(rows, k, degree);
+    cwi_free(degree);
+    return CW_OK;
+}
+
 cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k)
 {
     cw_status status;
     int64_t n_nodes = (int64_t)rows->n_users + rows->n_items;
     peeling p = {.n_users = rows->n_users, .k = k};
+    bool is_done = true;
 
-    if (k <= 1) return CW_OK;
+    if (k > 1) CW_PASS(walk_core(ctx, rows, k, &is_done));
+    if (is_done) return CW_OK;
     CW_TRY(cwi_csr_create(ctx, rows->user, rows->item, rows->count, rows->n_users, &p.of_user));
     CW_TRY(cwi_csr_create(ctx, rows->item, rows->user, rows->count, rows->n_items, &p.of_item));
     p.degree = cwi_pile_add_zero(ctx, &p.pile, (size_t)n_nodes, sizeof *p.degree);
@@ -101,10 +148,7 @@ cw_status cwi_rows_core(cw_context *ctx, cwi_rows *rows, int64_t k)
     p.queue = cwi_pile_add(ctx, &p.pile, (size_t)n_nodes, sizeof *p.queue);
     CW_TRY(p.pile.status);
     memset(p.alive, 1, (size_t)n_nodes);
-    for (int64_t r = 0; r < rows->count; r++) {
-        p.degree[rows->user[r]]++;
-        p.degree[rows->n_users + rows->item[r]]++;
-    }
+    count_degrees(rows, p.degree);
     for (int64_t node = 0; node < n_nodes; node++) check_node(&p, node);
     peel(&p);
     keep_rows(rows, p.alive, p.alive + rows->n_users);

@@ -29,7 +29,20 @@ static double by_degree(double degree, double cap)
     return 1.0 / degree < cap ? 1.0 / degree : cap;
 }
 
-/* Weight min(1/d_i, cap) of every row, d_i the degree of its item. */
+/* Weight min(1/d_i, cap) of every item, d_i its degree. */
+static cw_status weigh_items(cw_context *ctx, const cwi_rows *rows, double cap, double **weight)
+{
+    cwi_pile pile = {0};
+    int64_t *degree = cwi_pile_add(ctx, &pile, (size_t)rows->n_items, sizeof *degree);
+    *weight = degree ? cwi_alloc(ctx, (size_t)rows->n_items, sizeof **weight) : NULL;
+    if (*weight) cwi_degrees(rows->item, rows->count, rows->n_items, degree);
+    for (int32_t i = 0; i < rows->n_items && *weight; i++)
+        (*weight)[i] = by_degree((double)degree[i], cap);
+    cwi_pile_clear(&pile);
+    return *weight ? CW_OK : CW_NO_MEMORY;
+}
+
+/* The same of every row. */
 static cw_status debias_weights(cw_context *ctx, const cwi_rows *rows, double cap, double **weight)
 {
     return cwi_degree_weights(ctx, rows->item, rows->count, rows->n_items, by_degree, cap, weight);
@@ -120,11 +133,12 @@ static cw_status cut_test(cw_context *ctx, const cw_options *options, cwi_split 
 
 /* ---- debiased and random -------------------------------------------------- */
 
+/* weight: of items, or NULL. */
 static cw_status split_by_weight(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                                  const double *weight, cwi_split *split)
 {
-    CW_PASS(cwi_draw(ctx, weight, rows->count, held_share(rows, split), seed_of(options),
-                     CWI_RNG_HOLDOUT, split->part));
+    CW_PASS(cwi_draw_by(ctx, weight, rows->item, rows->count, held_share(rows, split),
+                        seed_of(options), CWI_RNG_HOLDOUT, split->part));
     list_held(rows, split); /* drawn rows hold 1 for now, which is not train */
     CW_PASS(settle_unseen(ctx, rows, options, true, split));
     return cut_test(ctx, options, split);
@@ -135,7 +149,7 @@ static cw_status split_debiased(cw_context *ctx, const cwi_rows *rows, const cw_
 {
     double *weight;
     CW_PASS(cwi_reach_fit(ctx, rows, options, &split->cap, &split->holdout));
-    cw_status status = debias_weights(ctx, rows, split->cap, &weight);
+    cw_status status = weigh_items(ctx, rows, split->cap, &weight);
     if (status == CW_OK) status = split_by_weight(ctx, rows, options, weight, split);
     cwi_free(weight);
     return status;
@@ -326,9 +340,9 @@ cw_status cwi_split_draw(cw_context *ctx, const cwi_rows *rows, double cap, int6
     out->part = cwi_alloc(ctx, (size_t)rows->count, 1);
     out->held = cwi_alloc(ctx, (size_t)rows->count, sizeof *out->held);
     status = out->part && out->held ? CW_OK : CW_NO_MEMORY;
-    if (status == CW_OK && cap > 0) status = debias_weights(ctx, rows, cap, &weight);
+    if (status == CW_OK && cap > 0) status = weigh_items(ctx, rows, cap, &weight);
     if (status != CW_OK) goto done;
-    CW_TRY(cwi_draw(ctx, weight, rows->count, n, seed, CWI_RNG_FOLD, out->part));
+    CW_TRY(cwi_draw_by(ctx, weight, rows->item, rows->count, n, seed, CWI_RNG_FOLD, out->part));
     list_held(rows, out); /* a drawn row holds 1, which is validation */
     CW_TRY(place_unseen(ctx, rows, out, CW_PART_TRAIN, &out->moved_back));
 done:

@@ -14,11 +14,27 @@ cw_status cwi_recommender_screen(cw_context *ctx, cw_recommender *rec)
     return cwi_screen_create(ctx, &rec->ranker, LONGEST, &rec->screen);
 }
 
-/* Nothing but what the user had in training is left out. */
+/* Nothing is left out but what the user had in training and so few others that enough of the best
+ * remain without them. */
 static bool is_usual(const cwi_listing *l)
 {
-    return cwi_listing_is_plain(l) && !l->with_skipped && !l->hidden && !l->own &&
-           l->skip == &l->rec->model->seen;
+    cwi_listing plain = *l;
+    plain.n_barred = 0;
+    return cwi_listing_is_plain(&plain) && !l->with_skipped && !l->hidden && !l->own &&
+           l->skip == &l->rec->model->seen && l->n_barred <= LONGEST - l->out.k;
+}
+
+/* Keep what is not barred, at most as many as are wanted; how many those are. */
+static int32_t drop_barred(const cwi_listing *l, int32_t *items, int32_t count)
+{
+    int32_t kept = 0;
+    for (int32_t r = 0; r < count && kept < l->out.k; r++) {
+        bool is_barred = false;
+        for (int32_t b = 0; b < l->n_barred && !is_barred; b++)
+            is_barred = l->barred[b] == items[r];
+        if (!is_barred) items[kept++] = items[r];
+    }
+    return kept;
 }
 
 /* Score by score as cwi_listing_run does; false: one is no number. */
@@ -56,7 +72,7 @@ bool cwi_listing_screened(const cwi_listing *l, size_t n)
     cwi_screen_rank(screen, l->skip, l->who, (int32_t)n, items, counts);
     for (size_t k = 0; k < n; k++) {
         if (counts[k] < 0) return false;
-        if (counts[k] > l->out.k) counts[k] = l->out.k;
+        counts[k] = drop_barred(l, items + k * LONGEST, counts[k]);
         if (!write_scores(l, l->who[k], items + k * LONGEST, counts[k], scores + k * LONGEST))
             return false;
     }

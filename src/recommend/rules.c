@@ -29,6 +29,10 @@ const cw_option_info cwi_recommend_options[] = {
          "the popularity dial: rank by score + dial * ln(1 + train rows of the item); above 0 "
          "favours popular items, below 0 rare ones; a model of tune has its own unless it is "
          "given"),
+    TEXT("device", "auto",
+         "who makes lists of users: cpu, cuda (the first GPU), cuda:1 (the second), mpi (all "
+         "processes that mpirun has started, each a part of the users), or auto: a GPU where there "
+         "is one and it is worth it, else the CPU; lists are the same"),
     {0}};
 
 /* What the lines of a file name: items, each with a number where there is a tab. */

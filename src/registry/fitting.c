@@ -33,52 +33,106 @@ static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *
     return squares > 0 ? (double)rows * (double)rows / squares : 1;
 }
 
-static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
+bool cwi_is_even(double of_valid, int64_t valid, double of_train, int64_t train)
+{
+    const double ALIKE = 0.8; /* random splits have 0.94 and more, debiased ones 0.6 and less */
+    return of_valid * (double)train <= ALIKE * of_train * (double)valid;
+}
+
+static double sum_degrees(const cwi_pairs *rows, const int64_t *degree)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < rows->count; r++) sum += (double)degree[rows->item[r]];
+    return sum;
+}
+
+static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, const cwi_pairs *valid,
+                                 cwi_extent *extent)
 {
     int32_t users = extent->users, items = extent->items;
     int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
     if (!degree) return CW_NO_MEMORY;
     extent->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
                       count_alike(train->item, train->count, items, degree);
+    extent->evenly = cwi_is_even(sum_degrees(valid, degree), valid->count,
+                                 sum_degrees(train, degree), train->count);
     cwi_free(degree);
     return CW_OK;
 }
 
-static int32_t draw_of(const cwi_csr *csr, int32_t row, cwi_rng *rng)
-{
-    uint64_t n = (uint64_t)(csr->start[row + 1] - csr->start[row]);
-    return csr->value[csr->start[row] + (int64_t)cwi_rng_below(rng, n)];
-}
-
-/* Of a row that is drawn, somebody else who has its item and another item of its user: how often do
- * the two meet? */
-static double count_closed(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item)
+int64_t cwi_meetings_count(int64_t rows)
 {
     enum { DRAWS = 65536, DRAWS_A_ROW = 16 }; /* at most, whichever is less */
-    int64_t drawn = 0, closed = 0;
-    int64_t n = train->count < DRAWS / DRAWS_A_ROW ? train->count * DRAWS_A_ROW : DRAWS;
+    return rows < DRAWS / DRAWS_A_ROW ? rows * DRAWS_A_ROW : DRAWS;
+}
+
+static int64_t draw_row(int64_t rows, int64_t k, cwi_rng *rng)
+{
+    cwi_rng_init(rng, 0, CWI_RNG_EXTENT, (uint64_t)k);
+    return (int64_t)cwi_rng_below(rng, (uint64_t)rows);
+}
+
+void cwi_meetings_draw(int64_t rows, int64_t n, cwi_meeting *out)
+{
+    cwi_rng rng;
+    for (int64_t k = 0; k < n; k++) out[k] = (cwi_meeting){.row = draw_row(rows, k, &rng)};
+}
+
+void cwi_meeting_choose(int64_t rows, int64_t k, int64_t user_rows, int64_t item_rows,
+                        cwi_meeting *out)
+{
+    cwi_rng rng;
+    (void)draw_row(rows, k, &rng);
+    out->nth_user = (int64_t)cwi_rng_below(&rng, (uint64_t)item_rows);
+    out->nth_item = (int64_t)cwi_rng_below(&rng, (uint64_t)user_rows);
+}
+
+double cwi_meetings_share(const cwi_meeting *m, int64_t n)
+{
+    int64_t drawn = 0, met = 0;
     for (int64_t k = 0; k < n; k++) {
-        cwi_rng rng;
-        cwi_rng_init(&rng, 0, CWI_RNG_EXTENT, (uint64_t)k);
-        int64_t r = (int64_t)cwi_rng_below(&rng, (uint64_t)train->count);
-        int32_t user = draw_of(by_item, train->item[r], &rng);
-        int32_t item = draw_of(by_user, train->user[r], &rng);
-        if (user == train->user[r] || item == train->item[r]) continue;
+        if (m[k].other_user == m[k].user || m[k].other_item == m[k].item) continue;
         drawn++;
-        closed += cwi_csr_has(by_user, user, item);
+        met += m[k].has_met;
     }
-    return drawn > 0 ? (double)closed / (double)drawn : 0;
+    return drawn > 0 ? (double)met / (double)drawn : 0;
+}
+
+static int64_t count_row(const cwi_csr *csr, int32_t row)
+{
+    return csr->start[row + 1] - csr->start[row];
+}
+
+static void find_others(const cwi_pairs *train, const cwi_csr *by_user, const cwi_csr *by_item,
+                        int64_t n, cwi_meeting *meetings)
+{
+    for (int64_t k = 0; k < n; k++) {
+        cwi_meeting *m = &meetings[k];
+        m->user = train->user[m->row];
+        m->item = train->item[m->row];
+        cwi_meeting_choose(train->count, k, count_row(by_user, m->user),
+                           count_row(by_item, m->item), m);
+        m->other_user = by_item->value[by_item->start[m->item] + m->nth_user];
+        m->other_item = by_user->value[by_user->start[m->user] + m->nth_item];
+        m->has_met = cwi_csr_has(by_user, m->other_user, m->other_item);
+    }
 }
 
 static cw_status measure_likeness(cw_context *ctx, const cwi_pairs *train, cwi_extent *extent)
 {
     cw_status status;
     cwi_csr by_user = {0}, by_item = {0};
+    int64_t n = cwi_meetings_count(train->count);
+    cwi_meeting *meetings = cwi_alloc(ctx, (size_t)n, sizeof *meetings);
+    if (!meetings) return CW_NO_MEMORY;
     CW_TRY(cwi_csr_create(ctx, train->user, train->item, train->count, extent->users, &by_user));
     CW_TRY(cwi_csr_create(ctx, train->item, train->user, train->count, extent->items, &by_item));
     cwi_csr_sort(&by_user);
-    extent->likeness = count_closed(train, &by_user, &by_item) / extent->meeting;
+    cwi_meetings_draw(train->count, n, meetings);
+    find_others(train, &by_user, &by_item, n, meetings);
+    extent->likeness = cwi_meetings_share(meetings, n) / extent->meeting;
 done:
+    cwi_free(meetings);
     cwi_csr_clear(&by_user);
     cwi_csr_clear(&by_item);
     return status;
@@ -89,11 +143,18 @@ cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_ext
     const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
     *out = (cwi_extent){.users = dataset->n_users,
                         .items = dataset->n_items,
-                        .rows = train->count,
+                        .rows = cwi_dataset_rows(dataset, CW_PART_TRAIN),
                         .meeting = 1,
-                        .likeness = 1};
+                        .likeness = 1,
+                        .evenly = true};
+    if (dataset->whole) {
+        out->meeting = dataset->whole->meeting;
+        out->likeness = dataset->whole->likeness;
+        out->evenly = dataset->whole->evenly;
+        return CW_OK;
+    }
     if (train->count == 0) return CW_OK; /* which training refuses */
-    CW_PASS(measure_meeting(ctx, train, out));
+    CW_PASS(measure_meeting(ctx, train, &dataset->part[CW_PART_VALID], out));
     return measure_likeness(ctx, train, out);
 }
 
@@ -168,11 +229,16 @@ static cw_status fit_group(cw_context *ctx, double group, cw_options *options)
     return assign(ctx, options, "group", group > 0 && batch % (int64_t)group == 0 ? group : 0);
 }
 
+static bool makes_passes(const cwi_method *method, const cwi_backbone *backbone)
+{
+    return method->sampler || backbone->learn; /* others make few, or none */
+}
+
 cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_method *method,
                         const cwi_backbone *backbone, cw_options *options)
 {
-    bool makes_passes = method->sampler || backbone->learn; /* others make few, or none */
-    if (makes_passes) CW_PASS(fit_batch(ctx, extent, !method->sampler, options));
+    bool has_passes = makes_passes(method, backbone);
+    if (has_passes) CW_PASS(fit_batch(ctx, extent, !method->sampler, options));
     for (const cwi_fit *row = method->fits; row && row->option; row++) {
         if ((row->backbone && strcmp(row->backbone, backbone->name) != 0) ||
             came_before(method->fits, row, backbone->name))
@@ -181,7 +247,7 @@ cw_status cwi_train_fit(cw_context *ctx, const cwi_extent *extent, const cwi_met
         CW_PASS(strcmp(row->option, "group") == 0 ? fit_group(ctx, value, options)
                                                   : assign(ctx, options, row->option, value));
     }
-    return makes_passes ? fit_schedule(ctx, options) : CW_OK;
+    return has_passes ? fit_schedule(ctx, options) : CW_OK;
 }
 
 /* What is shown, and what it goes by where it follows the data. */
@@ -195,6 +261,8 @@ static const struct {
              {"temperature", " (more for few items)"},
              {"hardest", ""},
              {"group", ""},
+             {"unseen-weight", " (less for many items)"},
+             {"shrink", " (0 where rare items count as much)"},
              {"batch", " (less for few rows)"}};
 
 /* Of what most trainings have only what is special is shown. */
@@ -208,7 +276,7 @@ static bool is_told(const char *option, const char *value)
 }
 
 /* Did the data choose it?  The batch follows them wherever there is one. */
-static bool is_fitted(const cw_options *settled, const char *option)
+static bool is_fitted(const cw_options *settled, const char *option, bool has_batch)
 {
     const cwi_method *method = cwi_find_method(cw_options_get(settled, "method"));
     const char *backbone = cw_options_get(settled, "backbone");
@@ -216,28 +284,35 @@ static bool is_fitted(const cw_options *settled, const char *option)
         if (strcmp(row->option, option) == 0 &&
             (!row->backbone || strcmp(row->backbone, backbone) == 0))
             return true;
-    return strcmp(option, "batch") == 0;
+    return has_batch && strcmp(option, "batch") == 0;
 }
 
 void cwi_train_fit_text(const cwi_extent *extent, const cw_options *settled,
                         char out[CWI_FIT_BYTES])
 {
     int64_t epoch = cwi_options_integer(settled, "epoch-steps");
+    bool has_steps = makes_passes(cwi_find_method(cw_options_get(settled, "method")),
+                                  cwi_find_backbone(cw_options_get(settled, "backbone")));
     int used = snprintf(out, CWI_FIT_BYTES,
                         "chosen for %lld rows of %d users and %d items, where who shares an item "
                         "shares others %.2g times as often as by chance:",
                         (long long)extent->rows, extent->users, extent->items, extent->likeness);
     for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++) {
         const char *option = shown[k].option, *value = cw_options_get(settled, option);
-        if (value && is_told(option, value))
+        bool fitted = is_fitted(settled, option, has_steps);
+        if (value && is_told(option, value) && (has_steps || fitted))
             used += snprintf(out + used, (size_t)(CWI_FIT_BYTES - used), " %s %s%s,", option, value,
-                             is_fitted(settled, option) && strcmp(value, "0") != 0 ? shown[k].reason
-                                                                                   : "");
+                             fitted && strcmp(value, "0") != 0 ? shown[k].reason : "");
     }
+    if (has_steps)
+        used +=
+            snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
+                     " evaluated every %lld %s, for at least %lld;",
+                     (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "eval-every")),
+                     epoch ? "steps" : "epochs",
+                     (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "min-epochs")));
+    else
+        out[used - 1] = ';';
     snprintf(out + used, (size_t)(CWI_FIT_BYTES - used),
-             " evaluated every %lld %s, for at least %lld; --preset paper has the published "
-             "settings",
-             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "eval-every")),
-             epoch ? "steps" : "epochs",
-             (long long)((epoch ? epoch : 1) * cwi_options_integer(settled, "min-epochs")));
+             " --preset paper has the published settings");
 }

@@ -1,11 +1,11 @@
 /* registry.c - one page: every backbone, and every method as sampler, loss and tuned defaults. */
 #include "registry/registry.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/option_rows.h"
 #include "core/text.h"
+#include "registry/fits.h"
 
 #define POINTER(id) &cwi_backbone_##id,
 static const cwi_backbone *const backbones[] = {CWI_BACKBONES(POINTER)};
@@ -91,161 +91,6 @@ static const cwi_default sl_defaults[] = {{NULL, "lr", "1e-3"},
 static const cwi_default ials_defaults[] = {
     {NULL, "reg", "1e-2"}, {NULL, "eval-every", "1"}, {NULL, "patience", "5"}, {NULL, NULL, NULL}};
 static const cwi_default ease_defaults[] = {{NULL, "reg", "250"}, {NULL, NULL, NULL}};
-/* What --preset auto has instead; docs/training.md says where it was formed and checked. */
-static double clamp(double value, double low, double high)
-{
-    return value < low ? low : (value > high ? high : value);
-}
-
-/* Where taste comes in clusters most crosses are easy: the hard ones have to be looked for.  Where
- * it does not, or rows are few, the hardest are chance. */
-static double cpr_beta(const cwi_extent *extent)
-{
-    double rows = (double)extent->rows, many = rows < 40000 ? sqrt(sqrt(rows / 40000)) : 1;
-    return clamp(1 + 2.5 * (extent->likeness - 1) * many, clamp(rows / 30000, 1, 2), 16);
-}
-
-/* A graph makes more crosses easy. */
-static double cpr_graph_beta(const cwi_extent *extent)
-{
-    double beta = cpr_beta(extent);
-    return beta < 2 ? 1.5 * beta : clamp(beta, 3, 16);
-}
-
-/* Few rows are easily learnt by heart. */
-static double bpr_reg(const cwi_extent *extent)
-{
-    return clamp(250 / (double)extent->rows, 1e-3, 3e-2);
-}
-
-/* The more so where users and items often meet. */
-static double cross_reg(const cwi_extent *extent, double least)
-{
-    double often = clamp(extent->meeting / 0.1, 0, 1);
-    return clamp(1500 / (double)extent->rows * often * often, least, 0.2);
-}
-
-static double cpr_reg(const cwi_extent *extent)
-{
-    return cross_reg(extent, 0.05);
-}
-
-static double cpr_rand_reg(const cwi_extent *extent)
-{
-    return cross_reg(extent, 0.03);
-}
-
-static double usual_lr(const cwi_extent *extent)
-{
-    (void)extent;
-    return 1e-3;
-}
-
-/* Popularity is counted in rows: a margin of 40 is one of 59 rows an item. */
-static double dice_margin(const cwi_extent *extent)
-{
-    double rows_an_item = (double)extent->rows / (double)extent->items;
-    return clamp(0.7 * rows_an_item, 1, 1e6);
-}
-
-/* Where users and items seldom meet, what a pair can be told from is the whole batch, by
- * directions; where they often do, it is the hardest of its crosses, by lengths too.  Sets at hand
- * lie below 0.04 or above 0.1. */
-static bool is_sparse(const cwi_extent *extent)
-{
-    return extent->meeting < 0.06;
-}
-
-static double cross_form(const cwi_extent *extent)
-{
-    enum { BOTH = 0, LOGISTIC = 3 }; /* of --form */
-    return is_sparse(extent) ? BOTH : LOGISTIC;
-}
-
-static double cross_scorer(const cwi_extent *extent)
-{
-    return is_sparse(extent); /* dot|cosine */
-}
-
-/* The fewer items there are, the less sharply one can be told from the others. */
-static double cross_temperature(const cwi_extent *extent)
-{
-    double fewer = sqrt(16000.0 / (double)extent->items);
-    return is_sparse(extent) ? clamp(0.1 * fewer, 0.1, 0.25) : 1;
-}
-
-/* CPR looks for hard samples among beta times as many, of two or three pairs; this is the share of
- * crosses that asks as much of a pair. */
-static double cross_hardest(const cwi_extent *extent)
-{
-    double beta = clamp(cpr_beta(extent), 1, 4);
-    return is_sparse(extent) ? 1 : 1 / (beta * beta);
-}
-
-/* More crosses of a margin add cost, but nothing that can be measured; softmax wants them all. */
-static double cross_group(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? 0 : 64;
-}
-
-/* A step on the whole batch costs and teaches more. */
-static double cross_patience(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? 10 : 20;
-}
-
-static double cross_least_epochs(const cwi_extent *extent)
-{
-    return 2 * cross_patience(extent);
-}
-
-static double cross_graph_hardest(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? 1 : 0.5;
-}
-
-static double cross_l2(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? 0 : cross_reg(extent, 0.05);
-}
-
-static double cross_graph_l2(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? 0 : 1e-3;
-}
-
-/* Few rows are learnt by heart within some hundred steps. */
-static double cross_lr(const cwi_extent *extent)
-{
-    return is_sparse(extent) ? clamp(1e-3 * (double)extent->rows / 150000, 3e-4, 1e-3) : 1e-3;
-}
-
-static const cwi_fit cross_fits[] = {{NULL, "form", cross_form},
-                                     {NULL, "scorer", cross_scorer},
-                                     {NULL, "temperature", cross_temperature},
-                                     {"lightgcn", "hardest", cross_graph_hardest},
-                                     {NULL, "hardest", cross_hardest},
-                                     {"mf", "group", cross_group},
-                                     {NULL, "patience", cross_patience},
-                                     {NULL, "min-epochs", cross_least_epochs},
-                                     {"lightgcn", "reg", cross_graph_l2},
-                                     {NULL, "reg", cross_l2},
-                                     {NULL, "lr", cross_lr},
-                                     {NULL, NULL, NULL}};
-static const cwi_fit cross_all_fits[] = {
-    {"mf", "lr", usual_lr}, {"mf", "reg", cpr_reg}, {NULL, NULL, NULL}};
-static const cwi_fit fs_fits[] = {{"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
-static const cwi_fit cpr_fits[] = {{"mf", "lr", usual_lr},
-                                   {"mf", "reg", cpr_reg},
-                                   {"mf", "beta", cpr_beta},
-                                   {"lightgcn", "beta", cpr_graph_beta},
-                                   {NULL, NULL, NULL}};
-static const cwi_fit cpr_rand_fits[] = {
-    {"mf", "lr", usual_lr}, {"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
-static const cwi_fit dice_fits[] = {
-    {"mf", "margin", dice_margin}, {"lightgcn", "margin", dice_margin}, {NULL, NULL, NULL}};
-static const cwi_fit bpr_fits[] = {{"mf", "reg", bpr_reg}, {NULL, NULL, NULL}};
-
 static const cwi_default no_defaults[] = {{NULL, NULL, NULL}};
 
 static const cw_option_info cpr_options[] = {
@@ -268,7 +113,7 @@ static const cwi_method methods[] = {
      .selects = true,
      .backbones = ANY_BACKBONE,
      .defaults = cpr_defaults,
-     .fits = cpr_fits,
+     .fits = cwi_fits_cpr,
      .options = cpr_options},
     {.name = "cpr-rand",
      .help = "cross pairwise ranking without choosing hard samples (beta 1)",
@@ -276,14 +121,14 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_cpr,
      .backbones = ANY_BACKBONE,
      .defaults = cpr_rand_defaults,
-     .fits = cpr_rand_fits},
+     .fits = cwi_fits_cpr_rand},
     {.name = "bpr",
      .help = "Bayesian personalised ranking: a liked item above a random other",
      .sampler = &cwi_sampler_bpr,
      .loss = &cwi_loss_bpr,
      .backbones = ANY_BACKBONE,
      .defaults = bpr_defaults,
-     .fits = bpr_fits},
+     .fits = cwi_fits_bpr},
     {.name = "cause",
      .help = "causal embeddings: items have a second vector, learnt from a debiased part of train "
              "and tied to the first",
@@ -293,43 +138,50 @@ static const cwi_method methods[] = {
      .item_tables = 2,
      .backbones = "mf",
      .defaults = cause_defaults,
+     .fits = cwi_fits_cause,
      .options = cause_options},
     {.name = "ubpr",
      .help = "unbiased BPR: weights by inverse propensities of items",
      .sampler = &cwi_sampler_ubpr,
      .loss = &cwi_loss_ubpr,
      .backbones = ANY_BACKBONE,
-     .defaults = ubpr_defaults},
+     .defaults = ubpr_defaults,
+     .fits = cwi_fits_ubpr},
     {.name = "rel-mf",
      .help = "relevance of single pairs: labels over propensities of items",
      .sampler = &cwi_sampler_weighted,
      .loss = &cwi_loss_relmf,
      .backbones = ANY_BACKBONE,
-     .defaults = relmf_defaults},
+     .defaults = relmf_defaults,
+     .fits = cwi_fits_relmf},
     {.name = "bce",
      .help = "observed or not, pair by pair: binary cross entropy",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_bce,
      .backbones = ANY_BACKBONE,
-     .defaults = bce_defaults},
+     .defaults = bce_defaults,
+     .fits = cwi_fits_bce},
     {.name = "mse",
      .help = "observed or not, pair by pair: squared error",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_mse,
      .backbones = ANY_BACKBONE,
-     .defaults = mse_defaults},
+     .defaults = mse_defaults,
+     .fits = cwi_fits_mse},
     {.name = "wmf",
      .help = "weighted matrix factorisation: squared error of the sigmoid, pairs not observed "
              "weighing less",
      .sampler = &cwi_sampler_pointwise,
      .loss = &cwi_loss_wmf,
      .backbones = ANY_BACKBONE,
-     .defaults = wmf_defaults},
+     .defaults = wmf_defaults,
+     .fits = cwi_fits_wmf},
     {.name = "mult-vae",
      .help =
          "variational autoencoder with a multinomial likelihood: a user's items from their items",
      .backbones = "vae",
-     .defaults = mult_vae_defaults},
+     .defaults = mult_vae_defaults,
+     .fits = cwi_fits_mult_vae},
     {.name = "dice",
      .help = "disentangled interest and conformity: two halves of the vectors, one for taste, one "
              "for popularity",
@@ -338,7 +190,7 @@ static const cwi_method methods[] = {
      .penalty = &cwi_penalty_dice,
      .heads = 2,
      .backbones = ANY_BACKBONE,
-     .fits = dice_fits,
+     .fits = cwi_fits_dice,
      .defaults = dice_defaults,
      .options = dice_options},
     {.name = "cross",
@@ -348,7 +200,7 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_cross,
      .backbones = VECTOR_BACKBONES,
      .defaults = cross_defaults,
-     .fits = cross_fits},
+     .fits = cwi_fits_cross},
     {.name = "cross-softmax",
      .help = "which item of the batch is the user's, whose is the item: softmax over all crosses",
      .sampler = &cwi_sampler_cross,
@@ -361,21 +213,21 @@ static const cwi_method methods[] = {
      .loss = &cwi_loss_cross,
      .backbones = VECTOR_BACKBONES,
      .defaults = cross_all_defaults,
-     .fits = cross_all_fits},
+     .fits = cwi_fits_cross_all},
     {.name = "fs-pair",
      .help = "fair sampling: two observed pairs, each user's own item above the other's",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_fs_pair,
      .backbones = ANY_BACKBONE,
      .defaults = fs_defaults,
-     .fits = fs_fits},
+     .fits = cwi_fits_fs},
     {.name = "fs-point",
      .help = "fair sampling, score by score: observed pairs against the crossed ones",
      .sampler = &cwi_sampler_cpr,
      .loss = &cwi_loss_fs_point,
      .backbones = ANY_BACKBONE,
      .defaults = fs_defaults,
-     .fits = fs_fits},
+     .fits = cwi_fits_fs},
     {.name = "sl",
      .help = "softmax loss: an observed pair against items drawn uniformly",
      .sampler = &cwi_sampler_uniform,
@@ -397,15 +249,18 @@ static const cwi_method methods[] = {
     {.name = "ials",
      .help = "implicit alternating least squares: observed pairs near 1, all others lightly near 0",
      .backbones = "als",
-     .defaults = ials_defaults},
+     .defaults = ials_defaults,
+     .fits = cwi_fits_ials},
     {.name = "ease",
      .help = "a linear autoencoder in closed form: a user's items from their other items",
      .backbones = "ease",
-     .defaults = ease_defaults},
+     .defaults = ease_defaults,
+     .fits = cwi_fits_ease},
     {.name = "itemknn",
      .help = "nearest neighbours of items: what is like the items that a user has",
      .backbones = "itemknn",
-     .defaults = no_defaults},
+     .defaults = no_defaults,
+     .fits = cwi_fits_itemknn},
     {.name = "pop",
      .help = "the most popular items for everybody",
      .backbones = "pop",

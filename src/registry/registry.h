@@ -19,7 +19,26 @@ typedef struct cwi_extent {
     /* How often somebody who shares an item with a user has another of the user's items, over
      * the former: 1 where to share one tells nothing, 8 where taste comes in clusters. */
     double likeness;
+    bool evenly; /* validation rows are of less popular items than those of train are */
 } cwi_extent;
+
+/* Somebody else who has the item of a row that is drawn, and another item of its user: have the two
+ * met?  The share of those that have is what likeness goes by. */
+typedef struct cwi_meeting {
+    int64_t row; /* of train, in the order of the file */
+    int32_t user, item;
+    int64_t nth_user, nth_item; /* places among the users of the item, in the order of the file, and
+                                   among the items of the user, ascending */
+    int32_t other_user, other_item;
+    bool has_met;
+} cwi_meeting;
+
+int64_t cwi_meetings_count(int64_t rows); /* how many are drawn */
+void cwi_meetings_draw(int64_t rows, int64_t n, cwi_meeting *out);
+/* The places, once it is known how many rows the two ends have. */
+void cwi_meeting_choose(int64_t rows, int64_t k, int64_t user_rows, int64_t item_rows,
+                        cwi_meeting *out);
+double cwi_meetings_share(const cwi_meeting *meetings, int64_t n);
 
 /* Options of stage "train" that a method sets differently from the table. */
 typedef struct cwi_default {
@@ -85,6 +104,10 @@ cw_status cwi_train_options(cw_context *ctx, cw_options **out);
 cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_extent *extent,
                            cw_options **out, const cwi_method **method,
                            const cwi_backbone **backbone);
+
+/* Are validation rows of less popular items than train rows?  By sums over the rows of the number
+ * of train rows that their items have. */
+bool cwi_is_even(double of_valid, int64_t valid, double of_train, int64_t train);
 
 /* fitting.c */
 cw_status cwi_dataset_extent(cw_context *ctx, const cw_dataset *dataset, cwi_extent *out);

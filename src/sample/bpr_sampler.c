@@ -30,15 +30,15 @@ CWI_FORMULA void bpr_draw_positive(const bpr_state *s, cwi_rng *rng, bpr_draft *
         count = t->by_user.start[user + 1] - first;
     }
     d->row = first + (int64_t)cwi_rng_below(rng, (uint64_t)count);
-    CWI_FETCH(t->pair + d->row);
+    if (!t->asking) CWI_FETCH(t->pair + d->row);
 }
 
 CWI_FORMULA void bpr_guess_negative(const bpr_state *s, cwi_rng *rng, bpr_draft *d)
 {
     const cwi_training *t = s->drawing.training;
-    d->pair = t->pair[d->row];
+    d->pair = cwi_training_pair(t, d->row);
     d->negative = (int32_t)cwi_rng_below(rng, (uint64_t)t->n_items);
-    CWI_FETCH(cwi_training_trace(t, d->pair.user, d->negative).word);
+    if (t->bits) CWI_FETCH(cwi_training_trace(t, d->pair.user, d->negative).word);
 }
 
 /* Rows that are made: none when the user had all items. */
@@ -115,11 +115,18 @@ static void bpr_close(void *opened)
     cwi_free(s->users);
 }
 
+/* Which users have interactions is not dealt out. */
+static bool bpr_asks(const cw_options *options)
+{
+    return strcmp(cwi_options_text(options, "pos"), "interaction") == 0;
+}
+
 const cwi_sampler cwi_sampler_bpr = {.name = "bpr",
                                      .bytes = sizeof(bpr_state),
                                      .open = bpr_open,
                                      .close = bpr_close,
                                      .draw = bpr_draw,
                                      .draw_many = bpr_draw_many,
+                                     .asks = bpr_asks,
                                      .options = bpr_options};
 #endif

@@ -34,7 +34,7 @@ CWI_FORMULA void cpr_draw_pairs(const cpr_state *s, int32_t k, cwi_rng *rng, int
     const cwi_training *t = s->drawing.training;
     for (int32_t j = 0; j < k; j++) {
         row[j] = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
-        CWI_FETCH_FAR(t->pair + row[j]);
+        if (!t->asking) CWI_FETCH_FAR(t->pair + row[j]);
     }
 }
 
@@ -43,7 +43,7 @@ CWI_FORMULA void cpr_fill_slots(const cpr_state *s, int32_t k, const int64_t *ro
 {
     const cwi_training *t = s->drawing.training;
     for (int32_t j = 0; j < k; j++) {
-        cwi_pair pair = t->pair[row[j]];
+        cwi_pair pair = cwi_training_pair(t, row[j]);
         user[j] = user[k + j] = pair.user;
         item[j] = item[k + (j == 0 ? k - 1 : j - 1)] = pair.item;
     }
@@ -57,8 +57,7 @@ CWI_FORMULA uint32_t cpr_find_doubts(const cpr_state *s, int32_t k, const int32_
     const cwi_training *t = s->drawing.training;
     uint32_t doubts = 0;
     for (int32_t j = 0; j < k; j++) {
-        cwi_trace trace = cwi_training_trace(t, user[j], item[k + j]);
-        if ((*trace.word & trace.bits) != trace.bits) continue;
+        if (!cwi_training_may_have(t, user[j], item[k + j])) continue;
         CWI_FETCH(t->by_user.start + user[j]);
         doubts |= 1u << j;
     }
@@ -79,7 +78,7 @@ CWI_FORMULA bool cpr_is_valid(const cpr_state *s, int32_t k, const int32_t *user
 {
     for (; doubts; doubts &= doubts - 1) {
         int j = cwi_lowest_bit(doubts);
-        if (cwi_csr_has(&s->drawing.training->by_user, user[j], item[k + j])) return false;
+        if (cwi_training_lists(s->drawing.training, user[j], item[k + j])) return false;
     }
     return !s->all_distinct || (!cpr_has_repeat(user, k) && !cpr_has_repeat(item, k));
 }
@@ -277,5 +276,6 @@ const cwi_sampler cwi_sampler_cpr = {.name = "cpr",
                                      .draw_many = cpr_draw_many,
                                      .check = cpr_check,
                                      .keep = cpr_keep,
+                                     .asks = cwi_sampler_asks,
                                      .options = cpr_options};
 #endif

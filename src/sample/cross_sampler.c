@@ -15,7 +15,7 @@ CWI_FORMULA int64_t cross_draw(const void *opened, int group, cwi_rng *rng, int3
 {
     const cross_state *s = (const cross_state *)opened;
     const cwi_training *t = s->drawing.training;
-    cwi_pair pair = t->pair[cwi_rng_below(rng, (uint64_t)t->count)];
+    cwi_pair pair = cwi_training_pair(t, (int64_t)cwi_rng_below(rng, (uint64_t)t->count));
     (void)group;
     ++*tried;
     *user = pair.user;
@@ -68,5 +68,6 @@ const cwi_sampler cwi_sampler_cross = {.name = "cross",
                                        .open = cross_open,
                                        .close = cross_close,
                                        .draw = cross_draw,
+                                       .asks = cwi_sampler_asks,
                                        .options = cross_options};
 #endif

@@ -42,8 +42,9 @@ CWI_FORMULA int64_t pointwise_draw(const void *opened, int group, cwi_rng *rng, 
     int64_t row = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
     (void)group;
     ++*tried;
-    user[0] = user[1] = t->pair[row].user;
-    item[0] = t->pair[row].item;
+    cwi_pair pair = cwi_training_pair(t, row);
+    user[0] = user[1] = pair.user;
+    item[0] = pair.item;
     mark[0] = (float)pointwise_label(s, item[0]);
     mark[1] = 0;
     bool found = s->of_user ? cwi_training_unseen(t, user[1], rng, &item[1])
@@ -82,10 +83,12 @@ const cwi_sampler cwi_sampler_pointwise = {.name = "pointwise",
                                            .bytes = sizeof(pointwise_state),
                                            .open = pointwise_open,
                                            .draw = pointwise_draw,
+                                           .asks = cwi_sampler_asks,
                                            .options = pointwise_options};
 const cwi_sampler cwi_sampler_weighted = {.name = "weighted",
                                           .bytes = sizeof(pointwise_state),
                                           .open = weighted_open,
                                           .draw = pointwise_draw,
+                                          .asks = cwi_sampler_asks,
                                           .options = weighted_options};
 #endif

@@ -25,10 +25,17 @@ typedef struct cwi_training {
     uint64_t *bits;      /* [1 << log_words] two bits of a word for every interaction: where one is
                             clear there was none; at least 12 bits an interaction */
     int log_words;
+    /* Interactions that are dealt out (sample/dealt.h): pair, by_user and treatment are those of
+     * this process, in this order, there are no bits, count and degree are of all of them. */
+    struct cwi_dealt *dealt;   /* NULL: all of them are here */
+    struct cwi_asking *asking; /* while candidates are drawn: where the others are asked for */
 } cwi_training;
 
 cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
                               const cwi_pairs *train, cwi_training *out);
+/* The same but for the bits. */
+cw_status cwi_training_list(cw_context *ctx, int32_t n_users, int32_t n_items,
+                            const cwi_pairs *train, cwi_training *out);
 void cwi_training_clear(cwi_training *training); /* a zeroed one is fine */
 
 /* Where the bits of an interaction are. */
@@ -46,21 +53,62 @@ CWI_FORMULA cwi_trace cwi_training_trace(const cwi_training *training, int32_t u
     return trace;
 }
 
+#if !defined(__cplusplus) /* a device has all of them */
+/* asking.c */
+cwi_pair cwi_asking_pair(struct cwi_asking *asking, int64_t row);
+bool cwi_asking_has(struct cwi_asking *asking, int32_t user, int32_t item);
+bool cwi_asking_is_full(const struct cwi_asking *asking);
+#endif
+
+/* Interaction number `row` of all. */
+CWI_FORMULA cwi_pair cwi_training_pair(const cwi_training *training, int64_t row)
+{
+#if !defined(__cplusplus)
+    if (training->asking) return cwi_asking_pair(training->asking, row);
+#endif
+    return training->pair[row];
+}
+
+/* Is the item on the user's list? */
+CWI_FORMULA bool cwi_training_lists(const cwi_training *training, int32_t user, int32_t item)
+{
+#if !defined(__cplusplus)
+    if (training->asking) return cwi_asking_has(training->asking, user, item);
+#endif
+    return cwi_csr_has(&training->by_user, user, item);
+}
+
+/* Are all items on the list of a user of whom it was last found that an item is? */
+CWI_FORMULA bool cwi_training_lists_all(const cwi_training *training, int32_t user)
+{
+    const cwi_csr *by_user = &training->by_user;
+#if !defined(__cplusplus)
+    if (training->asking) return cwi_asking_is_full(training->asking);
+#endif
+    return by_user->start[user + 1] - by_user->start[user] >= training->n_items;
+}
+
+/* May the user have had the item?  The list tells. */
+CWI_FORMULA bool cwi_training_may_have(const cwi_training *training, int32_t user, int32_t item)
+{
+    if (!training->bits) return true;
+    cwi_trace trace = cwi_training_trace(training, user, item);
+    return (*trace.word & trace.bits) == trace.bits;
+}
+
 /* Did the user have the item? */
 CWI_FORMULA bool cwi_training_has(const cwi_training *training, int32_t user, int32_t item)
 {
-    cwi_trace trace = cwi_training_trace(training, user, item);
-    return (*trace.word & trace.bits) == trace.bits && cwi_csr_has(&training->by_user, user, item);
+    return cwi_training_may_have(training, user, item) && cwi_training_lists(training, user, item);
 }
 
 /* An item that the user did not have, uniformly; false when they had them all. */
 CWI_FORMULA bool cwi_training_unseen(const cwi_training *training, int32_t user, cwi_rng *rng,
                                      int32_t *item)
 {
-    const cwi_csr *by_user = &training->by_user;
     *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
     while (cwi_training_has(training, user, *item)) {
-        if (by_user->start[user + 1] - by_user->start[user] >= training->n_items) return false;
+        if (cwi_training_lists_all(training, user)) return false;
         *item = (int32_t)cwi_rng_below(rng, (uint64_t)training->n_items);
     }
     return true;
@@ -119,6 +167,8 @@ enum { CWI_DRAW_CHUNK = 256 }; /* candidates */
  *   draw_many  optional: the same for n candidates, up to a chunk, of which it leaves no holes
  *   check  optional: completes what was drawn; fails where a step may not go on with it
  *   keep   optional: how many of the rows drawn a step that selects shall train on; all when NULL
+ *   asks   optional: with these options draw looks at interactions by cwi_training_... alone, so
+ *          that they may be dealt out
  *   options  what it reads beside the options that all trainings have; NULL: nothing
  */
 typedef struct cwi_sampler {
@@ -133,6 +183,7 @@ typedef struct cwi_sampler {
                          int32_t *item, float *mark, int64_t *tried);
     cw_status (*check)(cw_context *ctx, const void *state, cwi_batch *batch);
     int64_t (*keep)(const void *state, const cwi_batch *batch);
+    bool (*asks)(const cw_options *options);
     const cw_option_info *options;
 } cwi_sampler;
 
@@ -144,6 +195,9 @@ cw_status cwi_sampler_open(cw_context *ctx, const cwi_sampler *sampler,
 cw_status cwi_sampler_draw(cw_context *ctx, const cwi_sampler *sampler, void *state,
                            const cwi_moment *now, cwi_batch *batch, cwi_draws *draws);
 void cwi_sampler_close(const cwi_sampler *sampler, void *state); /* NULL is fine */
+
+/* For samplers that do whatever the options. */
+bool cwi_sampler_asks(const cw_options *options);
 
 /* All of them. */
 #define CWI_SAMPLERS(X)                                                                            \

@@ -1,6 +1,6 @@
 /* training.c - training interactions in the order and shape that samplers want. */
 #include "core/mem.h"
-#include "sample/sampler.h"
+#include "sample/dealt.h"
 
 static cw_status create_bits(cw_context *ctx, cwi_training *t)
 {
@@ -15,8 +15,8 @@ static cw_status create_bits(cw_context *ctx, cwi_training *t)
     return CW_OK;
 }
 
-cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
-                              const cwi_pairs *train, cwi_training *out)
+cw_status cwi_training_list(cw_context *ctx, int32_t n_users, int32_t n_items,
+                            const cwi_pairs *train, cwi_training *out)
 {
     cw_status status;
     *out = (cwi_training){.n_users = n_users, .n_items = n_items, .count = train->count};
@@ -30,8 +30,16 @@ cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
             out->pair[e] = (cwi_pair){u, out->by_user.value[e]};
     cwi_csr_sort(&out->by_user);
     cwi_degrees(train->item, train->count, n_items, out->degree);
-    CW_TRY(create_bits(ctx, out));
 done:
+    if (status != CW_OK) cwi_training_clear(out);
+    return status;
+}
+
+cw_status cwi_training_create(cw_context *ctx, int32_t n_users, int32_t n_items,
+                              const cwi_pairs *train, cwi_training *out)
+{
+    CW_PASS(cwi_training_list(ctx, n_users, n_items, train, out));
+    cw_status status = create_bits(ctx, out);
     if (status != CW_OK) cwi_training_clear(out);
     return status;
 }
@@ -44,6 +52,7 @@ void cwi_training_clear(cwi_training *training)
     cwi_pairs_clear(&training->treatment);
     cwi_free(training->propensity);
     cwi_free(training->bits);
+    cwi_dealt_free(training->dealt);
     *training = (cwi_training){0};
 }
 

@@ -22,8 +22,9 @@ CWI_FORMULA int64_t ubpr_draw(const void *opened, int group, cwi_rng *rng, int32
     int64_t row = (int64_t)cwi_rng_below(rng, (uint64_t)t->count);
     (void)group;
     ++*tried;
-    user[0] = user[1] = t->pair[row].user;
-    item[0] = t->pair[row].item;
+    cwi_pair pair = cwi_training_pair(t, row);
+    user[0] = user[1] = pair.user;
+    item[0] = pair.item;
     item[1] = (int32_t)cwi_rng_below(rng, (uint64_t)t->n_items);
     mark[0] = (float)ubpr_weigh(t, user[0], item[0], item[1]);
     return 1;
@@ -45,5 +46,6 @@ const cwi_sampler cwi_sampler_ubpr = {.name = "ubpr",
                                       .bytes = sizeof(cwi_drawing),
                                       .open = ubpr_open,
                                       .draw = ubpr_draw,
+                                      .asks = cwi_sampler_asks,
                                       .options = ubpr_options};
 #endif

@@ -22,7 +22,7 @@ CWI_FORMULA int64_t uniform_draw(const void *opened, int group, cwi_rng *rng, in
         *item = (int32_t)cwi_rng_below(rng, (uint64_t)t->n_items);
         return 1;
     }
-    cwi_pair pair = t->pair[cwi_rng_below(rng, (uint64_t)t->count)];
+    cwi_pair pair = cwi_training_pair(t, (int64_t)cwi_rng_below(rng, (uint64_t)t->count));
     *user = pair.user;
     *item = pair.item;
     for (int32_t k = 1; !s->shares && k <= s->n; k++) {
@@ -75,5 +75,6 @@ const cwi_sampler cwi_sampler_uniform = {.name = "uniform",
                                          .open = uniform_open,
                                          .draw = uniform_draw,
                                          .check = lend_users,
+                                         .asks = cwi_sampler_asks,
                                          .options = uniform_options};
 #endif

@@ -8,10 +8,18 @@ static cw_status measure_pop(cwi_trainer *t, const cwi_ranker *pop, cw_part part
 {
     cwi_metrics metrics;
     *out = NULL;
-    if (t->dataset->part[part].count == 0) return CW_OK;
+    if (cwi_dataset_rows(t->dataset, part) == 0) return CW_OK;
     CW_PASS(cwi_trainer_measure(t, pop, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     return cwi_json_check(t->ctx, *out);
+}
+
+/* The same counts where most interactions are elsewhere. */
+static void count_all(const cwi_training *training, float *popularity)
+{
+    const int64_t most = 1 << 24; /* beyond which 1 more is lost */
+    for (int32_t i = 0; i < training->n_items; i++)
+        popularity[i] = (float)(training->degree[i] < most ? training->degree[i] : most);
 }
 
 static cw_status measure(cwi_trainer *t, json_t *out)
@@ -27,6 +35,7 @@ static cw_status measure(cwi_trainer *t, json_t *out)
 
     CW_TRY(backbone->declare(t->ctx, &shape, t->options, &counts));
     CW_TRY(backbone->fill(t->ctx, &shape, t->options, &counts));
+    if (t->training.dealt) count_all(&t->training, counts.tensor[0].data);
     CW_TRY(backbone->rank(t->ctx, &shape, t->options, &counts, &pop));
     pop.world = t->task.world;
     for (int part = CW_PART_VALID; part <= CW_PART_TEST; part++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/mem.h"
 #include "core/text.h"
 #include "train/train.h"
 
@@ -11,6 +12,13 @@ cw_status cwi_all_rows(cw_context *ctx, const cw_dataset *dataset, cw_dataset *o
     for (int p = 0; p < CWI_PARTS; p++) count += dataset->part[p].count;
     *out = *dataset;
     memset(out->part, 0, sizeof out->part);
+    out->whole = NULL;
+    if (dataset->whole) {
+        out->whole = cwi_alloc_zero(ctx, 1, sizeof *out->whole);
+        if (!out->whole) return CW_NO_MEMORY;
+        for (int p = 0; p < CWI_PARTS; p++)
+            out->whole->rows[CW_PART_TRAIN] += dataset->whole->rows[p];
+    }
     cwi_pairs *all = &out->part[CW_PART_TRAIN];
     CW_PASS(cwi_pairs_create(ctx, count, all));
     for (int p = 0; p < CWI_PARTS; p++) {
@@ -21,6 +29,13 @@ cw_status cwi_all_rows(cw_context *ctx, const cw_dataset *dataset, cw_dataset *o
         used += part->count;
     }
     return CW_OK;
+}
+
+void cwi_all_rows_clear(cw_dataset *all)
+{
+    cwi_pairs_clear(&all->part[CW_PART_TRAIN]);
+    cwi_free(all->whole);
+    all->whole = NULL;
 }
 
 /* What the model says of it. */
@@ -54,7 +69,7 @@ cw_status cwi_refit(cwi_trainer **t, const cw_dataset *all, json_t *found)
     cwi_trainer_free(*t);
     *t = NULL;
     cwi_log(ctx, CW_LOG_INFO, "training once more on all %lld rows, for %lld epochs",
-            (long long)all->part[CW_PART_TRAIN].count, (long long)sequel.epochs);
+            (long long)cwi_dataset_rows(all, CW_PART_TRAIN), (long long)sequel.epochs);
     CW_TRY(cwi_trainer_follow(ctx, all, options, &sequel, t));
     (*t)->has_warned = has_warned;
     CW_TRY(cwi_trainer_run(*t));

@@ -9,6 +9,8 @@
 #include "core/text.h"
 #include "model/model.h"
 #include "prepare/rest.h"
+#include "prepare/store.h"
+#include "train/deal.h"
 #include "train/train.h"
 
 /* Metrics of the final parameters on one part; null when it is empty. */
@@ -20,7 +22,7 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
     cwi_ranker ranker = {0};
 
     *out = NULL;
-    if (t->dataset->part[part].count == 0) {
+    if (cwi_dataset_rows(t->dataset, part) == 0) {
         *out = json_null();
         return CW_OK;
     }
@@ -50,8 +52,8 @@ static json_t *describe_data(const cwi_trainer *t)
     const cw_dataset *d = t->dataset;
     json_t *out =
         json_pack("{s:s, s:i, s:i, s:I, s:I, s:I}", "xxh3_128", t->data_hash, "users", d->n_users,
-                  "items", d->n_items, "train", (json_int_t)d->part[0].count, "valid",
-                  (json_int_t)d->part[1].count, "test", (json_int_t)d->part[2].count);
+                  "items", d->n_items, "train", (json_int_t)cwi_dataset_rows(d, 0), "valid",
+                  (json_int_t)cwi_dataset_rows(d, 1), "test", (json_int_t)cwi_dataset_rows(d, 2));
     json_t *latest = find_latest(t->ctx, d);
     if (latest) cwi_json_set(&out, "latest", latest);
     if (t->propensity_hash[0]) cwi_json_set(&out, "propensities", json_string(t->propensity_hash));
@@ -101,7 +103,22 @@ static cw_status describe_run(cwi_trainer *t, const json_t *found, char **run)
     return cwi_json_sign(t->ctx, record, run);
 }
 
-/* Hand over what the trainer holds; ids are copied. */
+/* Raw ids: those of a dataset that nobody needs any more move. */
+static cw_status take_ids(cw_context *ctx, const cw_dataset *dataset, cw_dataset *spent,
+                          cw_model *model)
+{
+    if (!spent) {
+        CW_PASS(cwi_idmap_copy(ctx, &dataset->users, &model->users));
+        return cwi_idmap_copy(ctx, &dataset->items, &model->items);
+    }
+    model->users = spent->users;
+    model->items = spent->items;
+    cwi_idmap_init(&spent->users);
+    cwi_idmap_init(&spent->items);
+    return CW_OK;
+}
+
+/* Hand over what the trainer holds. */
 static cw_status fill_model(cwi_trainer *t, cw_model *model)
 {
     cw_status status;
@@ -110,8 +127,7 @@ static cw_status fill_model(cwi_trainer *t, cw_model *model)
     model->n_items = t->dataset->n_items;
     cwi_copy_text(model->method, sizeof model->method, t->task.method->name);
     cwi_copy_text(model->backbone, sizeof model->backbone, t->task.backbone->name);
-    CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->users, &model->users));
-    CW_TRY(cwi_idmap_copy(t->ctx, &t->dataset->items, &model->items));
+    CW_TRY(take_ids(t->ctx, t->dataset, t->spent, model));
     CW_TRY(cwi_rest_copy(t->ctx, &t->dataset->rest, &model->rest));
     model->params = t->best;
     t->best = (cwi_params){0};
@@ -171,7 +187,7 @@ done:
 
 static bool is_held_out(const cw_dataset *dataset)
 {
-    return dataset->part[CW_PART_VALID].count + dataset->part[CW_PART_TEST].count > 0;
+    return cwi_dataset_rows(dataset, CW_PART_VALID) + cwi_dataset_rows(dataset, CW_PART_TEST) > 0;
 }
 
 /* Before the long work, so that a bad file is known at once. */
@@ -183,8 +199,18 @@ static cw_status read_bucket(cwi_trainer *t, cwi_bucket *out)
                            (uint64_t)cwi_options_integer(t->options, "seed"), out);
 }
 
-cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
-                   cw_model **out, char **run)
+/* A dataset of ours loses what the trainer has in a form of its own, and what only the process
+ * that leads says in the end: who the users are. */
+static void shed(const cwi_trainer *t, cw_dataset *ours)
+{
+    if (ours->whole && !cwi_options_flag(t->options, "refit"))
+        cwi_pairs_clear(&ours->part[CW_PART_TRAIN]);
+    if (!cwi_trainer_leads(t)) cwi_idmap_clear(&ours->users);
+}
+
+/* ours: the dataset, where it may be used up; else NULL. */
+static cw_status train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                       cw_dataset *ours, cw_model **out, char **run)
 {
     cw_status status;
     cwi_trainer *t = NULL;
@@ -192,10 +218,8 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     cw_dataset all = {0};
     cwi_bucket bucket = {0};
 
-    cwi_begin(ctx);
-    *out = NULL;
-    if (run) *run = NULL;
     CW_TRY(cwi_trainer_create(ctx, dataset, options, &t));
+    if (ours) shed(t, ours);
     CW_TRY(read_bucket(t, &bucket));
     CW_TRY(find_out(t, &found));
     CW_TRY(cwi_train_learn(t, &bucket, found));
@@ -204,11 +228,40 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
         CW_TRY(cwi_refit(&t, &all, found));
     }
     if (t->task.world) CW_TRY(cwi_share_gather_best(t));
+    if (t->training.dealt) CW_TRY(cwi_share_gather_seen(t));
+    t->spent = ours;
     if (cwi_trainer_leads(t)) CW_TRY(cwi_make_model(t, found, out, run));
 done:
     cwi_trainer_free(t);
     cwi_bucket_clear(&bucket);
-    cwi_pairs_clear(&all.part[CW_PART_TRAIN]);
+    cwi_all_rows_clear(&all);
     json_decref(found);
+    return status;
+}
+
+cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options *options,
+                   cw_model **out, char **run)
+{
+    cwi_begin(ctx);
+    *out = NULL;
+    if (run) *run = NULL;
+    return train(ctx, dataset, options, NULL, out, run);
+}
+
+cw_status cw_train_folder(cw_context *ctx, const char *folder, const char *train_file,
+                          const cw_options *options, cw_model **out, char **run)
+{
+    cw_status status;
+    cw_dataset *dataset = NULL;
+
+    cwi_begin(ctx);
+    *out = NULL;
+    if (run) *run = NULL;
+    if (options && cwi_options_is(options, "device", "mpi"))
+        CW_TRY(cwi_deal_load(ctx, folder, train_file, options, &dataset));
+    if (!dataset) CW_TRY(cwi_store_load(ctx, folder, train_file, &dataset));
+    CW_TRY(train(ctx, dataset, options, dataset, out, run));
+done:
+    cw_dataset_free(dataset);
     return status;
 }

@@ -41,6 +41,7 @@ typedef struct cwi_sequel {
 typedef struct cwi_trainer {
     cw_context *ctx;
     const cw_dataset *dataset;
+    cw_dataset *spent;   /* the same, once it may be taken apart for the model; NULL: it is kept */
     cw_options *options; /* all filled in */
     char data_hash[CWI_HASH_BYTES];
     char treatment_hash[CWI_HASH_BYTES];  /* of training.treatment; "" when there is none */
@@ -97,8 +98,9 @@ cw_status cwi_trainer_listen(cwi_trainer *t);
 /* baselines.c: measure what the model has to beat, and whether it does. */
 cw_status cwi_baselines_compare(cwi_trainer *t);
 
-/* refit.c: all rows of a dataset in its train part; ids are borrowed.  Clear part[0] of it. */
+/* refit.c: all rows of a dataset in its train part; ids are borrowed.  To be cleared. */
 cw_status cwi_all_rows(cw_context *ctx, const cw_dataset *dataset, cw_dataset *out);
+void cwi_all_rows_clear(cw_dataset *all); /* a zeroed one is fine; also after a failure */
 /* Train *t, which is replaced, on all rows of `all` for as many steps as it found best.  found is
  * what it found: "about" the model and "epochs"; the refit is added to the former. */
 cw_status cwi_refit(cwi_trainer **t, const cw_dataset *all, json_t *found);
@@ -128,6 +130,8 @@ void cwi_params_init_share(const cw_options *options, int32_t n_users, const cwi
 
 /* share.c: what a process of many does in another way; it has its rows alone. */
 cw_status cwi_share_open(cwi_trainer *t); /* the engine */
+/* Whose items users had, of all users at the process that leads; interactions are dealt out. */
+cw_status cwi_share_gather_seen(cwi_trainer *t);
 /* A ranker by the best parameters; the engine has them from then on. */
 cw_status cwi_share_rank_best(cwi_trainer *t, cwi_ranker *out);
 /* The best parameters, all rows of them, at the process that leads; the engine is closed. */

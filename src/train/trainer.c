@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "engine/device.h"
 #include "prepare/propensity.h"
+#include "sample/dealt.h"
 #include "train/train.h"
 
 /* ---- make and free ---------------------------------------------------------- */
@@ -69,10 +70,14 @@ static cw_status prepare_data(cwi_trainer *t)
 {
     cw_status status;
     const cwi_pairs *train = &t->dataset->part[CW_PART_TRAIN];
-    if (train->count == 0)
+    if (cwi_dataset_rows(t->dataset, CW_PART_TRAIN) == 0)
         return cwi_fail(t->ctx, CW_BAD_DATA, "there is nothing to train on: train is empty");
-    CW_TRY(
-        cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train, &t->training));
+    if (t->dataset->whole)
+        CW_TRY(cwi_training_create_dealt(t->ctx, t->ctx->world, t->dataset->n_users,
+                                         t->dataset->n_items, train, &t->training));
+    else
+        CW_TRY(cwi_training_create(t->ctx, t->dataset->n_users, t->dataset->n_items, train,
+                                   &t->training));
     CW_TRY(cwi_treatment_load(t));
     CW_TRY(prepare_propensities(t));
     CW_TRY(prepare_exposure(t));
@@ -396,7 +401,7 @@ static cw_status keep_best(cwi_trainer *t, const cwi_metrics *valid)
 static bool is_evaluated(const cwi_trainer *t, int64_t epoch)
 {
     int64_t every = cwi_options_integer(t->options, "eval-every");
-    return every > 0 && epoch % every == 0 && t->dataset->part[CW_PART_VALID].count > 0;
+    return every > 0 && epoch % every == 0 && cwi_dataset_rows(t->dataset, CW_PART_VALID) > 0;
 }
 
 /* Evaluate when it is due; epoch 0 is reported but never counts. */
@@ -458,7 +463,8 @@ static void say_settings(const cwi_trainer *t)
 {
     char text[CWI_FIT_BYTES];
     if (!cwi_options_is(t->options, "preset", "auto")) return;
-    if (!t->task.method->sampler && !t->task.backbone->learn) return; /* nothing follows the data */
+    if (!t->task.method->sampler && !t->task.method->fits && !t->task.backbone->learn)
+        return; /* nothing follows the data */
     cwi_train_fit_text(&t->extent, t->options, text);
     cwi_log(t->ctx, CW_LOG_INFO, "%s", text);
 }
@@ -466,11 +472,11 @@ static void say_settings(const cwi_trainer *t)
 cw_status cwi_trainer_run(cwi_trainer *t)
 {
     cw_status status = CW_OK;
+    if (!t->sequel.phase) say_settings(t);
     if (!t->engine) return finish_epoch(t, 0);
     clock_gettime(CLOCK_MONOTONIC, &t->saved_at);
     t->saved_epoch = t->epoch;
-    if (!t->sequel.phase) say_settings(t);
-    if (t->dataset->part[CW_PART_VALID].count == 0 && !t->sequel.phase)
+    if (cwi_dataset_rows(t->dataset, CW_PART_VALID) == 0 && !t->sequel.phase)
         cwi_log(t->ctx, CW_LOG_WARNING,
                 "there is no validation part: training runs for all %lld epochs and keeps the last "
                 "parameters",

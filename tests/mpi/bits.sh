@@ -20,8 +20,15 @@ same() {
     done
 }
 
+# Interactions are dealt out where that is possible, and everybody has all where it is not.
+dealt() {
+    many 3 set --epochs 1 --dim 4 --out many --force "$@" 2>&1 | grep -o "keeps .*" || fail "nobody says what is kept: $*"
+}
+
 case $1 in
 rows)
+    dealt --method bpr | grep "^keeps [0-9]* of [0-9]* train rows"
+    dealt --method bpr --pos user | grep "^keeps all interactions: it draws in ways that need them"
     same "1 2 3 4 7" --method cpr --optimizer adam-deferred
     same "2 7" --method cpr --optimizer adam
     same "3" --method bpr --optimizer adam-deferred
@@ -29,6 +36,9 @@ rows)
     same "2" --method cpr-rand --optimizer sgd --lr 1
     same "3" --method bce --optimizer adam
     same "2" --method rel-mf --optimizer adam-deferred
+    same "2" --method ubpr
+    same "3" --method bce --negatives user
+    same "2" --method bpr --pos user
     ;;
 grids)
     same "1 2 3 4 7" --method cross-softmax --batch 256

@@ -89,7 +89,7 @@ wait $job || code=$?
 grep -q "the state is in state" message || fail "no word of the state: $(cat message)"
 
 # What is refused.
-say() { many 2 "$@" --out other 2>&1 | grep "^crosswise" || true; }
+say() { many 2 "$@" --quiet --out other 2>&1 | grep "^crosswise" || true; }
 {
     say set --method mult-vae
     say set --backbone ngcf

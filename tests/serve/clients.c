@@ -48,6 +48,18 @@ static const bad bads[] = {
     {"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
      "17\r\n\r\n{\"users\":[\"\xff\xff\"]} ",
      400},
+    {"POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\n{}", 400},
+    {"POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400},
+    {"POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nTransfer-Encoding: chunked\r\n"
+     "\r\n2\r\n{}\r\n0\r\n\r\n",
+     400},
+    {"POST /v1/rank HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400},
+    {"POST /v1/rank HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n"
+     "\r\n0\r\n\r\n",
+     400},
+    {"GET /v1/popular HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400},
+    {"GET /v1/popular HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n", 400},
+    {"GET /v1/popular HTTP/1.1\r\nHost: x\r\nX: a\x01b\r\n\r\n", 400},
     {"GET //etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", 404},
     {"GET /../../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", 404},
     {"GET /v1/recommend/..%2f..%2fetc%2fpasswd HTTP/1.1\r\nHost: x\r\n\r\n", 200}, /* an id */
@@ -76,6 +88,7 @@ static void send_bad(const stand *s, const bad *b)
     must(b->status == 0 || (is_read && shared.status == b->status), "%.60s: %d in place of %d",
          b->text, shared.status, b->status);
     must(!is_read || shared.status != 500, "%.60s: 500", b->text);
+    must(!is_read || !mail_read(&shared, 0), "%.60s: a second reply", b->text);
     close(file);
 }
 

@@ -24,12 +24,19 @@ typedef struct stand {
     pid_t server;
     int port;
     bool is_long;
+    int reply_ms;        /* to wait for a reply */
+    const char *preload; /* a library to load into the server, NULL: none; it shares a page */
+    int page_file;
 } stand;
+
+/* What a failure happened in, if it is more than the area. */
+extern const char *current_trial;
 
 /* Start a server in the folder with these words behind "serve m.safetensors"; wait until it says
  * where. */
 void start_server(stand *s, const char *const *words);
-int stop_server(stand *s, int signal_number); /* its exit code, or 128 + signal */
+bool begin_server(stand *s, const char *const *words); /* false: it did not listen, and ended */
+int stop_server(stand *s, int signal_number);          /* its exit code, or 128 + signal */
 /* Put a model in the place of m.safetensors, by a rename. */
 void place_model(stand *s, const char *name);
 
@@ -52,7 +59,9 @@ typedef struct mail {
 void mail_open(mail *m, int socket);
 bool mail_read(mail *m, int wait_ms);
 
-/* A request of its own connection; the status, 0 when there was no reply. */
+/* A request of its own connection, with a line of who asks; the status, 0 when there was no reply.
+ */
+int request_as(const stand *s, const char *head, const char *who, const char *body, mail *m);
 int request_once(const stand *s, const char *head, const char *body, mail *m);
 double now_s(void);
 void sleep_ms(int ms);
@@ -71,5 +80,7 @@ void try_tokens(stand *s);
 void try_swap(stand *s);
 void try_stop(stand *s);
 void try_kills(stand *s);
+void try_faults(stand *s);
+void try_doors(stand *s);
 
 #endif

@@ -29,9 +29,16 @@ struct dim3 {
 struct float4 {
     float x, y, z, w;
 };
+struct float2 {
+    float x, y;
+};
 struct uint2 {
     unsigned x, y;
 };
+inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
 struct uint4 {
     unsigned x, y, z, w;
 };

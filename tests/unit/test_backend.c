@@ -429,7 +429,7 @@ static void check_layers(const cwi_ops *ops, const cwi_ops *ref, int d)
 /* Numbers of all sizes, some of them left out, and what is made of them. */
 static void check_softmax(const cwi_ops *ops, const cwi_ops *ref, int d)
 {
-    float x[2][9][MAX_D] = {0}, sum[2][5];
+    float x[2][10][MAX_D] = {0}, sum[2][7];
     double mirrored[2];
     const cwi_ops *tables[] = {ops, ref};
     for (int t = 0; t < 2; t++) {
@@ -445,6 +445,7 @@ static void check_softmax(const cwi_ops *ops, const cwi_ops *ref, int d)
         o->blend(0.3f, x[t][1], other[2], x[t][2], d, x[t][6]);
         o->blend(0.7f, x[t][1], NULL, NULL, d, x[t][7]);
         o->margin_row(x[t][0], other[3], 0.7f, other[4], d, x[t][8]);
+        sum[t][5] = o->power_row(x[t][0], 0.2f, 0.1f, 1.5f, d, x[t][9], &sum[t][6]);
         mirrored[t] = o->mirror_row(0.3f, x[t][1], other[5], d, x[t][1]);
     }
     assert_memory_equal(mirrored, mirrored + 1, sizeof mirrored[0]);
@@ -478,6 +479,37 @@ static void exponentials_of_the_reference_are_right(void **state)
     x[7] = NAN;
     assert_true(isnan(ref->exp_row(x, NULL, 0, 400, out)) && isnan(out[7]));
     assert_true(isnan(ref->softplus_row(x, 400, out)) && isnan(out[7]));
+}
+
+static void powers_of_the_reference_are_right(void **state)
+{
+    enum { N = 300 };
+    static const float t[] = {0.05f, 0.3f, 1, 4};
+    const cwi_ops *ref = cwi_ops_find("ref");
+    float x[N], out[N], back;
+    (void)state;
+    for (size_t k = 0; k < sizeof t / sizeof t[0]; k++) {
+        double terms = 0, slopes = 0;
+        for (int j = 0; j < N; j++) x[j] = (float)(j - 120) / (80 * t[k]);
+        x[N - 1] = -INFINITY;
+        float less = t[k] < 0.1f ? 20 : 0, own = 0.25f;
+        float got = ref->power_row(x, own, t[k], less, N, out, &back);
+        for (int j = 0; j < N; j++) {
+            double base = (double)((x[j] - own) * t[k] + 1), log_of = log(base) / (double)t[k];
+            double term = base > 0 ? exp(log_of - (double)less) : 0;
+            double apart = 3e-7 * (1 + fabs(log_of) + (double)less) * term / base;
+            terms += term;
+            slopes += base > 0 ? term / base : 0;
+            if (base <= 0 || log_of - (double)less < -86)
+                assert_true(out[j] >= 0 && out[j] < 1e-30f);
+            else
+                assert_true(fabs((double)out[j] - term / base) <= apart);
+        }
+        assert_true(fabs((double)got - terms) < 1e-5 * terms);
+        assert_true(fabs((double)back - slopes) < 1e-5 * slopes);
+    }
+    x[7] = NAN;
+    assert_true(isnan(ref->power_row(x, 0, 1, 0, N, out, &back)) && isnan(out[7]) && isnan(back));
 }
 
 /* Blocks whose sides are no multiples of four, and no more lanes than rows. */
@@ -883,6 +915,7 @@ int main(void)
         cmocka_unit_test(layers_of_the_reference_are_right),
         cmocka_unit_test(relus_are_right),
         cmocka_unit_test(exponentials_of_the_reference_are_right),
+        cmocka_unit_test(powers_of_the_reference_are_right),
         cmocka_unit_test(the_largest_numbers_are_kept),
         cmocka_unit_test(those_kept_are_the_largest),
         cmocka_unit_test(products_are_one_chain_of_fused_steps),

@@ -1,6 +1,7 @@
 /* test_draw.c - weighted draws without replacement. */
 #include <math.h>
 
+#include "core/mem.h"
 #include "core/smallest.h"
 #include "prepare/draw.h"
 #include "testing.h"
@@ -77,6 +78,51 @@ static void exactly_n_are_drawn(void **state)
     listener_clear(&l);
 }
 
+/* Every number of winners, so that the last one is first, last and alone in its bin. */
+static void little_memory_draws_the_same(void **state)
+{
+    (void)state;
+    enum { COUNT = 600 };
+    static const double weight[] = {1, 1 / 60.0, 1e-3, 1e3};
+    static uint8_t drawn[COUNT], lean[COUNT];
+    int32_t which[COUNT];
+    double each[COUNT];
+    listener l;
+    listener_init(&l);
+    for (int32_t k = 0; k < COUNT; k++) {
+        which[k] = k * 7 % 4;
+        each[k] = weight[which[k]];
+    }
+    for (int64_t n = 0; n <= COUNT; n += 1 + n / 50) {
+        assert_int_equal(cwi_draw(l.ctx, each, COUNT, n, 3, CWI_RNG_TEST, drawn), CW_OK);
+        assert_int_equal(cwi_draw_by(l.ctx, weight, which, COUNT, n, 3, CWI_RNG_TEST, lean), CW_OK);
+        assert_memory_equal(drawn, lean, COUNT);
+        memset(lean, 7, COUNT);
+        assert_int_equal(cwi_draw_lean(l.ctx, weight, which, COUNT, n, 3, CWI_RNG_TEST, lean),
+                         CW_OK);
+        assert_memory_equal(drawn, lean, COUNT);
+    }
+    listener_clear(&l);
+}
+
+static void a_lean_draw_tells_of_missing_memory(void **state)
+{
+    (void)state;
+    uint8_t drawn[100];
+    listener l;
+    cw_status status = CW_NO_MEMORY;
+    int64_t nth = 1;
+    listener_init(&l);
+    for (; status == CW_NO_MEMORY; nth++) {
+        cwi_mem_fail_at(l.ctx, nth);
+        status = cwi_draw_lean(l.ctx, NULL, NULL, 100, 40, 3, CWI_RNG_TEST, drawn);
+        assert_in_range(nth, 1, 20);
+    }
+    assert_int_equal(status, CW_OK);
+    assert_true(nth > 4);
+    listener_clear(&l);
+}
+
 static void values_are_ordered_and_ties_by_id(void **state)
 {
     static const int64_t expected[] = {4, 1, 3, 0, 2};
@@ -92,6 +138,8 @@ int main(void)
         cmocka_unit_test(published_draws_are_repeated),
         cmocka_unit_test(inclusion_follows_the_weights),
         cmocka_unit_test(exactly_n_are_drawn),
+        cmocka_unit_test(little_memory_draws_the_same),
+        cmocka_unit_test(a_lean_draw_tells_of_missing_memory),
         cmocka_unit_test(values_are_ordered_and_ties_by_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

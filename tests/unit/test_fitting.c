@@ -39,9 +39,13 @@ static cw_options *settle(listener *l, const cwi_extent *extent, const char *con
 static const cwi_extent tiny = {
     .users = 60, .items = 700, .rows = 4836, .meeting = 0.37, .likeness = 0.9};
 static const cwi_extent dense = {
-    .users = 943, .items = 1473, .rows = 79828, .meeting = 0.32, .likeness = 1};
-static const cwi_extent sparse = {
-    .users = 5550, .items = 16558, .rows = 168381, .meeting = 0.0124, .likeness = 8};
+    .users = 943, .items = 1473, .rows = 79828, .meeting = 0.32, .likeness = 1, .evenly = true};
+static const cwi_extent sparse = {.users = 5550,
+                                  .items = 16558,
+                                  .rows = 168381,
+                                  .meeting = 0.0124,
+                                  .likeness = 8,
+                                  .evenly = false};
 
 static void small_data_get_as_many_steps_as_large(void **state)
 {
@@ -102,6 +106,55 @@ static void the_margin_of_dice_is_counted_in_rows_an_item(void **state)
     assert_float_equal(cwi_options_real(many, "margin"), 38, 0);
     cw_options_free(few);
     cw_options_free(many);
+}
+
+/* Closed forms, whose settings hang most on what is asked of them. */
+static void what_judges_decides_how_much_popular_items_are_trusted(void **state)
+{
+    cwi_extent random = sparse;
+    cw_options *even = settle(*state, &dense, WORDS("method", "ease"));
+    cw_options *uneven = settle(*state, &random, WORDS("method", "ease"));
+    assert_float_equal(cwi_options_real(even, "reg"), 81, 0); /* 1.5 rows an item */
+    assert_float_equal(cwi_options_real(uneven, "reg"), 400, 0);
+    cw_options_free(even);
+    cw_options_free(uneven);
+    even = settle(*state, &dense, WORDS("method", "ials"));
+    uneven = settle(*state, &random, WORDS("method", "ials"));
+    assert_float_equal(cwi_options_real(even, "unseen-weight"), 0.22, 0);
+    assert_float_equal(cwi_options_real(even, "reg"), 0.0062, 0); /* 2 / (w items) */
+    assert_float_equal(cwi_options_real(uneven, "unseen-weight"), 0.003, 0);
+    assert_float_equal(cwi_options_real(uneven, "reg"), 0.03, 0);
+    cw_options_free(even);
+    cw_options_free(uneven);
+    even = settle(*state, &dense, WORDS("method", "itemknn"));
+    uneven = settle(*state, &random, WORDS("method", "itemknn"));
+    assert_float_equal(cwi_options_real(even, "shrink"), 0, 0);
+    assert_float_equal(cwi_options_real(uneven, "shrink"), 10, 0);
+    cw_options_free(even);
+    cw_options_free(uneven);
+}
+
+/* reg of each method on tiny and on sparse, large data. */
+static void few_rows_are_held_shorter_by_every_method(void **state)
+{
+    static const struct {
+        const char *method, *backbone;
+        double few, many;
+    } expected[] = {{"ubpr", "mf", 0.3, 0.045},          {"rel-mf", "mf", 0.03, 0.0036},
+                    {"cause", "mf", 0.03, 0.0036},       {"bce", "mf", 0.003, 0.00045},
+                    {"wmf", "mf", 0.01, 0.001},          {"mse", "mf", 0.1, 0.03},
+                    {"dice", "mf", 0.1, 0.03},           {"bpr", "lightgcn", 0.001, 0},
+                    {"bpr", "ngcf", 0.01, 0.0059},       {"cpr", "lightgcn", 0.01, 0.0001},
+                    {"mult-vae", "vae", 0.0083, 0.00024}};
+    for (size_t k = 0; k < sizeof expected / sizeof expected[0]; k++) {
+        const char *const *words =
+            WORDS("method", expected[k].method, "backbone", expected[k].backbone);
+        cw_options *few = settle(*state, &tiny, words), *many = settle(*state, &sparse, words);
+        assert_float_equal(cwi_options_real(few, "reg"), expected[k].few, 0);
+        assert_float_equal(cwi_options_real(many, "reg"), expected[k].many, 0);
+        cw_options_free(few);
+        cw_options_free(many);
+    }
 }
 
 static void what_is_given_wins(void **state)
@@ -190,6 +243,26 @@ static void likeness_is_that_of_clusters(void **state)
     assert_float_equal(extent.likeness, 2, 1e-12);
 }
 
+/* One item has 4 rows, the other 1: rows of the rare one judge evenly, rows of the popular do not.
+ */
+static void what_judges_is_measured(void **state)
+{
+    listener *l = *state;
+    int32_t user[] = {0, 1, 2, 3, 4}, item[] = {0, 0, 0, 0, 1};
+    cw_dataset dataset = {.n_users = 5, .n_items = 2};
+    cwi_extent extent;
+    dataset.part[CW_PART_TRAIN] = (cwi_pairs){.count = 5, .user = user, .item = item};
+    cwi_begin(l->ctx);
+    assert_int_equal(cwi_dataset_extent(l->ctx, &dataset, &extent), CW_OK);
+    assert_true(extent.evenly); /* the usual split, when there is no validation part */
+    dataset.part[CW_PART_VALID] = (cwi_pairs){.count = 1, .user = user, .item = &item[4]};
+    assert_int_equal(cwi_dataset_extent(l->ctx, &dataset, &extent), CW_OK);
+    assert_true(extent.evenly);
+    dataset.part[CW_PART_VALID].item = item;
+    assert_int_equal(cwi_dataset_extent(l->ctx, &dataset, &extent), CW_OK);
+    assert_false(extent.evenly);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -199,10 +272,13 @@ int main(void)
                                        CASE(beta_follows_how_much_it_tells_to_share_an_item),
                                        CASE(few_rows_are_not_searched_and_held_short),
                                        CASE(the_margin_of_dice_is_counted_in_rows_an_item),
+                                       CASE(what_judges_decides_how_much_popular_items_are_trusted),
+                                       CASE(few_rows_are_held_shorter_by_every_method),
                                        CASE(what_is_given_wins),
                                        CASE(paper_has_the_published_settings),
                                        CASE(settled_options_stay_as_they_are),
                                        CASE(extent_counts_what_is_alike),
-                                       CASE(likeness_is_that_of_clusters)};
+                                       CASE(likeness_is_that_of_clusters),
+                                       CASE(what_judges_is_measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

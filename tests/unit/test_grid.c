@@ -14,7 +14,7 @@ typedef struct fixture {
     cwi_loss_grid grid;
     float own[MOST], cross[MOST * MOST], mark[MOST], own_slope[MOST], slope[MOST * MOST];
     float room[MOST * MOST * 8];
-    double value[MOST], mean;
+    double value[2 * MOST], mean;
 } fixture;
 
 static int set_up(void **state)
@@ -54,6 +54,7 @@ static void take(fixture *f, const cwi_loss *loss, const char *options, int side
     f->grid = (cwi_loss_grid){.rows = side,
                               .side = side,
                               .width = side,
+                              .stride = side,
                               .is_square = true,
                               .own = f->own,
                               .cross = f->cross,
@@ -63,6 +64,7 @@ static void take(fixture *f, const cwi_loss *loss, const char *options, int side
                               .room = f->room,
                               .value = f->value};
     assert_true(cwi_loss_grid_room(&f->grid) <= MOST * MOST * 8);
+    assert_true(cwi_loss_grid_values(&f->grid) <= 2 * MOST);
     assert_int_equal(loss->grid(f->l.ctx, setting, &f->grid, &f->mean), CW_OK);
 }
 

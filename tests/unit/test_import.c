@@ -1,4 +1,5 @@
 /* test_import.c - raw formats and bad input, on small files written here. */
+#include "import/import.h"
 #include "import_check.h"
 
 #include <ftw.h>
@@ -831,6 +832,39 @@ static void repeats_are_dropped_and_counted(void **state)
     expect_rows(b, 5, 2, 2);
 }
 
+/* However few users are looked at together. */
+static void repeats_are_found_with_any_number_of_places(void **state)
+{
+    enum { N = 400 };
+    bed *b = *state;
+    int32_t user[N], item[N], kept_user[N], kept_item[N];
+    uint8_t part[N];
+    for (int64_t places = 0; places <= N; places = places * 3 + 1) {
+        for (int32_t k = 0; k < N; k++) {
+            user[k] = k * k % 23;
+            item[k] = k * 5 % 17;
+            part[k] = (uint8_t)(k * 7 % 3);
+        }
+        cw_interactions rows = {.count = N,
+                                .user = user,
+                                .item = item,
+                                .part = part,
+                                .users = {.count = 30},
+                                .items = {.count = 17}};
+        int64_t repeats, overlaps;
+        assert_int_equal(cwi_drop_repeats_within(b->ctx, &rows, places, &repeats, &overlaps),
+                         CW_OK);
+        assert_int_equal(rows.count, N - repeats - overlaps);
+        assert_true(repeats > 0 && overlaps > 0);
+        if (places == 0) {
+            memcpy(kept_user, user, sizeof user);
+            memcpy(kept_item, item, sizeof item);
+        }
+        assert_memory_equal(kept_user, user, (size_t)rows.count * sizeof *user);
+        assert_memory_equal(kept_item, item, (size_t)rows.count * sizeof *item);
+    }
+}
+
 static int64_t count_of(const json_t *object, const char *name)
 {
     return (int64_t)json_integer_value(json_object_get(object, name));
@@ -1028,6 +1062,7 @@ int main(void)
         TEST(truncated_gzip_is_refused),
         TEST(missing_files_are_named),
         TEST(repeats_are_dropped_and_counted),
+        TEST(repeats_are_found_with_any_number_of_places),
         TEST(the_record_says_what_was_read),
         TEST(a_name_that_is_no_utf8_is_recorded_all_the_same),
         TEST(wrong_parts_are_refused),

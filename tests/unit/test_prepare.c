@@ -76,6 +76,28 @@ static void the_core_of_a_path_is_empty(void **state)
     listener_clear(&l);
 }
 
+/* A block with a tail that goes from its end, one row with every walk over the rows: more than are
+ * made before neighbours are listed. */
+static void the_core_drops_a_long_tail(void **state)
+{
+    (void)state;
+    enum { TAIL = 60, ROWS = 4 + TAIL };
+    int64_t user[ROWS] = {0, 0, 1, 1}, item[ROWS] = {0, 1, 0, 1};
+    listener l;
+    cw_dataset *d;
+    listener_init(&l);
+    for (int64_t k = 0; k < TAIL; k++) { /* u1-i2-u2-i3-u3-... */
+        user[4 + k] = 1 + (k + 1) / 2;
+        item[4 + k] = 2 + k / 2;
+    }
+    assert_int_equal(prepare(l.ctx, user, item, NULL, ROWS, &d, "core", "2", NULL), CW_OK);
+    assert_int_equal(d->n_users, 2);
+    assert_int_equal(d->n_items, 2);
+    assert_int_equal(total(d), 4);
+    cw_dataset_free(d);
+    listener_clear(&l);
+}
+
 /* A 3x3 block with a tail of weaker nodes: the 3-core is the block. */
 static void the_core_keeps_the_dense_block(void **state)
 {
@@ -375,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_core_of_a_path_is_empty),
+        cmocka_unit_test(the_core_drops_a_long_tail),
         cmocka_unit_test(the_core_keeps_the_dense_block),
         cmocka_unit_test(what_the_core_drops_is_listed),
         cmocka_unit_test(users_not_drawn_are_no_rest),

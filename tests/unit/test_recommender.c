@@ -445,6 +445,40 @@ static void lists_of_few_users_are_those_of_all_scores(void **state)
     listener_clear(&l);
 }
 
+/* What is excluded is at the top, so that places move up; beyond some the way is the other one. */
+static void few_lists_without_some_items_are_those_of_all_scores(void **state)
+{
+    (void)state;
+    enum { MOST = 40 };
+    listener l;
+    listener_init(&l);
+    cw_recommender *rec;
+    cw_model *model = make_wide(l.ctx);
+    const int32_t first = 0;
+    const float nothing = 0;
+    int32_t best[MOST];
+    answer quick, slow;
+    assert_int_equal(cw_recommender_open(l.ctx, model, &rec), CW_OK);
+    for (int32_t user = 0; user < WIDE_USERS; user++) {
+        cw_lists top = {.k = MOST, .items = best}, lists, others;
+        assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, NULL, &top), CW_OK);
+        for (size_t n = 1; n <= MOST; n += 1 + (size_t)user % 3) {
+            cw_rules some = {.exclude = best, .n_exclude = n}, all = some;
+            all.boosted = &first;
+            all.boosts = &nothing;
+            all.n_boosted = 1;
+            lists = lists_of(&quick);
+            others = lists_of(&slow);
+            assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, &some, &lists), CW_OK);
+            assert_int_equal(cw_recommend(l.ctx, rec, &user, 1, &all, &others), CW_OK);
+            assert_memory_equal(&quick, &slow, sizeof quick);
+        }
+    }
+    cw_recommender_close(rec);
+    cw_model_free(model);
+    listener_clear(&l);
+}
+
 /* ---- arrays of the caller --------------------------------------------------------- */
 
 typedef struct place {
@@ -850,6 +884,7 @@ int main(void)
         cmocka_unit_test(answers_are_those_of_the_ranker_for_every_backbone),
         cmocka_unit_test(many_threads_ask_one_recommender),
         cmocka_unit_test(lists_of_few_users_are_those_of_all_scores),
+        cmocka_unit_test(few_lists_without_some_items_are_those_of_all_scores),
         TEST(places_beyond_the_last_item_are_empty),
         TEST(diversity_passes_over_what_is_alike),
         TEST(what_is_known_of_items_and_users_can_be_asked),

@@ -1,6 +1,7 @@
 /* test_serve.c - parts of the server: URLs, tokens, clients, the log of feedback. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 
 #include "model_sample.h"
 
+#include "draft.h"
 #include "ledger.h" /* after the headers of the library, whose arguments have names of its types */
 
 /* ---- URLs ------------------------------------------------------------------------ */
@@ -65,6 +67,86 @@ static void utf8_is_what_the_standard_says(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         assert_false(is_utf8(bad[k], strlen(bad[k])));
     assert_int_equal(count_characters("a\xc3\xa9\xf0\x90\x80\x80"), 3);
+}
+
+/* ---- replies ------------------------------------------------------------------------- */
+
+static void assert_same_json(json_t *json, draft *d)
+{
+    char *text = json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    DRAFT(d, "");
+    assert_non_null(text);
+    assert_false(d->is_broken);
+    if (strlen(text) != d->length || memcmp(text, d->text, d->length) != 0)
+        fail_msg("%.*s instead of %s", (int)d->length, d->text, text);
+    free(text);
+    json_decref(json);
+    draft_clear(d);
+}
+
+/* All powers of two and ten, what lies beside them, ties, and many others. */
+static void numbers_are_written_as_jansson_has_them(void **state)
+{
+    (void)state;
+    draft d = {0};
+    uint32_t seed = 7;
+    for (int k = 0; k < 40000; k++) {
+        union {
+            uint32_t bits;
+            float number;
+        } any = {.bits = seed};
+        seed = seed * 1664525u + 1013904223u;
+        double middle = ldexp((double)(seed >> 8), (int)(seed & 63) - 56);
+        if (isfinite(any.number)) {
+            draft_real(&d, (double)any.number);
+            assert_same_json(json_real((double)any.number), &d);
+        }
+        draft_real(&d, -middle);
+        assert_same_json(json_real(-middle), &d);
+    }
+    for (int power = -12; power < 14; power++)
+        for (int near = -2; near <= 2; near++) {
+            float number = (float)pow(10, power);
+            for (int k = 0; k < abs(near); k++)
+                number = nextafterf(number, near < 0 ? 0 : INFINITY);
+            draft_real(&d, (double)number);
+            assert_same_json(json_real((double)number), &d);
+            draft_real(&d, pow(10, power) * (1 + near));
+            assert_same_json(json_real(pow(10, power) * (1 + near)), &d);
+        }
+    static const double ties[] = {0.0, -0.0, 0.5, 99999999.5, 16777215.5, 1048575.9375, 1.0 / 3};
+    for (size_t k = 0; k < sizeof ties / sizeof *ties; k++) {
+        draft_real(&d, ties[k]);
+        assert_same_json(json_real(ties[k]), &d);
+    }
+    static const int64_t whole[] = {0, 7, -1, 10, INT64_MAX, INT64_MIN};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) {
+        draft_whole(&d, whole[k]);
+        assert_same_json(json_integer(whole[k]), &d);
+    }
+    draft_real(&d, INFINITY);
+    assert_true(d.is_broken);
+    draft_clear(&d);
+}
+
+static void ids_are_written_as_jansson_has_them(void **state)
+{
+    (void)state;
+    draft d = {0};
+    char id[4] = "";
+    for (int first = 1; first < 256; first++)
+        for (int second = 0; second < 256; second += second < 128 ? 1 : 9) {
+            id[0] = (char)first;
+            id[1] = (char)second;
+            draft_id(&d, id);
+            assert_same_json(serve_id_json(id), &d);
+        }
+    static const char *const ids[] = {"", "\xe2\x82\xac \"\\/\x7f\n", "a\xff\"\xc3\xa9",
+                                      "\xed\xa0\x80"};
+    for (size_t k = 0; k < sizeof ids / sizeof *ids; k++) {
+        draft_id(&d, ids[k]);
+        assert_same_json(serve_id_json(ids[k]), &d);
+    }
 }
 
 /* ---- tokens and clients -------------------------------------------------------------- */
@@ -329,6 +411,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_taken_apart),
         cmocka_unit_test(utf8_is_what_the_standard_says),
+        cmocka_unit_test(numbers_are_written_as_jansson_has_them),
+        cmocka_unit_test(ids_are_written_as_jansson_has_them),
         cmocka_unit_test(tokens_have_roles),
         cmocka_unit_test(clients_have_rates_but_not_this_machine),
         cmocka_unit_test(guessing_is_stopped),

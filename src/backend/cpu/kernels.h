@@ -685,7 +685,9 @@ static void places(const float *score, int32_t n, int32_t *place)
     }
 }
 
+#include "backend/cpu/bundle.h"
 #include "backend/cpu/softmax.h"
+
 static void add_row(const float *row, int64_t n, double *out)
 {
     for (int64_t j = 0; j < n; j++) out[j] += (double)row[j];
@@ -729,6 +731,7 @@ const cwi_ops OPS_TABLE = {
     .mirror_row = mirror_row,
     .exp_row = exp_row,
     .softplus_row = softplus_row,
+    .power_row = power_row,
     .largest = largest,
     .keep_larger = keep_larger,
     .keep_largest = keep_largest,

@@ -1,6 +1,7 @@
 /* ops_avx2.c - the operations compiled for avx2 and fma. */
 #include <immintrin.h>
 
+#include "backend/cpu/pack.h"
 #include "backend/cpu/score_one_avx.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"

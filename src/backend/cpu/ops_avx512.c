@@ -1,6 +1,7 @@
 /* ops_avx512.c - the operations compiled for avx512. */
 #include <immintrin.h>
 
+#include "backend/cpu/pack_avx512.h"
 #include "backend/cpu/score_one_avx.h"
 #include "backend/cpu/screen_vnni.h"
 #include "backend/cpu/tables.h"

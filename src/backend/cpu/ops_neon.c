@@ -1,6 +1,7 @@
 /* ops_neon.c - the operations for 64-bit Arm, all of which have neon. */
 #include <arm_neon.h>
 
+#include "backend/cpu/pack.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 

@@ -1,5 +1,6 @@
 /* ops_ref.c - the operations compiled for any CPU: the reference. */
 #include "backend/cpu/fused.h"
+#include "backend/cpu/pack.h"
 #include "backend/cpu/screen.h"
 #include "backend/cpu/tables.h"
 

@@ -1,84 +1,24 @@
-/*
- * softmax.h - exponentials and logarithms of many numbers at once, for losses on grids of scores.
- *
- * Polynomials of single steps, never fused, so that every instruction set gives the same bits.
- * Included by kernels.h.
- */
-
-typedef uint32_t native_bits __attribute__((vector_size(4 * VEC_LANES)));
-
-/* Numbers beyond these have an exponential of zero, or one that is taken to be theirs. */
-static const float least_power = -87.0f, most_power = 88.0f;
-
-__attribute__((always_inline)) static inline native choose(native_whole where, native yes,
-                                                           native no)
-{
-    return (native)(((native_whole)yes & where) | ((native_whole)no & ~where));
-}
-
-/* e^x = 2^n e^r with |r| <= ln 2 / 2, to 2e-7 of it, for x that are not above most_power; what is
- * not a number stays so. */
-__attribute__((always_inline)) static inline native exp_of_small(native x)
-{
-    const float shift = 12582912.0f; /* 1.5 * 2^23 leaves the whole part in the low bits */
-    native all = {0};
-    native turned = x * 1.44269504f + shift, n = turned - shift;
-    native r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    native p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = (p * r * r + r) + 1.0f;
-    native_bits scaled = (native_bits)p + (((native_bits)turned - 0x4b400000u) << 23);
-    return choose(x < all + least_power, all, (native)scaled);
-}
-
-__attribute__((always_inline)) static inline native exp_of(native x)
-{
-    native most = (native){0} + most_power;
-    return exp_of_small(choose(x > most, most, x));
-}
-
-/* ln(1 + t) for 0 <= t <= 1: 2 artanh(t / (2 + t)). */
-__attribute__((always_inline)) static inline native log1p_of(native t)
-{
-    native z = t / (t + 2.0f), s = z * z;
-    native p = s * (1.0f / 13) + 1.0f / 11;
-    p = p * s + 1.0f / 9;
-    p = p * s + 1.0f / 7;
-    p = p * s + 1.0f / 5;
-    p = p * s + 1.0f / 3;
-    p = p * s + 1.0f;
-    return 2.0f * z * p;
-}
-
-/* LANES numbers: n < LANES of them, and others that add nothing. */
-static inline void load_padded(const float *from, int64_t n, float pad, float *out)
-{
-    for (int64_t l = 0; l < LANES; l++) out[l] = l < n ? from[l] : pad;
-}
+/* softmax.h - rows of a grid of scores: losses, the largest, the mirror image.  Included by
+ * kernels.h. */
 
 __attribute__((always_inline)) static inline void exp_some(const float *x, const float *by,
                                                            float less, float *out, sums *sum)
 {
-#pragma GCC unroll 4
-    for (int p = 0; p < PARTS; p++) {
-        native y = natives(x)[p];
-        if (by) y -= natives(by)[p];
-        native e = exp_of(y - less);
-        ((native_at *)out)[p] = e;
-        sum->part[p] += e;
-    }
+    bundle y = bundle_load(x);
+    if (by) y = difference_of(y, bundle_load(by));
+    y = exp_of(plus(y, -less));
+    bundle_store(y, out);
+    add_bundle(y, sum);
 }
 
 static float exp_row(const float *x, const float *by, float less, int64_t n, float *out)
 {
     sums sum = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) exp_some(x + j, by ? by + j : NULL, less, out + j, &sum);
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES)
+        exp_some(x + j, by ? by + j : NULL, less, out + j, &sum);
     if (j < n) {
-        float from[LANES], shift[LANES] = {0}, to[LANES];
+        float from[BUNDLE_LANES], shift[BUNDLE_LANES], to[BUNDLE_LANES];
         load_padded(x + j, n - j, -INFINITY, from);
         if (by) load_padded(by + j, n - j, 0, shift);
         exp_some(from, by ? shift : NULL, less, to, &sum);
@@ -90,23 +30,23 @@ static float exp_row(const float *x, const float *by, float less, int64_t n, flo
 __attribute__((always_inline)) static inline void softplus_some(const float *x, float *out,
                                                                 sums *sum)
 {
-#pragma GCC unroll 4
-    for (int p = 0; p < PARTS; p++) {
-        native y = natives(x)[p], zero = {0};
-        native_whole up = y > zero;
-        native e = exp_of_small(choose(up, -y, y)), whole = 1.0f + e;
-        ((native_at *)out)[p] = choose(up, zero + 1.0f, e) / whole;
-        sum->part[p] += choose(up, y, zero) + log1p_of(e);
-    }
+    const native zero = {0};
+    bundle y = bundle_load(x), e, over, share;
+    FOR_EACH_VECTOR e.v[k] = choose(y.v[k] > zero, -y.v[k], y.v[k]);
+    e = exp_of_small(e);
+    FOR_EACH_VECTOR share.v[k] = choose(y.v[k] > zero, zero + 1.0f, e.v[k]);
+    FOR_EACH_VECTOR over.v[k] = choose(y.v[k] > zero, y.v[k], zero);
+    bundle_store(ratio_of(share, plus(e, 1.0f)), out);
+    add_bundle(sum_of(over, log1p_of(e)), sum);
 }
 
 static float softplus_row(const float *x, int64_t n, float *out)
 {
     sums sum = {{{0}}};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) softplus_some(x + j, out + j, &sum);
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) softplus_some(x + j, out + j, &sum);
     if (j < n) {
-        float from[LANES], to[LANES];
+        float from[BUNDLE_LANES], to[BUNDLE_LANES];
         load_padded(x + j, n - j, -INFINITY, from);
         softplus_some(from, to, &sum);
         memcpy(out + j, to, (size_t)(n - j) * sizeof *out);
@@ -114,9 +54,46 @@ static float softplus_row(const float *x, int64_t n, float *out)
     return fold_sums(&sum);
 }
 
+typedef struct power {
+    float own, t, inverse, less;
+} power;
+
+/* What is not a number stays so. */
+__attribute__((always_inline)) static inline void power_some(const float *x, const power *w,
+                                                             float *out, sums *terms, sums *slopes)
+{
+    const native zero = {0};
+    bundle base = plus(times(plus(bundle_load(x), -w->own), w->t), 1.0f), slope;
+    bundle term = exp_of(plus(times(ln_of(base), w->inverse), -w->less));
+    FOR_EACH_VECTOR term.v[k] =
+        choose(base.v[k] > zero, term.v[k], choose(base.v[k] <= zero, zero, base.v[k]));
+    slope = ratio_of(term, base);
+    FOR_EACH_VECTOR slope.v[k] = choose(base.v[k] <= zero, zero, slope.v[k]);
+    bundle_store(slope, out);
+    add_bundle(term, terms);
+    add_bundle(slope, slopes);
+}
+
+static float power_row(const float *x, float own, float t, float less, int64_t n, float *out,
+                       float *slopes)
+{
+    const power w = {own, t, 1.0f / t, less};
+    sums terms = {{{0}}}, back = {{{0}}};
+    int64_t j = 0;
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) power_some(x + j, &w, out + j, &terms, &back);
+    if (j < n) {
+        float from[BUNDLE_LANES], to[BUNDLE_LANES];
+        load_padded(x + j, n - j, -INFINITY, from);
+        power_some(from, &w, to, &terms, &back);
+        memcpy(out + j, to, (size_t)(n - j) * sizeof *out);
+    }
+    *slopes = fold_sums(&back);
+    return fold_sums(&terms);
+}
+
 /* Numbers side by side of which the largest and the least are kept: enough to hide the time of a
  * comparison. */
-enum { ENDS = 64, END_PARTS = ENDS / VEC_LANES };
+enum { ENDS = 64, END_PARTS = ENDS / VEC_LANES, MOST_FEW = 1024 };
 
 static float largest(const float *x, const float *by, int64_t n)
 {
@@ -150,8 +127,7 @@ static void keep_larger(const float *x, int64_t n, float *most)
 static void margin_row(const float *x, const float *y, float own, const float *others, int64_t n,
                        float *out)
 {
-    float *restrict to = out;
-    for (int64_t j = 0; j < n; j++) to[j] = 0.5f * (x[j] + y[j]) - 0.5f * (own + others[j]);
+    for (int64_t j = 0; j < n; j++) out[j] = 0.5f * (x[j] + y[j]) - 0.5f * (own + others[j]);
 }
 
 /* Eight partial sums. */
@@ -175,15 +151,15 @@ static double mirror_row(float scale, const float *x, const float *y, int64_t n,
 
 static int64_t count_reaching(const float *x, int64_t n, float bound)
 {
-    native_whole count[PARTS] = {{0}};
+    native_whole count[END_PARTS] = {{0}};
     native all = (native){0} + bound;
     int64_t j = 0, total = 0;
-    for (; j + LANES <= n; j += LANES)
-#pragma GCC unroll 4
-        for (int p = 0; p < PARTS; p++) count[p] -= natives(x + j)[p] >= all;
+    for (; j + ENDS <= n; j += ENDS)
+#pragma GCC unroll 16
+        for (int p = 0; p < END_PARTS; p++) count[p] -= natives(x + j)[p] >= all;
     for (; j < n; j++) total += x[j] >= bound;
-    for (int p = 0; p < PARTS; p++)
-        for (int l = 0; l < VEC_LANES; l++) total += count[p][l];
+    for (int p = 1; p < END_PARTS; p++) count[0] += count[p];
+    for (int l = 0; l < VEC_LANES; l++) total += count[0][l];
     return total;
 }
 
@@ -203,12 +179,13 @@ static inline float float_of(int64_t place)
     return x;
 }
 
-/* The least number but for -infinity, and the largest. */
-static void find_ends(const float *x, int64_t n, float *least, float *most)
+/* The least number but for -infinity and the largest, and how many there are. */
+static int64_t find_ends(const float *x, int64_t n, float *least, float *most)
 {
     const native none = (native){0} - INFINITY;
     native low[END_PARTS], high[END_PARTS];
-    int64_t j = 0;
+    native_whole count[END_PARTS] = {{0}};
+    int64_t j = 0, live = 0;
     for (int p = 0; p < END_PARTS; p++) {
         low[p] = -none;
         high[p] = none;
@@ -217,23 +194,29 @@ static void find_ends(const float *x, int64_t n, float *least, float *most)
 #pragma GCC unroll 16
         for (int p = 0; p < END_PARTS; p++) {
             native y = natives(x + j)[p];
+            native_whole is_there = y > none;
             high[p] = choose(y > high[p], y, high[p]);
-            low[p] = choose((y > none) & (y < low[p]), y, low[p]);
+            low[p] = choose(is_there & (y < low[p]), y, low[p]);
+            count[p] -= is_there;
         }
     *least = INFINITY;
     *most = -INFINITY;
     for (; j < n; j++) {
         *most = x[j] > *most ? x[j] : *most;
         *least = x[j] > -INFINITY && x[j] < *least ? x[j] : *least;
+        live += x[j] > -INFINITY;
     }
     for (int p = 1; p < END_PARTS; p++) {
         high[0] = choose(high[p] > high[0], high[p], high[0]);
         low[0] = choose(low[p] < low[0], low[p], low[0]);
+        count[0] += count[p];
     }
     for (int l = 0; l < VEC_LANES; l++) {
         *least = low[0][l] < *least ? low[0][l] : *least;
         *most = high[0][l] > *most ? high[0][l] : *most;
+        live += count[0][l];
     }
+    return live;
 }
 
 /* A number between two others: in proportion, or in the middle of all floats between them where
@@ -246,15 +229,36 @@ static float look_between(float low, float high, double share, bool has_not_help
     return float_of(at <= least ? least + 1 : at >= most ? most - 1 : at);
 }
 
+/* The numbers between two bounds, where there are few of them. */
+typedef struct candidates {
+    const float *x;
+    int64_t n, beyond; /* how many others are above all of them */
+    float few[MOST_FEW + ENDS];
+} candidates;
+
+static int64_t count_candidates(const candidates *c, float bound)
+{
+    return c->beyond + count_reaching(c->x, c->n, bound);
+}
+
+/* Leave out what is known to be outside the bounds.  Filled up with what no bound counts. */
+static void thin_out(candidates *c, float low, float high, int64_t reached, int64_t missed)
+{
+    if (!PACK_PAYS || c->x == c->few || reached - missed > MOST_FEW) return;
+    c->n = pack_between(c->x, c->n, low, high, c->few);
+    c->x = c->few;
+    c->beyond = missed;
+    for (; c->n % ENDS != 0; c->n++) c->few[c->n] = -INFINITY;
+}
+
 /* A bound that k of the `live` > k numbers reach; or more of them, where some are equal to it:
  * *above is the number of those above it then, and k else.  Looks where a line through the counts
- * at two ends meets k; an end that stays counts half (the Illinois rule). */
-static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int64_t *above)
+ * at two ends, low and high, meets k; an end that stays counts half (the Illinois rule). */
+static float find_bound(candidates *c, int64_t live, int64_t k, float low, float high,
+                        int64_t *above)
 {
     enum { SOON = 32 };
-    float low, high;
-    find_ends(x, n, &low, &high);
-    int64_t reached = live, missed = count_reaching(x, n, high);
+    int64_t reached = live, missed = count_candidates(c, high);
     if (missed >= k) {
         *above = missed == k ? k : 0;
         return high;
@@ -263,7 +267,7 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
     int moved = 0; /* 1: low, -1: high */
     for (int tried = 0; reached > k && place_of(high) - place_of(low) > 1; tried++) {
         float y = look_between(low, high, over / (over + under), tried >= SOON);
-        int64_t count = count_reaching(x, n, y);
+        int64_t count = count_candidates(c, y);
         if (count >= k) {
             low = y;
             reached = count;
@@ -277,6 +281,7 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
             over *= moved == -1 ? 0.5 : 1;
             moved = -1;
         }
+        thin_out(c, low, high, reached, missed);
     }
     *above = reached == k ? k : missed;
     return low;
@@ -284,14 +289,18 @@ static float find_bound(const float *x, int64_t n, int64_t live, int64_t k, int6
 
 static int64_t keep_largest(float *x, int64_t n, int64_t k)
 {
-    int64_t live = count_reaching(x, n, -FLT_MAX), above;
+    candidates c;
+    float low, high;
+    int64_t live = find_ends(x, n, &low, &high), above;
     if (live <= k) return live;
-    float bound = find_bound(x, n, live, k, &above);
+    c.x = x;
+    c.n = n;
+    c.beyond = 0;
+    float bound = find_bound(&c, live, k, low, high, &above);
     int64_t equal = k - above; /* of those at the bound: the first stay */
     for (int64_t j = 0; j < n && above < k; j++)
         if (x[j] == bound && --equal < 0) x[j] = -INFINITY;
-    float *restrict to = x;
-    for (int64_t j = 0; j < n; j++) to[j] = to[j] >= bound ? to[j] : -INFINITY;
+    for (int64_t j = 0; j < n; j++) x[j] = x[j] >= bound ? x[j] : -INFINITY;
     return k;
 }
 

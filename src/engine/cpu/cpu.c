@@ -145,8 +145,10 @@ static cw_status draw_next(void *arg)
     cwi_drawn *d = e->next;
     cwi_begin(&e->context);
     memset(&d->draws, 0, sizeof d->draws);
-    cw_status status = cwi_sampler_draw(&e->context, e->host.task->method->sampler, e->host.sampler,
-                                        &d->moment, &d->batch, &d->draws);
+    cw_status status = e->fetch
+                           ? e->fetch(e, d)
+                           : cwi_sampler_draw(&e->context, e->host.task->method->sampler,
+                                              e->host.sampler, &d->moment, &d->batch, &d->draws);
     d->batch.step = d->moment.step;
     d->batch.is_paired = e->host.task->method->loss->by_difference;
     if (status == CW_OK) list_places(e, d);
@@ -164,6 +166,7 @@ static cw_status post_draw(cwi_cpu *e, int64_t step)
 
 cw_status cwi_cpu_draw_ahead(cwi_cpu *e)
 {
+    if (e->fetch) return CW_OK;
     return e->host.tally.steps < e->host.task->steps_per_epoch ? post_draw(e, e->host.tally.steps)
                                                                : CW_OK;
 }
@@ -178,8 +181,12 @@ cw_status cwi_cpu_draw(cwi_engine *engine)
         e->now->moment = cwi_host_moment(&e->host, step);
         return CW_OK;
     }
-    if (!e->is_drawing) CW_PASS(post_draw(e, step));
+    if (!e->is_drawing && !e->fetch) CW_PASS(post_draw(e, step));
     CW_PASS(await(e));
+    if (e->fetch) {
+        e->next->moment = cwi_host_moment(&e->host, step);
+        CW_PASS(draw_next(e));
+    }
     cwi_drawn *drawn = e->next;
     e->next = e->now;
     e->now = drawn;

@@ -27,11 +27,13 @@ typedef struct cwi_cpu {
     /* rows of slots */
     cwi_drawn drawn[2], *now, *next; /* the batch at hand, and one that is drawn beside it */
     bool is_drawing;                 /* the next one */
-    bool lists_users;                /* among the places of a batch */
-    cw_context context;              /* of the thread that draws: its messages */
-    float *score, *slope;            /* [max_slots][heads] */
-    double *margin, *work;           /* [max rows] */
-    cwi_grid *grid;                  /* of batches that are no rows of slots, or NULL */
+    /* Where batches come from, on the caller's thread; NULL: they are drawn beside other work. */
+    cw_status (*fetch)(struct cwi_cpu *e, cwi_drawn *to);
+    bool lists_users;      /* among the places of a batch */
+    cw_context context;    /* of the thread that draws: its messages */
+    float *score, *slope;  /* [max_slots][heads] */
+    double *margin, *work; /* [max rows] */
+    cwi_grid *grid;        /* of batches that are no rows of slots, or NULL */
 
     /* the step at hand */
     bool is_idle; /* nothing was drawn, or an earlier step went wrong */

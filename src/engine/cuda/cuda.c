@@ -17,6 +17,7 @@
 #include "engine/host.h"
 #include "score/graph.h"
 #include "score/tower.h"
+#include "score/vae.h"
 
 typedef struct cwi_cuda_host {
     cwi_host host;
@@ -60,6 +61,11 @@ static cwi_cuda_penalty penalty_of(const cwi_task *t)
     return CWI_CUDA_NO_PENALTY;
 }
 
+static bool is_original_ngcf(const cwi_task *t)
+{
+    return t->backbone == &cwi_backbone_ngcf && cwi_options_choice(t->options, "ngcf") == 1;
+}
+
 static bool has_graph(const cwi_task *t)
 {
     return t->backbone == &cwi_backbone_lightgcn || t->backbone == &cwi_backbone_ngcf;
@@ -71,12 +77,18 @@ static void describe_graph(const cuda *e, cwi_cuda_task *out)
     const cwi_task *t = e->host.task;
     bool is_ngcf = t->backbone == &cwi_backbone_ngcf;
     if (!has_graph(t)) return;
-    out->graph = (cwi_cuda_graph){e->graph.n_nodes,
-                                  (int32_t)cwi_options_integer(t->options, "layers"),
-                                  is_ngcf,
-                                  e->graph.start,
-                                  e->graph.neighbour,
-                                  e->graph.weight};
+    out->graph = (cwi_cuda_graph){.n_nodes = e->graph.n_nodes,
+                                  .layers = (int32_t)cwi_options_integer(t->options, "layers"),
+                                  .has_weights = is_ngcf,
+                                  .start = e->graph.start,
+                                  .neighbour = e->graph.neighbour,
+                                  .weight = e->graph.weight,
+                                  .turned = e->graph.turned,
+                                  .seed = (uint64_t)cwi_options_integer(t->options, "seed")};
+    if (is_original_ngcf(t)) {
+        out->graph.message_dropout = cwi_options_real(t->options, "message-dropout");
+        out->graph.node_dropout = cwi_options_real(t->options, "node-dropout");
+    }
     if (!cwi_options_is(t->options, "reg-target", "final")) return;
     if (is_ngcf)
         out->final_decay = out->graph.layers > 0 ? out->tensor[0].decay : 0;
@@ -119,7 +131,33 @@ static void describe_lists(const cwi_task *t, cwi_cuda_task *out)
         out->first_listed = out->n_listed * cwi_options_choice(t->options, "cause-score");
 }
 
-static cwi_cuda_task describe(const cuda *e)
+/* Rows of users have neither slots nor a loss by itself. */
+static cw_status describe_vae(const cuda *e, cwi_cuda_task *out)
+{
+    const cwi_task *t = e->host.task;
+    cwi_vae_net net;
+    CW_PASS(cwi_vae_net_find(e->host.base.ctx, &e->host.params, t->shape.n_items, &net));
+    *out = (cwi_cuda_task){.device = t->gpu - 1,
+                           .sampler = "",
+                           .loss = "",
+                           .rule = rule_of(t->optimizer),
+                           .memories = count_memories(t->optimizer),
+                           .steps_all = true,
+                           .n_users = t->shape.n_users,
+                           .n_items = t->shape.n_items,
+                           .heads = 1};
+    out->vae = (cwi_cuda_vae){net.n_layers,
+                              net.latent,
+                              (int32_t)cwi_options_integer(t->options, "batch"),
+                              cwi_options_real(t->options, "keep"),
+                              cwi_options_real(t->options, "kl-cap"),
+                              (double)cwi_options_integer(t->options, "kl-steps"),
+                              (uint64_t)cwi_options_integer(t->options, "seed"),
+                              &t->training->by_user};
+    return CW_OK;
+}
+
+static cwi_cuda_task describe_slots(const cuda *e)
 {
     const cwi_task *t = e->host.task;
     const cwi_tensor *table = &e->host.params.tensor[0];
@@ -193,23 +231,36 @@ static cw_status describe_popularity(cuda *e, cwi_cuda_task *out)
     return CW_OK;
 }
 
-static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
+/* What is trained by slots. */
+static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_cuda_task *out)
 {
     CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,
                              &e->host.max_slots, &e->host.sampler));
+    if (has_graph(task))
+        CW_PASS((is_original_ngcf(task) ? cwi_graph_create_mean : cwi_graph_create)(
+            ctx, task->shape.train, task->shape.n_users, task->shape.n_items, &e->graph));
+    *out = describe_slots(e);
+    describe_tensors(e, out);
+    describe_lists(task, out);
+    CW_PASS(describe_popularity(e, out));
+    describe_graph(e, out);
+    CW_PASS(describe_tower(e, out));
+    (void)cwi_host_grid(&e->host, &out->grid);
+    if (out->grid.side == 0) out->grid.rows = 0;
+    return CW_OK;
+}
+
+static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
+{
+    cwi_cuda_task about;
     CW_PASS(cwi_host_remember(&e->host, true));
     CW_PASS(pass_on(e, cwi_cuda_load(&e->calls, e->why)));
-    if (has_graph(task))
-        CW_PASS(cwi_graph_create(ctx, task->shape.train, task->shape.n_users, task->shape.n_items,
-                                 &e->graph));
-    cwi_cuda_task about = describe(e);
-    describe_tensors(e, &about);
-    describe_lists(task, &about);
-    CW_PASS(describe_popularity(e, &about));
-    describe_graph(e, &about);
-    CW_PASS(describe_tower(e, &about));
-    (void)cwi_host_grid(&e->host, &about.grid);
-    if (about.grid.side == 0) about.grid.rows = 0;
+    if (task->method->sampler) {
+        CW_PASS(open_slots(ctx, task, e, &about));
+    } else {
+        CW_PASS(describe_vae(e, &about));
+        describe_tensors(e, &about);
+    }
     CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
     cwi_graph_clear(&e->graph); /* it is there now */
     e->rate =
@@ -247,7 +298,8 @@ static cw_status enter_epoch(cuda *e)
     const cwi_tally *t = &e->host.tally;
     cwi_cuda_tally sums = {t->trained, t->applied, t->bad, t->data_loss,
                            t->penalty, t->draws,   0,      0};
-    if (task->method->sampler->begin) task->method->sampler->begin(e->host.sampler, e->host.epoch);
+    const cwi_sampler *sampler = task->method->sampler;
+    if (sampler && sampler->begin) sampler->begin(e->host.sampler, e->host.epoch);
     return pass_on(e, e->calls->begin(e->device, e->host.sampler, e->host.setting, &sums, e->why));
 }
 
@@ -273,7 +325,6 @@ static cw_status begin(cwi_engine *engine, int64_t epoch)
 static void take_sums(cuda *e, const cwi_cuda_tally *sums)
 {
     cwi_tally *t = &e->host.tally;
-    const cwi_draw_plan *plan = &((const cwi_drawing *)e->host.sampler)->plan;
     t->trained = sums->trained;
     t->applied = sums->applied;
     t->bad = sums->bad;
@@ -281,6 +332,8 @@ static void take_sums(cuda *e, const cwi_cuda_tally *sums)
     t->penalty = sums->penalty;
     t->reg_loss = NAN; /* of all rows, which no step sees together */
     t->draws = sums->draws;
+    if (!e->host.sampler) return;
+    const cwi_draw_plan *plan = &((const cwi_drawing *)e->host.sampler)->plan;
     for (int g = 0; g < plan->n_groups; g++) t->draws.slots[g] = plan->group[g].unit;
 }
 
@@ -510,7 +563,7 @@ static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally 
     const cwi_loss *loss = e->host.task->method->loss;
     e->waiting = 0;
     CW_PASS(cwi_host_write(engine, epoch, tally));
-    if (loss->set) loss->set(e->host.task->options, epoch, e->host.setting);
+    if (loss && loss->set) loss->set(e->host.task->options, epoch, e->host.setting);
     CW_PASS(send_state(e));
     return enter_epoch(e);
 }

@@ -16,7 +16,7 @@
 #include "score/params.h"
 
 enum {
-    CWI_CUDA_VERSION = 3,
+    CWI_CUDA_VERSION = 4,
     CWI_CUDA_TEXT = 512,
     CWI_CUDA_MOST_DEVICES = 64,
     CWI_CUDA_MOST_LISTED = 256 /* items of a list */
@@ -48,7 +48,9 @@ typedef struct cwi_cuda_graph {
     bool has_weights; /* NGCF: every layer has matrices of its own */
     const int64_t *start;
     const int32_t *neighbour;
-    const float *weight;
+    const float *weight, *turned;         /* of the transpose; NULL: the same */
+    double message_dropout, node_dropout; /* shares that a step leaves out */
+    uint64_t seed;
 } cwi_cuda_graph;
 
 /* A network on top of the two vectors of a slot, as in cwi_tower; no layers: scores are inner
@@ -58,11 +60,20 @@ typedef struct cwi_cuda_tower {
     int32_t layers, size[CWI_CUDA_MOST_LAYERS]; /* of a head */
 } cwi_cuda_tower;
 
+/* Mult-VAE: rows of users instead of slots; no layers: it is something else. */
+typedef struct cwi_cuda_vae {
+    int32_t layers; /* of both halves; their tensors are weight and bias in turn */
+    int32_t latent, batch;
+    double keep, kl_cap, kl_steps;
+    uint64_t seed;
+    const cwi_csr *train;
+} cwi_cuda_vae;
+
 /* What is trained; borrowed while the engine is open, all in the memory of the host. */
 typedef struct cwi_cuda_task {
     int device;
-    const char *sampler, *loss; /* by name */
-    const cwi_drawing *drawing; /* the opened state of the sampler */
+    const char *sampler, *loss; /* by name; "" where there is none */
+    const cwi_drawing *drawing; /* the opened state of the sampler, or NULL */
     bool selects, per_group, by_group, by_difference;
     bool is_strict; /* no row may lack */
     cwi_cuda_rule rule;
@@ -78,6 +89,7 @@ typedef struct cwi_cuda_task {
         float decay;
     } tensor[CWI_MAX_TENSORS];
     cwi_cuda_tower tower;
+    cwi_cuda_vae vae;
     double batch_reg; /* of the vectors of a batch; 0: none */
     bool pulls_table; /* of its rows of the table instead, where those differ */
     cwi_cuda_penalty penalty;

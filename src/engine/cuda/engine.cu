@@ -11,8 +11,10 @@
 #include "loss/softmax.c"
 #include "loss/ubpr.c"
 
-#include "engine/cuda/ngcf_steps.cuh" /* with formulas of those */
+#include "engine/cuda/grid_steps.cuh" /* with formulas of those */
+#include "engine/cuda/ngcf_steps.cuh"
 #include "engine/cuda/tower_steps.cuh"
+#include "engine/cuda/vae_steps.cuh"
 
 enum { MANY_ENDS = 1 << 27 };
 
@@ -60,19 +62,9 @@ typedef dice_state dice_type;
 typedef cross_state cross_type;
 typedef uniform_state uniform_type;
 
-/* Names of losses have dashes where those of C have underscores, or none at all. */
-static bool is_named(const char *id, const char *name)
-{
-    while (*id && *name) {
-        if (*id == '_') id++;
-        if (*name == '-') name++;
-        if (*id++ != *name++) return false;
-    }
-    return *id == *name;
-}
-
 static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
 {
+    if (task->vae.layers > 0) return true;
 #define FIND_DRAW(id)                                                                              \
     if (is_named(#id, task->sampler)) e->draw = draw_##id, e->copy = copy_sampler<id##_type>;
     CWI_SAMPLERS(FIND_DRAW)
@@ -215,27 +207,12 @@ static void add_step(cwi_cuda *e)
     w->setting = e->setting;
 }
 
-static void add_grid(cwi_cuda *e)
-{
-    gpu *g = &e->g;
-    work *w = &e->w;
-    grid_work *to = &w->grid;
-    add(g, &to->vectors, 2 * w->slots * w->d);
-    add(g, &w->ends_slope, 2 * w->slots * w->d);
-    add(g, &to->cross, to->rows * to->width);
-    add(g, &to->slope, to->rows * to->width);
-    add(g, &to->own, to->rows);
-    add(g, &to->own_slope, to->rows);
-    add(g, &to->row_factor, to->rows);
-    add(g, &to->column_factor, to->rows);
-    add(g, &to->count, to->rows);
-    add(g, &to->value, to->rows);
-    add(g, &to->mean, 1);
-    add(g, &to->crosses, 1);
-}
-
 static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
 {
+    if (task->vae.layers > 0) {
+        add_vae(e, task);
+        return;
+    }
     int64_t numbers = (int64_t)e->w.n_rows * task->d;
     add(&e->g, &e->w.theta, numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
@@ -294,7 +271,10 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         return CW_NO_MEMORY;
     }
     e->task = *task;
-    lay_out(e, task);
+    if (task->vae.layers > 0)
+        lay_out_vae(e, task);
+    else
+        lay_out(e, task);
     if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > 26) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
@@ -449,99 +429,6 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     gpu_turn(g, 0);
 }
 
-/* ---- grids ---------------------------------------------------------------------------------- */
-
-static int64_t items_at(const work &w)
-{
-    return (w.slots + (w.grid.is_square ? 0 : w.grid.rows)) * w.d;
-}
-
-static void score_grid(cwi_cuda *e, int s)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    dim3 all(e->blocks), threads(BLOCK);
-    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
-    LAUNCH(gather_ends, all, threads, g, w, s);
-    matrices x = {w.grid.vectors, w.grid.vectors + items_at(w), w.grid.cross, side, width, w.d, w.d,
-                  w.d, width, false, true, w.grid.rows / side, (int64_t)side * w.d,
-                  (int64_t)side * w.d, (int64_t)side * width};
-    multiply_all(e, x);
-    LAUNCH(score_own, all, threads, g, w);
-    LAUNCH(mask_observed, all, threads, g, w, s);
-}
-
-/* In the order of --form. */
-enum { FORM_BOTH, FORM_ROWS, FORM_COLUMNS, FORM_LOGISTIC, FORM_LSE };
-
-static void take_softmax(cwi_cuda *e, int s, int form)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    dim3 all(e->blocks), threads(BLOCK);
-    float less = (float)(1 - e->settings[2]);
-    double share = form == FORM_ROWS ? 1 : form == FORM_COLUMNS ? 0 : 0.5;
-    LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
-    if (form == FORM_ROWS) {
-        LAUNCH(scale_rows, all, threads, g, w);
-    } else {
-        double rest = 1 - share;
-        LAUNCH(softmax_columns, all, threads, g, w, rest);
-        LAUNCH(join_slopes, all, threads, g, w);
-    }
-    LAUNCH(take_mean, dim3(1), threads, g, w);
-}
-
-/* Returns where the slopes of crosses are. */
-static float *take_grid_loss(cwi_cuda *e, int s)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    dim3 all(e->blocks), threads(BLOCK);
-    bool is_cross = is_named("cross", e->task.loss);
-    int form = is_cross ? (int)e->settings[0] : FORM_ROWS;
-    if (is_named("psl", e->task.loss)) {
-        LAUNCH(take_psl, all, threads, g, w);
-        LAUNCH(take_mean, dim3(1), threads, g, w);
-    } else if (form >= FORM_LOGISTIC) {
-        bool is_lse = form == FORM_LSE;
-        LAUNCH(take_margins, all, threads, g, w, is_lse);
-        LAUNCH(count_crosses, dim3(1), threads, g, w);
-        LAUNCH(turn_slopes, all, threads, g, w);
-        return w.grid.cross;
-    } else if (is_cross) {
-        take_softmax(e, s, form);
-    } else {
-        float less = 0;
-        double share = 1;
-        LAUNCH(softmax_rows, all, threads, g, w, s, less, share);
-        if (is_named("bsl", e->task.loss))
-            LAUNCH(weigh_rows, dim3(1), threads, g, w);
-        else
-            LAUNCH(take_mean, dim3(1), threads, g, w);
-        LAUNCH(scale_rows, all, threads, g, w);
-    }
-    return w.grid.slope;
-}
-
-/* From slopes of scores to those of vectors. */
-static void go_back_grid(cwi_cuda *e, float *slope)
-{
-    gpu *g = &e->g;
-    work w = e->w;
-    dim3 all(e->blocks), threads(BLOCK);
-    int32_t side = (int32_t)w.grid.side, width = (int32_t)w.grid.width;
-    int64_t items = items_at(w), step = (int64_t)side * w.d, next = (int64_t)side * width;
-    if (w.grid.is_square) LAUNCH(place_own, all, threads, g, w, slope);
-    matrices users = {slope, w.grid.vectors + items, w.ends_slope, side, w.d, width, width, w.d,
-                      w.d, false, false, w.grid.rows / side, next, step, step};
-    matrices others = {slope, w.grid.vectors, w.ends_slope + items, width, w.d, side, width, w.d,
-                       w.d, true, false, w.grid.rows / side, next, step, step};
-    multiply_all(e, users);
-    multiply_all(e, others);
-    if (!w.grid.is_square) LAUNCH(add_own, all, threads, g, w);
-}
-
 static void follow_popularity(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
@@ -578,6 +465,18 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     if (w.spectral > 0) follow_popularity(e, s);
 }
 
+template <int RULE> static void step_ngcf_table(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    float *gradient = go_back_ngcf(e, s);
+    piece_at table = {w.theta, {w.memory[0], w.memory[1]}};
+    int64_t numbers = (int64_t)w.n_rows * e->task.d;
+    if (w.pulls_table) LAUNCH(pull_table, dim3(e->blocks), dim3(BLOCK), g, w, s, gradient);
+    LAUNCH((step_tensor<RULE>), dim3(e->blocks), dim3(BLOCK), g, w, s, table, gradient, numbers,
+           w.decay);
+}
+
 /* Every row of the table has a gradient at every step. */
 template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
 {
@@ -587,18 +486,17 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
         if (has_weights)
-            pass_ngcf(e);
+            pass_ngcf(e, s);
         else
-            propagate<WHOLE>(e);
+            propagate(e, s);
         take_scores<WHOLE>(e, s);
-        LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
+        if (w.final_decay > 0) LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
         LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
-        float *gradient = has_weights ? go_back_ngcf(e) : go_back<WHOLE>(e);
-        if (w.pulls_table) LAUNCH(pull_table, all, threads, g, w, s, gradient);
-        piece_at table = {w.theta, {w.memory[0], w.memory[1]}};
-        int64_t numbers = (int64_t)w.n_rows * e->task.d;
-        LAUNCH((step_tensor<RULE>), all, threads, g, w, s, table, gradient, numbers, w.decay);
+        if (has_weights)
+            step_ngcf_table<RULE>(e, s);
+        else
+            go_back(e, s);
         step_others<RULE>(e, s);
     }
 }
@@ -630,7 +528,9 @@ template <bool WHOLE> static void make_steps_by(cwi_cuda *e, int n)
 
 static void make_window(cwi_cuda *e, int n)
 {
-    if (e->w.d % 4 == 0)
+    if (e->vae.layers > 0)
+        make_vae_window(e, n);
+    else if (e->w.d % 4 == 0)
         make_steps_by<true>(e, n);
     else
         make_steps_by<false>(e, n);
@@ -650,9 +550,21 @@ static void make_or_repeat(cwi_cuda *e, int n)
     }
 }
 
+/* Steps that draw for themselves. */
+static cw_status run_vae(cwi_cuda *e, uint64_t step, int64_t first, int n, const cwi_rates *rate,
+                         char *why)
+{
+    gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
+    gpu_put(&e->g, e->w.first, &first, sizeof first);
+    gpu_put(&e->g, e->vae.step, &step, sizeof step);
+    make_or_repeat(e, n);
+    return end_call(&e->g, why);
+}
+
 static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
                      const cwi_rates *rate, char *why)
 {
+    if (e->vae.layers > 0) return run_vae(e, step, first, n, rate, why);
     const drawn *ready = &e->ready[!e->at_hand];
     e->at_hand = !e->at_hand;
     if (ready->step != step || ready->n != n) draw_window(e, e->at_hand, step, n);
@@ -660,6 +572,7 @@ static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
     gpu_join(&e->g);
     gpu_put(&e->g, e->w.rate, rate, (size_t)n * sizeof *rate);
     gpu_put(&e->g, e->w.first, &first, sizeof first);
+    if (e->ngcf.number) gpu_put(&e->g, e->ngcf.number, &step, sizeof step);
     make_or_repeat(e, n);
     if (next > 0) draw_window(e, !e->at_hand, step + (uint64_t)n, next);
     return end_call(&e->g, why);

@@ -12,6 +12,50 @@ static float *part_at(const cwi_cuda *e, float *all, int32_t head, int32_t layer
     return all + e->tensor[1 + (head * e->ngcf.layers + layer) * NGCF_PARTS + part];
 }
 
+/* Where each edge is seen from its other end.  Neighbours of a node ascend but for the node itself, so
+ * that walking all rows in order meets the edges of every row of the transpose in order. */
+static int64_t *find_mirror(const cwi_cuda_graph *graph)
+{
+    const int64_t *start = graph->start;
+    int64_t *mirror = (int64_t *)calloc((size_t)start[graph->n_nodes] + 1, sizeof *mirror);
+    int64_t *next = (int64_t *)calloc((size_t)graph->n_nodes, sizeof *next);
+    for (int32_t r = 0; r < graph->n_nodes && mirror && next; r++) {
+        next[r] = start[r];
+        if (start[r] == start[r + 1] || graph->neighbour[start[r]] != r) continue;
+        mirror[next[r]] = start[r];
+        next[r]++;
+    }
+    for (int32_t r = 0; r < graph->n_nodes && mirror && next; r++)
+        for (int64_t k = start[r]; k < start[r + 1]; k++)
+            if (graph->neighbour[k] != r) mirror[next[graph->neighbour[k]]++] = k;
+    if (!next) free(mirror), mirror = NULL;
+    free(next);
+    return mirror;
+}
+
+static void add_dropout(cwi_cuda *e, const cwi_cuda_graph *graph)
+{
+    gpu *g = &e->g;
+    ngcf_work *n = &e->ngcf;
+    int64_t edges = graph->start[graph->n_nodes];
+    n->seed = graph->seed;
+    n->message_bound = (uint64_t)(graph->message_dropout * 4294967296.0);
+    n->message_scale = (float)(1.0 / (1.0 - graph->message_dropout));
+    n->node_dropout = graph->node_dropout;
+    add(g, &n->number, 1);
+    if (graph->node_dropout == 0) return;
+    int64_t *mirror = find_mirror(graph);
+    if (!mirror) {
+        g->status = CW_NO_MEMORY;
+        snprintf(g->why, sizeof g->why, "there is no memory left");
+        return;
+    }
+    n->mirror = copy_array(g, mirror, edges);
+    add(g, &n->thinned, edges);
+    add(g, &n->thinned_turned, edges);
+    free(mirror);
+}
+
 static void add_ngcf(cwi_cuda *e, const cwi_cuda_task *task)
 {
     gpu *g = &e->g;
@@ -20,10 +64,12 @@ static void add_ngcf(cwi_cuda *e, const cwi_cuda_task *task)
     n->layers = task->graph.layers, n->rows = e->w.n_rows, n->over = slices_of(n->rows);
     n->final = e->final;
     n->e[0] = e->w.theta;
+    add_dropout(e, &task->graph);
     int64_t numbers = n->over.padded * n->d;
     for (int32_t l = 0; l < n->layers; l++) {
         add(g, &n->e[l + 1], numbers);
         add(g, &n->p[l], numbers);
+        add(g, &n->crossed[l], numbers);
         add(g, &n->sign[l], n->rows * n->d);
         add(g, &n->factor[l], n->rows * n->heads);
     }
@@ -45,23 +91,47 @@ static void times_weights(cwi_cuda *e, int32_t layer, int part, bool turned, con
                          (int32_t)n->rows, w, w, n->d, w, n->d, false, turned, 1, 0, 0, 0});
 }
 
-static void pass_ngcf(cwi_cuda *e)
+/* The edges of a step, forward or back. */
+static net edges_of(const cwi_cuda *e, bool turned)
+{
+    net out = e->graph;
+    if (e->ngcf.node_dropout > 0)
+        out.weight = turned ? e->ngcf.thinned_turned : e->ngcf.thinned;
+    else if (turned)
+        out.weight = out.turned;
+    return out;
+}
+
+static void thin_graph(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    ngcf_work n = e->ngcf;
+    net edges = e->graph;
+    int64_t count = edges.n_edges;
+    LAUNCH(thin_parts, dim3(blocks_for(edges.n_parts, WARPS)), dim3(BLOCK), g, n, edges, s);
+    LAUNCH(turn_edges, dim3(enough(e, count, BLOCK)), dim3(BLOCK), g, n, count);
+}
+
+static void pass_ngcf(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
     ngcf_work n = e->ngcf;
     dim3 all(e->blocks), threads(BLOCK);
+    if (n.node_dropout > 0) thin_graph(e, s);
     LAUNCH(copy_table, all, threads, g, n);
     for (int32_t l = 0; l < n.layers; l++) {
         ngcf_biases bias = {{NULL, NULL}, {NULL, NULL}};
-        multiply_table(e, n.d, {n.e[l], NULL, n.p[l], NULL, 1});
-        LAUNCH(cross_rows, all, threads, g, n, l);
+        product p = {};
+        table_step none = {NULL, NULL, 0};
+        p.from = p.across = n.e[l], p.to = n.p[l], p.crossed = n.crossed[l], p.scale = 1;
+        multiply_graph<false>(e, n.d, edges_of(e, false), p, none);
         times_weights(e, l, NGCF_W1, false, n.p[l], n.s);
-        times_weights(e, l, NGCF_W2, false, n.q, n.b);
+        times_weights(e, l, NGCF_W2, false, n.crossed[l], n.b);
         for (int32_t h = 0; h < n.heads; h++) {
             bias.first[h] = part_at(e, e->others.theta, h, l, NGCF_B1);
             bias.second[h] = part_at(e, e->others.theta, h, l, NGCF_B2);
         }
-        LAUNCH(activate_rows, all, threads, g, n, l, bias);
+        LAUNCH(activate_rows, all, threads, g, n, l, bias, s);
     }
 }
 
@@ -74,7 +144,7 @@ static void add_weights(cwi_cuda *e, int32_t layer)
     for (int32_t h = 0; h < n->heads; h++) {
         sum_product(e, n->over, n->p[layer] + h * w, w, d, n->s + h * w, w, d,
                     part_at(e, to, h, layer, NGCF_W1));
-        sum_product(e, n->over, n->q + h * w, w, d, n->b + h * w, w, d,
+        sum_product(e, n->over, n->crossed[layer] + h * w, w, d, n->b + h * w, w, d,
                     part_at(e, to, h, layer, NGCF_W2));
         sum_rows(e, n->over, {n->s + h * w, NULL, NULL, w, d}, part_at(e, to, h, layer, NGCF_B1));
         sum_rows(e, n->over, {n->b + h * w, NULL, NULL, w, d}, part_at(e, to, h, layer, NGCF_B2));
@@ -82,23 +152,22 @@ static void add_weights(cwi_cuda *e, int32_t layer)
 }
 
 /* From slopes of final vectors to those of the table, which are returned. */
-static float *go_back_ngcf(cwi_cuda *e)
+static float *go_back_ngcf(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
+    work w = e->w;
     ngcf_work n = e->ngcf;
-    const float *gradient = e->w.gradient;
     dim3 all(e->blocks), threads(BLOCK);
     gpu_zero(g, n.s, (size_t)(n.rows * n.d) * sizeof *n.s);
     for (int32_t l = n.layers - 1; l >= 0; l--) {
-        LAUNCH(activate_back, all, threads, g, n, l, gradient);
-        LAUNCH(cross_rows, all, threads, g, n, l);
+        LAUNCH(activate_back, all, threads, g, w, n, l, s);
         add_weights(e, l);
         times_weights(e, l, NGCF_W1, true, n.s, n.t);
         times_weights(e, l, NGCF_W2, true, n.b, n.q);
         LAUNCH(cross_back, all, threads, g, n, l);
-        multiply_table(e, n.d, {n.t, n.q, n.s, NULL, 1});
+        multiply_table(e, n.d, edges_of(e, true), n.t, n.q, n.s);
     }
-    LAUNCH(table_back, all, threads, g, n, gradient);
+    LAUNCH(table_back, all, threads, g, w, n, s);
     return n.s;
 }
 

@@ -162,29 +162,44 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
     }
 }
 
+/* Four numbers of a tensor from the k-th on, of which `left` are there. */
+__device__ inline quad load_some(const float *from, int64_t k, int left)
+{
+    if (left == 4) return load_quad<true>(from + k, 4, 0, 0);
+    quad q = {{0, 0, 0, 0}};
+    for (int o = 0; o < 4; o++)
+        if (o < left) q.x[o] = from[k + o];
+    return q;
+}
+
+__device__ inline void store_some(float *to, int64_t k, int left, const quad *q)
+{
+    if (left == 4)
+        store_quad<true>(to + k, 4, 0, 0, q);
+    else
+        for (int o = 0; o < 4; o++)
+            if (o < left) to[k + o] = q->x[o];
+}
+
 /* A step on n numbers of a tensor that has a gradient everywhere; four a thread. */
 template <int RULE>
 __global__ void step_tensor(work w, int s, piece_at at, const float *gradient, int64_t n,
                             float decay)
 {
     if (has_failed(w) || w.plan[s].is_empty) return;
+    const cwi_rates rate = w.rate[w.plan[s].before];
     for (int64_t k = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x); k < n;
          k += 4 * (int64_t)gridDim.x * blockDim.x) {
         piece p;
-        quad g;
         int left = n - k < 4 ? (int)(n - k) : 4;
-        for (int o = 0; o < 4; o++) {
-            p.theta.x[o] = o < left ? at.theta[k + o] : 0;
-            g.x[o] = o < left ? gradient[k + o] : 0;
-            for (int m = 0; m < CWI_MAX_MEMORIES; m++)
-                p.memory[m].x[o] = o < left && at.memory[m] ? at.memory[m][k + o] : 0;
-        }
-        rule_step<RULE>(w.rate[w.plan[s].before], decay, g, &p);
-        for (int o = 0; o < left; o++) {
-            at.theta[k + o] = p.theta.x[o];
-            for (int m = 0; m < CWI_MAX_MEMORIES; m++)
-                if (at.memory[m]) at.memory[m][k + o] = p.memory[m].x[o];
-        }
+        quad g = load_some(gradient, k, left);
+        p.theta = load_some(at.theta, k, left);
+        for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+            if (at.memory[m]) p.memory[m] = load_some(at.memory[m], k, left);
+        rule_step<RULE>(rate, decay, g, &p);
+        store_some(at.theta, k, left, &p.theta);
+        for (int m = 0; m < CWI_MAX_MEMORIES; m++)
+            if (at.memory[m]) store_some(at.memory[m], k, left, &p.memory[m]);
     }
 }
 

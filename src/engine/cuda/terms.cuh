@@ -19,12 +19,6 @@ __device__ inline unsigned count_slots(const work &w, int s, const row_task &tas
     return n;
 }
 
-__device__ inline double warp_sum_wide(double x)
-{
-    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
-    return x;
-}
-
 /* The halves of a vector are pushed apart. */
 __device__ inline double push_halves(const work &w, int s, const row_task &task, float *sum,
                                      int lane)
@@ -117,6 +111,18 @@ __global__ void pull_table(work w, int s, float *gradient)
             int64_t at = (int64_t)task.row * w.table_d + c;
             gradient[at] += pull * w.theta[at];
         }
+    }
+}
+
+/* How strong that term is for each row that a step touches, a warp each. */
+__global__ void find_pulls(work w, int s, float *pull)
+{
+    int lane = (int)threadIdx.x % WARP;
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[p->first_task + t];
+        uint32_t times = count_examples(w, s, task, lane);
+        if (lane == 0) pull[task.row] = (float)(w.batch_reg / (double)p->keep * times);
     }
 }
 

@@ -12,13 +12,22 @@ enum {
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
+    COLUMN_ROWS = 64, /* of a column, that a thread goes through */
 #else /* fibres take time */
     BLOCK = 64,
     CHOOSERS = 128,
     SQUARE_BLOCKS = 2,
+    COLUMN_ROWS = 8,
 #endif
     WARPS = BLOCK / WARP
 };
+
+/* Before a loop over an array that is to stay in registers. */
+#if defined(__CUDACC__)
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED
+#endif
 
 /* A group of the plan of a sampler, and where its rows and slots lie in a step.  Candidates have
  * fixed places: those that were not made leave holes, slots of user -1. */
@@ -65,8 +74,12 @@ typedef struct grid_work {
     bool is_square;
     float *vectors;          /* [2][slots][d] of users, then items */
     float *cross, *slope;    /* [rows][width] */
-    float *own, *own_slope, *row_factor, *column_factor, *count; /* [rows] */
+    float *own, *own_slope, *row_factor, *row_top, *column_factor, *count; /* [rows] */
     double *value;                                               /* [rows] */
+    float *column_top;       /* [pieces][rows] of pieces of COLUMN_ROWS rows of a column */
+    double *column_sum;
+    uint32_t *task_of; /* [n_rows of the table] of rows that the step touches */
+    float *partial;    /* of slices of the products that lead back */
     double *mean, *crosses;
 } grid_work;
 
@@ -177,6 +190,12 @@ __device__ inline float warp_sum(float x)
     return x;
 }
 
+__device__ inline double warp_sum_wide(double x)
+{
+    for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+}
+
 __device__ inline int warp_of_grid()
 {
     return (int)(blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP);
@@ -185,6 +204,15 @@ __device__ inline int warp_of_grid()
 __device__ inline int warps_of_grid()
 {
     return (int)(gridDim.x * (blockDim.x / WARP));
+}
+
+/* A uniform number whose words begin at `word` of a stream. */
+__device__ inline double uniform_at(cwi_rng rng, uint32_t word)
+{
+    rng.counter[0] = word / 4;
+    cwi_rng_next_block(&rng);
+    rng.left -= (int)(word % 4);
+    return cwi_rng_real(&rng);
 }
 
 /* The group that a row, or a slot, of a step lies in. */
@@ -200,6 +228,12 @@ __device__ inline int group_of_slot(const work &w, int64_t slot)
     int g = 0;
     while (g + 1 < w.n_groups && slot >= w.group[g + 1].first_slot) g++;
     return g;
+}
+
+/* Does a step of the window touch this row of the table? */
+__device__ inline bool is_touched(const work &w, int s, int64_t row)
+{
+    return w.visits[row] >> s & 1;
 }
 
 __device__ inline bool has_failed(const work &w)

@@ -14,18 +14,48 @@ enum { ROWS_A_CHUNK = 64 };
 
 /* ---- open --------------------------------------------------------------------------- */
 
+cw_status cwi_share_create_lists(cw_context *ctx, cwi_share_engine *e)
+{
+    cwi_share_layers *l = e->layers;
+    cwi_pile *pile = &e->cpu.host.pile;
+    for (int64_t k = 0; k < l->n_own; k++) l->start[k + 1] += l->start[k];
+    size_t entries = (size_t)l->start[l->n_own];
+    l->column = cwi_pile_add(ctx, pile, entries, sizeof *l->column);
+    l->weight = cwi_pile_add(ctx, pile, entries, sizeof *l->weight);
+    return pile->status;
+}
+
+/* Rows of this process out of the whole graph. */
+static cw_status list_rows(cw_context *ctx, cwi_share_engine *e)
+{
+    cwi_share_layers *l = e->layers;
+    const cwi_shape *shape = &e->cpu.host.task->shape;
+    cwi_graph graph = {0};
+    cw_status status = cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &graph);
+    for (int64_t k = 0; k < l->n_own && status == CW_OK; k++) {
+        int64_t row = cwi_row_at(e->world, e->world->rank, k);
+        l->start[k + 1] = graph.start[row + 1] - graph.start[row];
+    }
+    if (status == CW_OK) status = cwi_share_create_lists(ctx, e);
+    for (int64_t k = 0; k < l->n_own && status == CW_OK; k++) {
+        int64_t from = graph.start[cwi_row_at(e->world, e->world->rank, k)];
+        size_t n = (size_t)(l->start[k + 1] - l->start[k]);
+        memcpy(l->column + l->start[k], graph.neighbour + from, n * sizeof *l->column);
+        memcpy(l->weight + l->start[k], graph.weight + from, n * sizeof *l->weight);
+    }
+    cwi_graph_clear(&graph);
+    return status;
+}
+
 /* Number the rows of others that this process meets, by their owners: number[row] becomes their
  * place, counted from 0, and received[p] how many process p sends. */
-static void number_others(const cwi_share_engine *e, const cwi_graph *graph, int32_t *number)
+static void number_others(const cwi_share_engine *e, int32_t *number)
 {
     cwi_share_layers *l = e->layers;
     const int32_t unknown = -1, met = -2;
     for (int64_t r = 0; r < e->rows; r++) number[r] = unknown;
-    for (int64_t k = 0; k < l->n_own; k++) {
-        int64_t row = cwi_row_at(e->world, e->world->rank, k);
-        for (int64_t x = graph->start[row]; x < graph->start[row + 1]; x++)
-            if (!cwi_share_has(e, graph->neighbour[x])) number[graph->neighbour[x]] = met;
-    }
+    for (int64_t x = 0; x < l->start[l->n_own]; x++)
+        if (!cwi_share_has(e, l->column[x])) number[l->column[x]] = met;
     for (int p = 0; p < e->world->size; p++) {
         int64_t rows = cwi_rows_of(e->world, p, e->rows);
         l->received[p] = 0;
@@ -36,33 +66,11 @@ static void number_others(const cwi_share_engine *e, const cwi_graph *graph, int
             l->received[p]++;
         }
     }
-}
-
-static cw_status list_neighbours(cw_context *ctx, cwi_share_engine *e, const cwi_graph *graph,
-                                 const int32_t *number)
-{
-    cwi_share_layers *l = e->layers;
-    cwi_pile *pile = &e->cpu.host.pile;
-    l->start = cwi_pile_add_zero(ctx, pile, (size_t)l->n_own + 1, sizeof *l->start);
-    CW_PASS(pile->status);
-    for (int64_t k = 0; k < l->n_own; k++) {
-        int64_t row = cwi_row_at(e->world, e->world->rank, k);
-        l->start[k + 1] = l->start[k] + graph->start[row + 1] - graph->start[row];
+    for (int64_t x = 0; x < l->start[l->n_own]; x++) {
+        int32_t row = l->column[x];
+        l->column[x] = (int32_t)(cwi_share_has(e, row) ? cwi_row_place(e->world, row)
+                                                       : l->n_own + number[row]);
     }
-    size_t entries = (size_t)l->start[l->n_own];
-    l->column = cwi_pile_add(ctx, pile, entries, sizeof *l->column);
-    l->weight = cwi_pile_add(ctx, pile, entries, sizeof *l->weight);
-    CW_PASS(pile->status);
-    for (int64_t k = 0; k < l->n_own; k++) {
-        int64_t from = graph->start[cwi_row_at(e->world, e->world->rank, k)];
-        for (int64_t x = l->start[k]; x < l->start[k + 1]; x++, from++) {
-            int32_t row = graph->neighbour[from];
-            l->column[x] = (int32_t)(cwi_share_has(e, row) ? cwi_row_place(e->world, row)
-                                                           : l->n_own + number[row]);
-            l->weight[x] = graph->weight[from];
-        }
-    }
-    return CW_OK;
 }
 
 /* Tell the owners of rows which of them this process needs, by their places there. */
@@ -106,12 +114,11 @@ static cw_status create_rows(cw_context *ctx, cwi_share_engine *e)
     return pile->status;
 }
 
-static cw_status open_parts(cw_context *ctx, cwi_share_engine *e, cwi_graph *graph, int32_t *number)
+static cw_status open_parts(cw_context *ctx, cwi_share_engine *e, int32_t *number)
 {
-    const cwi_shape *shape = &e->cpu.host.task->shape;
-    CW_PASS(cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, graph));
-    number_others(e, graph, number);
-    CW_PASS(list_neighbours(ctx, e, graph, number));
+    bool is_dealt = e->cpu.host.task->training->dealt != NULL;
+    CW_PASS(is_dealt ? cwi_share_list_edges(ctx, e) : list_rows(ctx, e));
+    number_others(e, number);
     CW_PASS(list_sent(ctx, e, number));
     return create_rows(ctx, e);
 }
@@ -120,7 +127,6 @@ cw_status cwi_share_open_layers(cw_context *ctx, cwi_share_engine *e)
 {
     cwi_pile *pile = &e->cpu.host.pile;
     size_t size = (size_t)e->world->size;
-    cwi_graph graph = {0};
     if (e->cpu.host.task->backbone != &cwi_backbone_lightgcn) return CW_OK;
     cwi_share_layers *l = e->layers = cwi_pile_add_zero(ctx, pile, 1, sizeof *l);
     if (!l) return CW_NO_MEMORY;
@@ -128,10 +134,10 @@ cw_status cwi_share_open_layers(cw_context *ctx, cwi_share_engine *e)
     l->n_own = cwi_host_table(&e->cpu.host)->rows;
     l->sent = cwi_pile_add(ctx, pile, size, sizeof *l->sent);
     l->received = cwi_pile_add(ctx, pile, size, sizeof *l->received);
+    l->start = cwi_pile_add_zero(ctx, pile, (size_t)l->n_own + 1, sizeof *l->start);
     CW_PASS(pile->status);
     int32_t *number = cwi_alloc(ctx, (size_t)e->rows, sizeof *number);
-    cw_status status = number ? open_parts(ctx, e, &graph, number) : CW_NO_MEMORY;
-    cwi_graph_clear(&graph);
+    cw_status status = number ? open_parts(ctx, e, number) : CW_NO_MEMORY;
     cwi_free(number);
     return status;
 }

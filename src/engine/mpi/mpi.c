@@ -28,6 +28,9 @@ static void close_engine(cwi_engine *engine)
 {
     cwi_share_engine *e = (cwi_share_engine *)engine;
     if (!e) return;
+    cwi_ahead_close(e->ahead);
+    cwi_share_clear_masks(&e->masks);
+    cwi_share_close_slopes(e);
     cwi_route_clear(&e->items);
     cwi_route_clear(&e->users);
     cwi_table_plan_clear(&e->own_plan);
@@ -112,6 +115,7 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *f
                           .d = (int32_t)e->d,
                           .heads = task->shape.heads};
     CW_PASS(cwi_share_open_grid(ctx, e));
+    CW_PASS(cwi_share_open_dealt(ctx, e));
     return create_exchange(ctx, e);
 }
 
