@@ -25,7 +25,6 @@ static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
     if (!t->method->sampler) return NULL;
-    if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
         return "optimizer";

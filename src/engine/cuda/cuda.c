@@ -216,6 +216,21 @@ static cw_status send_state(cuda *e)
     return CW_OK;
 }
 
+/* What popularity is to the term on it. */
+static cw_status describe_popularity(cuda *e, cwi_cuda_task *out)
+{
+    const cwi_shape *shape = &e->host.task->shape;
+    out->spectral = cwi_options_real(e->host.task->options, "spectral");
+    if (!(out->spectral > 0)) return CW_OK;
+    size_t items = (size_t)shape->n_items;
+    float *degree = cwi_pile_add_zero(e->host.base.ctx, &e->host.pile, items, sizeof *degree);
+    CW_PASS(e->host.pile.status);
+    for (int64_t k = 0; k < shape->train->start[shape->n_users]; k++)
+        degree[shape->train->value[k]]++;
+    out->degree = degree;
+    return CW_OK;
+}
+
 /* What is trained by slots. */
 static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_cuda_task *out)
 {
@@ -227,6 +242,7 @@ static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_
     *out = describe_slots(e);
     describe_tensors(e, out);
     describe_lists(task, out);
+    CW_PASS(describe_popularity(e, out));
     describe_graph(e, out);
     CW_PASS(describe_tower(e, out));
     (void)cwi_host_grid(&e->host, &out->grid);

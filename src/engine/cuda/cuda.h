@@ -93,7 +93,9 @@ typedef struct cwi_cuda_task {
     double batch_reg; /* of the vectors of a batch; 0: none */
     bool pulls_table; /* of its rows of the table instead, where those differ */
     cwi_cuda_penalty penalty;
-    double strength; /* of it */
+    double strength;     /* of it */
+    double spectral;     /* of the term on popularity; 0: none */
+    const float *degree; /* [n_items] train rows, for that */
     bool is_cosine;
     cwi_loss_grid grid; /* shape of batches that are grids; no rows: they are not */
     cwi_cuda_graph graph;

@@ -1,6 +1,7 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
 #include "engine/cuda/samplers.cuh"
 #include "engine/cuda/select.cuh"
+#include "engine/cuda/spectral.cuh"
 #include "engine/cuda/terms.cuh"
 #include "engine/cuda/visit.cuh"
 
@@ -139,7 +140,9 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->batch_reg = task->batch_reg;
     w->pulls_table = task->batch_reg > 0 && task->pulls_table;
     w->table_d = task->d;
-    w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0;
+    w->spectral = task->spectral;
+    w->closes_late = task->penalty || task->final_decay > 0 || task->batch_reg > 0 ||
+                     task->spectral > 0;
     w->seed = task->drawing->seed;
     if (task->selects) {
         const cpr_state *s = (const cpr_state *)(const void *)task->drawing;
@@ -149,7 +152,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->vectors_are_rows =
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
-    w->is_twofold = w->vectors_are_rows && !task->is_cosine;
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0;
     e->window = SHORT_WINDOW;
     if (w->vectors_are_rows) e->window = WINDOW;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
@@ -200,6 +203,19 @@ static void add_room(cwi_cuda *e)
     e->room = gpu_alloc(g, e->room_bytes, 1);
 }
 
+static void add_spectral(cwi_cuda *e, int64_t touched)
+{
+    gpu *g = &e->g;
+    work *w = &e->w;
+    float *degree;
+    add(g, &degree, e->task.n_items);
+    gpu_put(g, degree, e->task.degree, (size_t)e->task.n_items * sizeof *degree);
+    w->degree = degree;
+    add(g, &w->occurs, touched);
+    add(g, &w->along, touched);
+    add(g, &w->popular, popular_numbers(w->d));
+}
+
 static void add_step(cwi_cuda *e)
 {
     gpu *g = &e->g;
@@ -219,8 +235,9 @@ static void add_step(cwi_cuda *e)
     add(g, &e->setting, CWI_LOSS_SETTINGS);
     add(g, &w->squares, SQUARE_BLOCKS);
     w->most_tasks = touched;
-    add(g, &w->penalties, w->penalty || w->batch_reg > 0 ? 2 * touched : 0);
+    add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? 2 * touched : 0);
     add(g, &w->loss, e->window);
+    if (w->spectral > 0) add_spectral(e, touched);
     w->setting = e->setting;
 }
 
@@ -483,6 +500,21 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     gpu_turn(g, 0);
 }
 
+static void follow_popularity(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK), slices(POPULAR_SLICES);
+    LAUNCH(mark_occurring, all, threads, g, w, s);
+    for (int side = 0; side < 2; side++) {
+        bool is_of_users = side == 1;
+        LAUNCH(sum_popular, slices, threads, g, w, s, is_of_users);
+        LAUNCH(join_popular, dim3(1), threads, g, w, is_of_users);
+        bool follows = !is_of_users;
+        LAUNCH(follow_popular, all, threads, g, w, s, follows);
+    }
+}
+
 /* Scores and the slopes of those that count. */
 static void take_slopes(cwi_cuda *e, int s)
 {
@@ -509,7 +541,9 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     take_slopes(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty || w.batch_reg > 0) LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0 || w.spectral > 0)
+        LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
+    if (w.spectral > 0) follow_popularity(e, s);
 }
 
 template <int RULE> static void step_ngcf_table(cwi_cuda *e, int s)

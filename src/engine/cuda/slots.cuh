@@ -223,7 +223,7 @@ __device__ inline double sum_penalties(const work &w, int s, double *room)
 {
     double sum = 0, squares = 0;
     const double *penalties = w.penalties + s % 2 * w.most_tasks;
-    if (w.penalty || w.batch_reg > 0)
+    if (w.penalty || w.batch_reg > 0 || w.spectral > 0)
         for (uint32_t t = threadIdx.x; t < w.plan[s].tasks; t += BLOCK) sum += penalties[t];
     if (w.final_decay > 0)
         for (int b = (int)threadIdx.x; b < SQUARE_BLOCKS; b += BLOCK) squares += w.squares[b];

@@ -125,6 +125,10 @@ typedef struct work {
     double strength, batch_reg;
     bool pulls_table; /* batch_reg is of the table, where vectors are not */
     int32_t table_d;
+    double spectral;  /* of the term on popularity; 0: none */
+    const float *degree;        /* [n_items] train rows, for that; and so the next ones */
+    uint8_t *occurs;            /* [touched] the row of a task is in an example */
+    double *along, *popular;    /* [touched] and spectral.cuh */
     bool closes_late; /* the loss is told with the penalty */
     draw_group group[CWI_MAX_GROUPS];
     int64_t rows, slots, ends; /* of a step, at most */
