@@ -46,6 +46,7 @@ chmod +x "$work/agent"
 # link MBITS DELAY_MS: join the hosts
 link() {
     stop_switch
+    : >"$work/ready"
     # shellcheck disable=SC2086
     "$work/switch" "$1" "$2" $names >"$work/ready" &
     switch=$!
@@ -65,7 +66,7 @@ tcp="--mca plm_rsh_agent $work/agent --mca btl tcp,self --mca btl_tcp_if_include
 --mca btl_tcp_eager_limit 100000000 --mca coll_tuned_use_dynamic_rules 1
 --mca coll_tuned_alltoallv_algorithm 1 --mca coll_tuned_allgatherv_algorithm $((hosts == 2 ? 5 : 3))"
 
-# steps N: seconds of an epoch of so many steps, to $seconds; KB a step, to $kilobytes
+# steps N: seconds of an epoch of so many steps, to $seconds; KB and exchanges a step, to $kilobytes and $exchanges
 steps() {
     # shellcheck disable=SC2086
     ip netns exec "cw-$$-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh \
@@ -75,24 +76,30 @@ steps() {
     seconds=$(sed -n 's/.*"event":"epoch".*"epoch":1,.*"train_s":\([0-9.e-]*\).*/\1/p' "$work/out")
     [ -n "$seconds" ] || seconds=$(grep -o '"train_s":[0-9.e-]*' "$work/out" | sed -n '2s/.*://p')
     kilobytes=$(sed -n 's/.*a step sends \([0-9.]*\) KB.*/\1/p' "$work/err")
+    exchanges=$(sed -n 's/.*, in \([0-9.]*\) exchanges.*/\1/p' "$work/err")
 }
 
 "$command" simulate --users 20000 --items 4000 --quiet --out "$work/set"
-echo "mbits,delay_ms,hosts,KB a step,ms a step,ms predicted,difference"
+echo "mbits,delay_ms,hosts,KB a step,exchanges,ms a step,ms predicted,difference"
 base=
 for setting in "10000 0" "200 1" "100 5" "50 20"; do
     # shellcheck disable=SC2086
     set -- $setting
     link "$1" "$2"
     steps 100
-    first=$seconds
+    first="$seconds $kilobytes $exchanges"
     steps 20
-    ms=$(awk -v a="$first" -v b="$seconds" 'BEGIN { printf "%.2f", (a - b) / 80 * 1e3 }')
+    # Of the eighty between: each but the first few steps asks others for rows once in a while.
+    read -r ms kilobytes exchanges <<END
+$(echo "$first $seconds $kilobytes $exchanges" |
+        awk '{ printf "%.2f %.1f %.2f", ($1 - $4) / 80 * 1e3, ($2 * 100 - $5 * 20) / 80, ($3 * 100 - $6 * 20) / 80 }')
+END
     [ -n "$base" ] || base=$ms
-    # Work, then three exchanges one after the other, each of which takes a delay for every turn.
-    awk -v mbits="$1" -v delay="$2" -v hosts="$hosts" -v kb="$kilobytes" -v ms="$ms" -v base="$base" 'BEGIN {
-        turns = 2 + (hosts - 1)
+    # Work, then exchanges one after the other, each of which takes a delay for every turn: two go to those who need
+    # them at once, the others round a ring.
+    awk -v mbits="$1" -v delay="$2" -v hosts="$hosts" -v kb="$kilobytes" -v exchanges="$exchanges" -v ms="$ms" -v base="$base" 'BEGIN {
+        turns = 2 + (exchanges - 2) * (hosts - 1)
         predicted = base + turns * delay + kb * 8 / mbits
-        printf "%s,%s,%d,%s,%s,%.2f,%+.0f %%\n", mbits, delay, hosts, kb, ms, predicted, 100 * (predicted / ms - 1)
+        printf "%s,%s,%d,%s,%s,%s,%.2f,%+.0f %%\n", mbits, delay, hosts, kb, exchanges, ms, predicted, 100 * (predicted / ms - 1)
     }'
 done

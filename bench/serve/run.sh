@@ -10,7 +10,7 @@ seconds=${1:-10}
 python=${PYTHON:-python3}
 counts=${COUNTS:-1 2} long=yes
 [ "${2:-}" != short ] || long=no
-crosswise=$PWD/build/release/crosswise
+crosswise=${CROSSWISE:-$PWD/build/release/crosswise}
 wrk=$(command -v wrk) || { echo "run.sh: there is no wrk" >&2; exit 2; }
 "$python" -c 'import implicit, fastapi, uvicorn' || { echo "run.sh: $python lacks implicit, fastapi or uvicorn" >&2; exit 2; }
 work=${WORK:-build/bench-serve}

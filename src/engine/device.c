@@ -25,12 +25,8 @@ static const char *find_foreign_option(const cwi_task *t)
 {
     const cw_options *o = t->options;
     if (!t->method->sampler) return NULL;
-    bool regularises_batch =
-        cwi_options_choice(o, "reg-kind") == 1 && cwi_options_real(o, "reg") > 0;
-    if (regularises_batch && t->method->sampler == &cwi_sampler_uniform) return "reg-kind";
     if (cwi_options_real(o, "spectral") > 0) return "spectral";
     if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
-    if (cw_options_get(o, "strict") && cwi_options_flag(o, "strict")) return "strict";
     if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
         return "optimizer";
     return NULL;
@@ -220,8 +216,8 @@ cw_status cwi_device_serve(cw_context *ctx, const char *text, const char *backbo
     if (strcmp(text, "cpu") == 0) return CW_OK;
     if (strcmp(text, "auto") == 0) return serve_freely(ctx, ranker);
     if (!parse_cuda(text, &device))
-        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
-                        text);
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--device is '%s'; it must be auto, cpu, mpi, cuda or cuda:N", text);
     if (!cwi_ranker_is_sum(ranker, &term))
         return cwi_fail(
             ctx, CW_BAD_ARG,

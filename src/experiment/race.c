@@ -103,6 +103,7 @@ cw_status cwi_race_init(cw_context *ctx, const char *methods, const char *backbo
     CW_PASS(read_names(ctx, "backbones", backbones, cw_backbone_name, &on));
     put_first(&wanted, "bpr");
     put_first(&wanted, "cpr");
+    put_first(&wanted, "itemknn"); /* takes a second */
     race->n_families = 0;
     CW_PASS(add_family(ctx, race, "pop", "pop")); /* it costs nothing */
     for (size_t b = 0; b < on.n; b++)

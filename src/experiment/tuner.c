@@ -479,8 +479,9 @@ static cw_status keep_trial(cw_context *ctx, cwi_tuner *t, json_t *record, const
 /* Defaults on the first backbone are what everybody asks for: they end, whatever the budget. */
 static bool is_due(const cwi_tuner *t, size_t trial)
 {
-    size_t first = 1; /* behind pop */
-    if (trial >= t->race.n_families || trial >= CWI_MAX_FAMILIES) return false;
+    size_t first = 1, n = t->race.n_families; /* behind pop */
+    if (trial >= n || trial >= CWI_MAX_FAMILIES) return false;
+    while (first + 1 < n && !cw_method_backbone(t->race.family[first].method, 1)) first++;
     if (trial <= first) return true;
     return strcmp(t->race.family[trial].backbone, t->race.family[first].backbone) == 0;
 }

@@ -67,7 +67,7 @@ static cw_status append(cw_context *ctx, reading *r, const int32_t pair[2])
     return CW_OK;
 }
 
-cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
+cw_status cwi_pairs_rest(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
                          void *arg)
 {
     enum { AT_ONCE = 1024 };
@@ -76,7 +76,6 @@ cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
     size_t length;
     int64_t n = 0;
 
-    CW_PASS(read_header(ctx, source));
     for (;;) {
         CW_PASS(cwi_source_line(ctx, source, &line, &length));
         if (!line) break;
@@ -89,6 +88,13 @@ cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds,
         n = 0;
     }
     return n > 0 ? fn(arg, user, item, n) : CW_OK;
+}
+
+cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
+                         void *arg)
+{
+    CW_PASS(read_header(ctx, source));
+    return cwi_pairs_rest(ctx, source, bounds, fn, arg);
 }
 
 static cw_status append_some(void *arg, const int32_t *user, const int32_t *item, int64_t n)

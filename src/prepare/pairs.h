@@ -16,6 +16,10 @@ typedef cw_status (*cwi_pairs_fn)(void *arg, const int32_t *user, const int32_t 
 cw_status cwi_pairs_each(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
                          void *arg);
 
+/* The same without the header, or where it has been read. */
+cw_status cwi_pairs_rest(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs_fn fn,
+                         void *arg);
+
 /* Read all pairs of a source. */
 cw_status cwi_pairs_read(cw_context *ctx, cwi_source *source, cwi_bounds bounds, cwi_pairs *out);
 

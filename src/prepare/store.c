@@ -110,9 +110,9 @@ static cw_status blame(cw_context *ctx, const char *path, bool is_truth, const c
 
 /* Compare a file with its checksum; one that was compressed has none. */
 static cw_status check_hash(cw_context *ctx, const char *folder, const char *name,
-                            const char *expected)
+                            const char *expected, cwi_digest *files)
 {
-    char actual[CWI_HASH_BYTES];
+    char actual[CWI_HASH_BYTES] = "";
     bool is_truth = strchr(name, '/') != NULL;
     cw_status status = CW_OK;
     cwi_source *compressed = NULL;
@@ -126,6 +126,7 @@ static cw_status check_hash(cw_context *ctx, const char *folder, const char *nam
         if (!compressed) CW_TRY(blame(ctx, path, is_truth, "was removed"));
     }
 done:
+    cwi_digest_add(files, actual, sizeof actual);
     cwi_source_close(compressed);
     cwi_free(path);
     return status;
@@ -139,7 +140,7 @@ static bool is_inside(const char *name)
     return cwi_is_file_name(is_truth ? name + sizeof inner - 1 : name);
 }
 
-static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about)
+static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about, cwi_digest *files)
 {
     const char *name;
     json_t *entry;
@@ -151,7 +152,7 @@ static cw_status check_hashes(cw_context *ctx, const char *folder, json_t *about
         if (!is_inside(name))
             return cwi_fail(ctx, CW_BAD_DATA, "%s/%s lists '%s', which is no file of a dataset",
                             folder, about_file, cwi_excerpt(name, strlen(name), excerpt));
-        CW_PASS(check_hash(ctx, folder, name, expected));
+        CW_PASS(check_hash(ctx, folder, name, expected, files));
     }
     return CW_OK;
 }
@@ -173,8 +174,9 @@ static int64_t read_rows(const json_t *about, int part)
     return json_is_integer(rows) ? json_integer_value(rows) : -1;
 }
 
-/* rows: as in cwi_store_load_frame, or NULL. */
-static cw_status load_about(cw_context *ctx, const char *folder, int64_t *rows, cw_dataset *dataset)
+/* rows and files: as in cwi_store_load_frame; rows may be NULL. */
+static cw_status load_about(cw_context *ctx, const char *folder, int64_t *rows, cwi_digest *files,
+                            cw_dataset *dataset)
 {
     cw_status status = CW_OK;
     json_t *about = NULL;
@@ -183,7 +185,7 @@ static cw_status load_about(cw_context *ctx, const char *folder, int64_t *rows, 
     if (!path) return CW_NO_MEMORY;
     if (!cwi_path_exists(path)) goto done;
     CW_TRY(read_about(ctx, path, &about));
-    CW_TRY(check_hashes(ctx, folder, about));
+    CW_TRY(check_hashes(ctx, folder, about, files));
     dataset->keeps_repeats = json_is_true(json_object_get(about, "keeps_repeats"));
     for (int p = 0; p < CWI_PARTS && rows; p++) rows[p] = read_rows(about, p);
     json_t *origin = json_object_get(about, "origin");
@@ -234,8 +236,13 @@ cw_status cwi_store_open_part(cw_context *ctx, const char *folder, int part, cwi
     return open_optional(ctx, folder, part_file[part], out);
 }
 
+const char *cwi_store_part_name(int part)
+{
+    return part_file[part];
+}
+
 cw_status cwi_store_load_frame(cw_context *ctx, const char *folder, int64_t rows[CWI_PARTS],
-                               cw_dataset **out)
+                               cwi_digest *files, cw_dataset **out)
 {
     cw_status status;
     cw_dataset *dataset = NULL;
@@ -249,7 +256,7 @@ cw_status cwi_store_load_frame(cw_context *ctx, const char *folder, int64_t rows
     if (dataset->users.count == 0 || dataset->items.count == 0) goto done;
     dataset->n_users = dataset->users.count;
     dataset->n_items = dataset->items.count;
-    CW_TRY(load_about(ctx, folder, rows, dataset));
+    CW_TRY(load_about(ctx, folder, rows, files, dataset));
     *out = dataset;
     dataset = NULL;
 done:
@@ -262,6 +269,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
 {
     cw_status status;
     cw_dataset *dataset = NULL;
+    cwi_digest files = {0};
 
     *out = NULL;
     CW_PASS(check_folder(ctx, folder));
@@ -277,7 +285,7 @@ cw_status cwi_store_load(cw_context *ctx, const char *folder, const char *train_
     if (train_file && !dataset->has_part[CW_PART_TRAIN])
         CW_TRY(cwi_fail(ctx, CW_IO, "there is no %s in %s", train_file, folder));
     CW_TRY(settle_sizes(ctx, folder, dataset));
-    CW_TRY(load_about(ctx, folder, NULL, dataset));
+    CW_TRY(load_about(ctx, folder, NULL, &files, dataset));
     cwi_bounds bounds = {dataset->n_users, dataset->n_items};
     for (int p = 0; p < CWI_PARTS && !dataset->keeps_repeats; p++)
         CW_TRY(cwi_pairs_drop_repeats(ctx, part_file[p], bounds, &dataset->part[p]));

@@ -11,6 +11,7 @@
 #include "prepare/pairs.h"
 #include "prepare/store.h"
 #include "registry/registry.h"
+#include "train/slices.h"
 
 /* A folder on its way in. */
 typedef struct deal {
@@ -20,6 +21,7 @@ typedef struct deal {
     cw_dataset *dataset;
     int64_t stated[CWI_PARTS]; /* rows, as dataset.json says */
     bool has_files[CWI_PARTS];
+    bool is_listed;    /* dataset.json has checksums, which are compared: slices are of one file */
     cwi_digest digest; /* of all rows, as cwi_dataset_hash has it; at process 0 alone */
     const char *why;   /* all rows have to be everywhere */
 
@@ -109,17 +111,33 @@ static cw_status take_items(void *arg, const int32_t *user, const int32_t *item,
     return CW_OK;
 }
 
-/* Walk over the part; the digest at process 0 goes on by what fn puts. */
-static cw_status walk(deal *d, cwi_pairs_fn fn)
+/* All of the part by this process alone. */
+static cw_status read_alone(deal *d, cwi_bounds bounds, cwi_pairs_fn fn)
 {
     cwi_source *source = NULL;
-    cwi_bounds bounds = {d->dataset->n_users, d->dataset->n_items};
-    if (leads(d) && !(d->flow = cwi_digest_open(d->ctx, &d->digest))) return CW_NO_MEMORY;
     cw_status status = cwi_store_open_part(d->ctx, d->folder, d->part, &source);
     if (status == CW_OK && source) status = cwi_pairs_each(d->ctx, source, bounds, fn, d);
     cwi_source_close(source);
+    return status;
+}
+
+/* Walk over the part, at all processes or at `root`; the digest at process 0 goes on by what fn
+ * puts.  Each process reads slices of it, or all of it where that is not possible. */
+static cw_status walk(deal *d, int root, cwi_pairs_fn fn)
+{
+    bool is_read = false;
+    cwi_bounds bounds = {d->dataset->n_users, d->dataset->n_items};
+    char *path = cwi_path_join(d->ctx, d->folder, cwi_store_part_name(d->part));
+    if (leads(d)) d->flow = cwi_digest_open(d->ctx, &d->digest);
+    cw_status status = path && (d->flow || !leads(d)) ? CW_OK : CW_NO_MEMORY;
+    if (status == CW_OK && d->is_listed)
+        status = cwi_slices_each(d->ctx, d->world, root, path, bounds, CWI_SLICES_BYTES, fn, d,
+                                 &is_read);
+    if (status == CW_OK && !is_read && (root < 0 || root == d->world->rank))
+        status = read_alone(d, bounds, fn);
     cwi_digest_close(d->flow, &d->digest);
     d->flow = NULL;
+    cwi_free(path);
     return status;
 }
 
@@ -274,7 +292,7 @@ static cw_status read_part(deal *d, cwi_whole *whole)
     d->check = (cwi_digest){0};
     d->user_capacity = d->item_capacity = 0;
     cwi_digest_numbers(&d->digest, &d->stated[d->part], 1, sizeof *d->stated);
-    CW_PASS(walk(d, take_rows));
+    CW_PASS(walk(d, -1, take_rows));
     CW_PASS(shrink(d));
     CW_PASS(compare_part(d));
     if (d->why) return CW_OK;
@@ -286,7 +304,7 @@ static cw_status read_part(deal *d, cwi_whole *whole)
     if (status == CW_OK && is_train) status = measure_meeting(d, whole);
     if (status == CW_OK && is_train) status = choose_places(d, value);
     if (status == CW_OK && is_train) order_by_place(d);
-    if (status == CW_OK && leads(d)) status = walk(d, take_items);
+    if (status == CW_OK) status = walk(d, 0, take_items);
     if (status == CW_OK && is_train) status = judge_meetings(d, value, whole);
     cwi_free(value);
     cwi_csr_clear(&d->lists);
@@ -343,11 +361,17 @@ static cw_status look_at_files(deal *d)
 
 static cw_status load_frame(deal *d)
 {
-    CW_PASS(cwi_store_load_frame(d->ctx, d->folder, d->stated, &d->dataset));
+    cwi_digest files = {0};
+    CW_PASS(cwi_store_load_frame(d->ctx, d->folder, d->stated, &files, &d->dataset));
     CW_PASS(look_at_files(d));
+    d->is_listed = files.high != 0 || files.low != 0;
     const int64_t found[] = {d->dataset ? d->dataset->n_users : -1,
-                             d->dataset ? d->dataset->n_items : -1, d->stated[0], d->stated[1],
-                             d->stated[2]};
+                             d->dataset ? d->dataset->n_items : -1,
+                             d->stated[0],
+                             d->stated[1],
+                             d->stated[2],
+                             (int64_t)files.high,
+                             (int64_t)files.low};
     return cwi_world_agree(d->ctx, d->world, "the data are others", found, sizeof found);
 }
 

@@ -129,7 +129,7 @@ static bool is_there(trial *t)
 /* Without a reply it may be about to end. */
 static bool is_gone(trial *t)
 {
-    for (int waited = 0; waited < 200 && is_there(t); waited += 10) sleep_ms(10);
+    for (int waited = 0; waited < 60 && is_there(t); waited += 10) sleep_ms(10);
     return t->is_gone;
 }
 

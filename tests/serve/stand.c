@@ -215,7 +215,7 @@ int request_as(const stand *s, const char *head, const char *who, const char *bo
     }
     is_sent = is_sent && send_text(file, "\r\n") && (!body || send_text(file, body));
     mail_open(m, file);
-    bool is_read = is_sent && mail_read(m, 20000);
+    bool is_read = is_sent && mail_read(m, s->reply_ms);
     close(file);
     return is_read ? m->status : 0;
 }
@@ -238,6 +238,7 @@ static const struct area {
 static void run_area(const struct area *a, const stand *of)
 {
     stand s = *of;
+    s.reply_ms = a->run == try_faults ? 5000 : 20000;
     if (a->run != try_faults) s.preload = NULL;
     char remove[128];
     /* Where syncing takes no time, as servers are started by the hundred. */

@@ -24,6 +24,7 @@ typedef struct stand {
     pid_t server;
     int port;
     bool is_long;
+    int reply_ms;        /* to wait for a reply */
     const char *preload; /* a library to load into the server, NULL: none; it shares a page */
     int page_file;
 } stand;

@@ -198,28 +198,21 @@ static void all_is_kept_where_dealing_does_not_do(void **state)
     expect_all(b, "every process keeps all interactions: there are no files of ids");
 }
 
-static void fail_alike(process *p, const cwi_world *world, cw_context *ctx)
-{
-    const bed *b = p->what;
-    cw_dataset *d;
-    cw_options *options = options_of(ctx, NULL);
-    (void)world;
-    if (cwi_deal_load(ctx, b->folder, NULL, options, &d) != CW_BAD_DATA || d)
-        p->differs = "it has not failed";
-    else if (!strstr(cw_context_error(ctx), b->why))
-        p->differs = "what it says";
-    cw_options_free(options);
-}
-
+/* The other process, which would wait for this one to go on, has nothing. */
 static void a_bad_line_is_named(void **state)
 {
     bed *b = *state;
-    char expected[64];
-    edit(b, "valid.csv", "7,x", true);
-    snprintf(expected, sizeof expected, "valid.csv:%lld: item 'x' is not a whole number",
-             (long long)b->whole->part[CW_PART_VALID].count + 1);
-    b->why = expected;
-    run_processes(2, "a bad line", fail_alike, b);
+    cw_dataset *d;
+    cwi_world world = cwi_world_of(&idle_calls, 0, 2);
+    cw_options *options = options_of(b->l.ctx, NULL);
+    make_folder(b, "250");
+    edit(b, "train.csv", "7,x", false);
+    b->l.ctx->world = &world;
+    assert_int_equal(cwi_deal_load(b->l.ctx, b->folder, NULL, options, &d), CW_BAD_DATA);
+    b->l.ctx->world = NULL;
+    assert_null(d);
+    assert_non_null(strstr(cw_context_error(b->l.ctx), ": item 'x' is not a whole number from 0"));
+    cw_options_free(options);
 }
 
 /* Other files at another process: here it has another folder. */
@@ -260,34 +253,11 @@ static void other_files_at_a_process_are_found(void **state)
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* The other process of two, which has no user among so few: it adds nothing to sums, whose numbers
- * have 8 bytes, and has read the same. */
-static void idle_gather(const void *from, int count, void *to, const int *counts, size_t unit)
-{
-    size_t bytes = (size_t)count * unit;
-    (void)counts;
-    memcpy(to, from, bytes);
-    if (unit == sizeof(int64_t))
-        memset((char *)to + bytes, 0, bytes);
-    else
-        memcpy((char *)to + bytes, from, bytes);
-}
-
-static void idle_spread(int root, void *bytes, size_t count)
-{
-    (void)root;
-    (void)bytes;
-    (void)count;
-}
-
-static const cwi_mpi_calls idle = {
-    .version = CWI_MPI_VERSION, .gather = idle_gather, .spread = idle_spread};
-
 static void every_missing_block_of_memory_is_told(void **state)
 {
     bed *b = *state;
     cw_status status = CW_NO_MEMORY;
-    cwi_world world = cwi_world_of(&idle, 0, 2);
+    cwi_world world = cwi_world_of(&idle_calls, 0, 2);
     make_folder(b, "250");
     cw_options *options = options_of(b->l.ctx, NULL);
     b->l.ctx->world = &world;

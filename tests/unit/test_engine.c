@@ -179,6 +179,9 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=bsl backbone=mf", "candidates=30 positive-temperature=0.5"},
         {"method=mult-vae init=joint", "vae-sizes=6 batch=20"},
         {"method=mult-vae init=joint", "vae-sizes=5,8,7 kl-steps=4 reg=0.02 keep=0.7"},
+        {"method=bsl backbone=mf", "candidates=30 reg-kind=batch"},
+        {"method=sl backbone=mf", "candidates=70 batch=32 reg-kind=batch"},
+        {"method=psl backbone=mf", "candidates=3 candidates-of=pair reg-kind=batch"},
     };
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++)
         for (int k = 1; k < N_ENGINES; k++)
@@ -574,6 +577,32 @@ static void the_faster_adam_is_chosen_by_the_data(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_small_data, free_small_data)
 
+/* Why an engine does not go on with --strict. */
+static void find_complaint(small_data *f, const char *engine, char *out, size_t size)
+{
+    char options[200];
+    snprintf(options, sizeof options, "%s strict=on cycle=15 distinct=all", engine);
+    cwi_trainer *t = open_engine(f, "method=cpr backbone=mf", options);
+    cw_status status = CW_OK;
+    for (int s = 0; s < STEPS && status == CW_OK; s++) status = cwi_trainer_step(t);
+    if (status == CW_OK) status = t->engine->verbs->tell(t->engine, &t->tally);
+    assert_int_equal(status, CW_BAD_DATA);
+    snprintf(out, size, "%s", cw_context_error(t->ctx));
+    cwi_begin(t->ctx);
+    cwi_trainer_free(t);
+}
+
+static void samples_that_lack_are_told_by_every_engine(void **state)
+{
+    char expected[200], got[200];
+    find_complaint(*state, engines[0].options, expected, sizeof expected);
+    assert_non_null(strstr(expected, "were accepted"));
+    for (int k = 1; k < N_ENGINES; k++) {
+        find_complaint(*state, engines[k].options, got, sizeof got);
+        assert_string_equal(got, expected);
+    }
+}
+
 /* What is refused is not tried; this is about what is not. */
 static void enough_was_tried(void **state)
 {
@@ -614,6 +643,7 @@ int main(void)
         TEST(kept_parameters_stay),
         TEST(a_ranker_is_of_the_settled_parameters),
         TEST(the_faster_adam_is_chosen_by_the_data),
+        TEST(samples_that_lack_are_told_by_every_engine),
         cmocka_unit_test(enough_was_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,8 @@ static void shapes_are_as_they_come(void **state)
     check(normal, 20, 400, 40, 257, 0.01); /* longer than a device makes them */
     check(normal, 3, 260, 700, 10, 0.01);  /* deeper than blocks have room for */
     check(normal, 300, 129, 16, 1, 0);
+    check(normal, 4, 9000, 8, 20, 0.01); /* more groups of items than a warp holds */
+    check(whole, 4, 9000, 12, 100, 0.01);
 }
 
 /* More items have the score of the last place than a bound may leave. */

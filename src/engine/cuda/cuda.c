@@ -169,6 +169,7 @@ static cwi_cuda_task describe_slots(const cuda *e)
         .loss = t->method->loss->name,
         .drawing = e->host.sampler,
         .selects = t->method->selects,
+        .is_strict = cw_options_get(t->options, "strict") && cwi_options_flag(t->options, "strict"),
         .per_group = t->method->selects && cwi_options_choice(t->options, "select") == 1,
         .by_group = t->method->loss->by_group,
         .by_difference = t->method->loss->by_difference,
@@ -280,7 +281,8 @@ static cw_status enter_epoch(cuda *e)
 {
     const cwi_task *task = e->host.task;
     const cwi_tally *t = &e->host.tally;
-    cwi_cuda_tally sums = {t->trained, t->applied, t->bad, t->data_loss, t->penalty, t->draws};
+    cwi_cuda_tally sums = {t->trained, t->applied, t->bad, t->data_loss,
+                           t->penalty, t->draws,   0,      0};
     const cwi_sampler *sampler = task->method->sampler;
     if (sampler && sampler->begin) sampler->begin(e->host.sampler, e->host.epoch);
     return pass_on(e, e->calls->begin(e->device, e->host.sampler, e->host.setting, &sums, e->why));
@@ -327,6 +329,17 @@ static int count_next(const cuda *e, int64_t made)
     return left > e->host.base.tell_every ? (int)e->host.base.tell_every : (int)left;
 }
 
+/* As the sampler says it of the CPU's batches; groups of cpr go by pairs of slots. */
+static cw_status check_rows(const cuda *e, const cwi_cuda_tally *sums)
+{
+    const cwi_draw_plan *plan = &((const cwi_drawing *)e->host.sampler)->plan;
+    if (sums->lacking_group == 0) return CW_OK;
+    const cwi_draw_group *group = &plan->group[sums->lacking_group - 1];
+    return cwi_fail(e->host.base.ctx, CW_BAD_DATA,
+                    "only %lld of %lld samples of k = %d were accepted", (long long)sums->lacking,
+                    (long long)group->candidates, group->slots / 2);
+}
+
 static cw_status make_window(cuda *e, int n)
 {
     const cwi_task *task = e->host.task;
@@ -342,6 +355,7 @@ static cw_status make_window(cuda *e, int n)
     CW_PASS(pass_on(e, e->calls->run(e->device, now.step, first + 1, n, count_next(e, first + n),
                                      e->rate, e->why)));
     CW_PASS(pass_on(e, e->calls->tell(e->device, &sums, e->why)));
+    CW_PASS(check_rows(e, &sums));
     take_sums(e, &sums);
     e->waiting -= n;
     return CW_OK;

@@ -48,7 +48,7 @@ typedef struct cwi_cuda_graph {
     bool has_weights; /* NGCF: every layer has matrices of its own */
     const int64_t *start;
     const int32_t *neighbour;
-    const float *weight, *turned; /* of the transpose; NULL: the same */
+    const float *weight, *turned;         /* of the transpose; NULL: the same */
     double message_dropout, node_dropout; /* shares that a step leaves out */
     uint64_t seed;
 } cwi_cuda_graph;
@@ -75,6 +75,7 @@ typedef struct cwi_cuda_task {
     const char *sampler, *loss; /* by name; "" where there is none */
     const cwi_drawing *drawing; /* the opened state of the sampler, or NULL */
     bool selects, per_group, by_group, by_difference;
+    bool is_strict; /* no row may lack */
     cwi_cuda_rule rule;
     int memories;
     bool steps_all; /* rows outside the batch too */
@@ -104,6 +105,8 @@ typedef struct cwi_cuda_tally {
     int64_t trained, applied, bad;
     double data_loss, penalty;
     cwi_draws draws;
+    int64_t lacking;   /* rows that were made where more were wanted; only where none may lack */
+    int lacking_group; /* of which group, from 1 on; 0: none lacks */
 } cwi_cuda_tally;
 
 typedef struct cwi_cuda cwi_cuda;

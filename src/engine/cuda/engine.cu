@@ -122,6 +122,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
     w->selects = task->selects;
+    w->is_strict = task->is_strict;
     w->per_group = task->per_group;
     w->steps_all = task->steps_all;
     w->rule = task->rule;

@@ -203,6 +203,9 @@ __device__ inline void close_step(const work &w, int s, double loss, double pena
     for (int g = 0; g < w.n_groups; g++) {
         t->draws.attempts[g] += (int64_t)w.tried[s * w.n_groups + g];
         t->draws.accepted[g] += p->rows[g] * w.group[g].slots / w.group[g].unit;
+        if (!w.is_strict || t->lacking_group || p->rows[g] >= w.group[g].candidates) continue;
+        t->lacking_group = g + 1;
+        t->lacking = p->rows[g];
     }
     if (p->is_empty) return;
     if (!isfinite(loss + penalty)) {

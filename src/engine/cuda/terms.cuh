@@ -17,14 +17,22 @@ __device__ inline unsigned count_slots(const work &w, int s, uint2 range, int64_
     return n;
 }
 
-/* In how many examples it occurs.  Contributions are in the order of examples. */
-__device__ inline uint32_t count_examples(const work &w, int s, uint2 range, int lane)
+/* Items that all pairs of a grid share have no user of their own: that of a pair stands in. */
+__device__ inline uint32_t count_lent(const work &w, int64_t row, uint32_t of)
+{
+    if (w.grid.rows == 0 || w.grid.is_square || row >= w.n_users) return 0;
+    return (uint32_t)(w.grid.width / w.grid.rows + (of < w.grid.width % w.grid.rows));
+}
+
+/* In how many examples a row occurs.  Contributions are in the order of examples. */
+__device__ inline uint32_t count_examples(const work &w, int s, int64_t row, uint2 range, int lane)
 {
     const contribution *given = w.given + s * w.ends;
     uint32_t times = 0;
     for (uint32_t e = range.x + lane; e < range.y; e += WARP)
-        times += (w.grid.rows > 0 || w.kept[given[e].of]) &&
-                 (e == range.x || given[e].of != given[e - 1].of);
+        if ((w.grid.rows > 0 || w.kept[given[e].of]) &&
+            (e == range.x || given[e].of != given[e - 1].of))
+            times += 1 + count_lent(w, row, given[e].of);
     for (int apart = WARP / 2; apart > 0; apart /= 2)
         times += __shfl_xor_sync(0xffffffffu, times, apart);
     return times;
@@ -71,7 +79,7 @@ __device__ inline row_terms find_terms(const work &w, int s, int64_t row, uint2 
     else if (w.penalty)
         find_halves(w, s, row, range, lane, &t);
     if (w.batch_reg <= 0) return t;
-    t.times = count_examples(w, s, range, lane);
+    t.times = count_examples(w, s, row, range, lane);
     t.lambda = w.batch_reg / (double)w.plan[s].keep;
     return t;
 }
@@ -133,7 +141,7 @@ __global__ void pull_table(work w, int s, float *gradient)
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
-        uint32_t times = count_examples(w, s, range_of(w, task), lane);
+        uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task), lane);
         float pull = (float)(w.batch_reg / (double)p->keep * times);
         for (int32_t c = lane; c < w.table_d; c += WARP) {
             int64_t at = (int64_t)task.row * w.table_d + c;
@@ -149,7 +157,7 @@ __global__ void find_pulls(work w, int s, float *pull)
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
-        uint32_t times = count_examples(w, s, range_of(w, task), lane);
+        uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task), lane);
         if (lane == 0) pull[task.row] = (float)(w.batch_reg / (double)p->keep * times);
     }
 }

@@ -114,7 +114,7 @@ typedef struct grid_work {
 typedef struct work {
     /* constants */
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
-    bool is_paired, by_group, selects, per_group, steps_all;
+    bool is_paired, by_group, selects, per_group, steps_all, is_strict;
     bool vectors_are_rows; /* of the table; inner products, or cosines, are scores */
     bool is_twofold; /* a row of the table has two places, and goes from one to the other when it is
                       * stepped: what is read in that step stays as it was */
