@@ -248,6 +248,7 @@ bool gpu_replay(gpu *, int)
     return false;
 }
 
+void gpu_forget(gpu *, int) {}
 void gpu_wait(gpu *) {}
 void gpu_launched(gpu *) {}
 

@@ -626,11 +626,15 @@ static void make_window(cwi_cuda *e, int n)
         make_steps_by<false>(e, n);
 }
 
-/* Whole windows are all alike: they are told once. */
+/* Windows that are alike are told once: whole ones, and those that epochs end with, which are known
+ * when one comes again. */
 static void make_or_repeat(cwi_cuda *e, int n)
 {
-    int slot = e->at_hand;
-    if (n < e->window) {
+    bool is_rest = n < e->window;
+    int slot = is_rest ? 2 + e->at_hand : e->at_hand;
+    if (is_rest && e->rest[e->at_hand] != n) {
+        gpu_forget(&e->g, slot);
+        e->rest[e->at_hand] = n;
         make_window(e, n);
     } else if (!gpu_replay(&e->g, slot)) {
         bool records = gpu_begin_record(&e->g);

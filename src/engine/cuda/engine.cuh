@@ -20,6 +20,7 @@ struct cwi_cuda {
     drawn ready[2];
     int at_hand;
     int window; /* steps, at most */
+    int rest[2]; /* of the last window of less, by the number that it was drawn to */
     int64_t pairs, room_bytes;
     void *room; /* of sorting */
     double *setting;

@@ -140,6 +140,7 @@ void gpu_join(gpu *g);
 bool gpu_begin_record(gpu *g);
 void gpu_end_record(gpu *g, int slot);
 bool gpu_replay(gpu *g, int slot);
+void gpu_forget(gpu *g, int slot);
 
 /* Room that sorting and adding up n numbers take. */
 size_t gpu_sort_bytes(gpu *g, int64_t n);

@@ -238,6 +238,12 @@ void gpu_end_record(gpu *g, int slot)
     if (graph) cudaGraphDestroy(graph);
 }
 
+void gpu_forget(gpu *g, int slot)
+{
+    if (g->record[slot]) cudaGraphExecDestroy(g->record[slot]);
+    g->record[slot] = NULL;
+}
+
 bool gpu_replay(gpu *g, int slot)
 {
     if (g->status != CW_OK || !g->record[slot]) return false;
