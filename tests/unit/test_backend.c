@@ -563,9 +563,9 @@ static float one_of_a_kind(int kind, int j)
 
 static void those_kept_are_the_largest(void **state)
 {
-    enum { N = 700, KINDS = 5 };
+    enum { N = 2500, KINDS = 5 }; /* more than are put side by side */
     const cwi_ops *ops = cwi_ops_best();
-    static const int64_t many[] = {1, 2, 7, 175, 350, 699, 700};
+    static const int64_t many[] = {1, 2, 7, 625, 1250, 2499, 2500};
     float x[N], sorted[N];
     (void)state;
     fill();

@@ -173,6 +173,10 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=cross-softmax backbone=lightgcn", "form=columns scorer=dot group=2"},
         {"method=cross-softmax backbone=ngcf", "form=both gamma=0 temperature=0.2"},
         {"method=cross-all backbone=mf", "hardest=0.25"},
+        {"method=cross-all backbone=mf", "hardest=0.25 batch=300 group=150"}, /* several blocks */
+        {"method=cross-all backbone=mf", "form=lse batch=300 group=150"},
+        {"method=cross-all backbone=mf", "hardest=1 batch=260"},
+        {"method=cross-softmax backbone=mf", "form=both batch=260 group=130"},
         {"method=cross-all backbone=mf", "hardest=0.25 group=12 scorer=cosine temperature=0.2"},
         {"method=cross-all backbone=lightgcn", "form=lse group=6"},
         {"method=sl backbone=mf", "candidates=5"},

@@ -17,8 +17,8 @@ static inline int64_t pack_between(const float *x, int64_t n, float low, float h
     for (int64_t j = 0; j < n; j += 16) {
         __mmask16 there = n - j < 16 ? (__mmask16)((1u << (n - j)) - 1) : (__mmask16)0xffff;
         __m512 y = _mm512_maskz_loadu_ps(there, x + j);
-        there = _mm512_mask_cmp_ps_mask(there, y, least, _CMP_GE_OQ);
-        there = _mm512_mask_cmp_ps_mask(there, y, most, _CMP_LT_OQ);
+        there = (__mmask16)_mm512_mask_cmp_ps_mask(there, y, least, _CMP_GE_OQ);
+        there = (__mmask16)_mm512_mask_cmp_ps_mask(there, y, most, _CMP_LT_OQ);
         _mm512_storeu_ps(to + packed, _mm512_maskz_compress_ps(there, y));
         packed += __builtin_popcount(there);
     }
