@@ -211,6 +211,56 @@ void sign_tensors(bytes *file)
     memcpy(file->at + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS);
 }
 
+/* Array and index of a line, and where in it the number begins; NULL when there is no such place.
+ */
+static const cwi_array *find_array(const cwi_tensorfile *file, const char *line, int64_t *index,
+                                   char **number)
+{
+    char name[64];
+    size_t length = strcspn(line, " ");
+    if (length >= sizeof name) return NULL;
+    memcpy(name, line, length);
+    name[length] = '\0';
+    const cwi_array *array = cwi_tensorfile_find(file, name);
+    *index = strtoll(line + length, number, 10);
+    return array && *index >= 0 && *index < cwi_array_count(array) ? array : NULL;
+}
+
+static void set_number(const cwi_tensorfile *file, const char *line)
+{
+    int64_t index;
+    char *number;
+    const cwi_array *array = find_array(file, line, &index, &number);
+    if (!array) return;
+    size_t width = cwi_dtype_bytes[array->dtype];
+    char *at = (char *)array->data + (size_t)index * width; /* our own copy */
+    int64_t whole = strtoll(number, NULL, 10);
+    double real = strtod(number, NULL);
+    float small = (float)real;
+    memcpy(at,
+           array->dtype == CWI_F32   ? (void *)&small
+           : array->dtype == CWI_F64 ? (void *)&real
+                                     : (void *)&whole,
+           width);
+}
+
+bytes change_tensors(const bytes *good, const char *format, const uint8_t *data, size_t size)
+{
+    if (size == 0 || data[0] != '%') return change_bytes(good, data, size);
+    cw_context *ctx = open_context();
+    bytes file = change_bytes(good, (const uint8_t *)"#", 1);
+    bytes lines = change_bytes(good, data, size);
+    cwi_tensorfile parsed;
+    must_work(ctx,
+              cwi_tensorfile_parse(ctx, "good", file.at, file.size, format, INT16_MAX, &parsed));
+    for (char *line = strtok((char *)lines.at + 1, "\n"); line; line = strtok(NULL, "\n"))
+        set_number(&parsed, line);
+    cwi_tensorfile_clear(&parsed);
+    free(lines.at);
+    cw_context_free(ctx);
+    return file;
+}
+
 /* ---- something to work on ------------------------------------------------------ */
 
 cw_options *make_options(cw_context *ctx, const char *stage, const char *const settings[][2])

@@ -61,6 +61,10 @@ bytes change_bytes(const bytes *base, const uint8_t *data, size_t size);
  */
 bytes change_json(const bytes *base, const uint8_t *data, size_t size);
 
+/* The same for a file of tensors of a format: after '%' every line "ARRAY INDEX NUMBER" sets a
+ * number of the base. */
+bytes change_tensors(const bytes *base, const char *format, const uint8_t *data, size_t size);
+
 /* Make the checksum of a model or checkpoint right, since no fuzzer would ever guess it. */
 void sign_tensors(bytes *file);
 

@@ -37,6 +37,7 @@ typedef struct cwi_tensorfile {
     size_t n_arrays, n_notes;
     cwi_array *arrays; /* [n_arrays]; when read, by place in the file */
     cwi_note *notes;   /* [n_notes] keys other than format, format_version, crosswise, checksum */
+    char *signature;   /* writing only: room for the checksum, as below; NULL: not asked for */
     void *bytes;       /* reading only: the whole file, */
     void *header;      /* and its header */
     char checksum[33]; /* reading only */

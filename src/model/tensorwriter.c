@@ -136,6 +136,9 @@ cw_status cwi_tensorfile_put(cw_context *ctx, const char *path, const cwi_tensor
         CW_TRY(cwi_fail(ctx, CW_BAD_ARG, "%s: two tensors have the same name", path));
     CW_TRY(print_header(ctx, root, &header, &length));
     CW_TRY(sign(ctx, file, order, header, length));
+    if (file->signature)
+        snprintf(file->signature, CWI_CHECKSUM_DIGITS + 1, "%.*s", CWI_CHECKSUM_DIGITS,
+                 header + CWI_CHECKSUM_AT);
     cwi_writer_put(writer, header, length);
     for (size_t a = 0; a < file->n_arrays; a++)
         cwi_writer_numbers(writer, order[a]->data, (size_t)cwi_array_count(order[a]),

@@ -105,7 +105,8 @@ static void add_params(contents *c, const char *prefix, const cwi_params *params
             params->tensor[k].columns, params->tensor[k].data);
 }
 
-static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
+/* sums: of the parts that its rows are in; NULL: they are in the file itself. */
+static cw_status write_contents(cwi_trainer *t, contents *c, const char *path, const char *sums)
 {
     json_t *identity =
         json_pack("{s:s, s:s, s:s, s:s, s:o}", "data", t->data_hash, "treatment", t->treatment_hash,
@@ -116,11 +117,14 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
     char parts[16];
     snprintf(parts, sizeof parts, "%d", t->task.world ? t->task.world->size : 1);
     size_t n_notes = t->sequel.phase ? 4 : 2;
-    cwi_note notes[5] = {{"identity", identity_text},
+    cwi_note notes[6] = {{"identity", identity_text},
                          {"epochs", epochs_text},
                          {"phase", t->sequel.phase},
                          {"before", before_text}};
-    if (t->task.world) notes[n_notes++] = (cwi_note){"parts", parts};
+    if (sums) {
+        notes[n_notes++] = (cwi_note){"parts", parts};
+        notes[n_notes++] = (cwi_note){"sums", sums};
+    }
     cwi_tensorfile file = {.format = format,
                            .version = VERSION,
                            .n_arrays = c->count,
@@ -140,12 +144,16 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path)
 static cw_status write_all(cwi_trainer *t, contents *c, const char *path)
 {
     const cwi_world *w = t->task.world;
-    if (w) CW_PASS(cwi_parts_write(t, c->array + N_COMMON, c->count - N_COMMON));
+    char *sums = NULL;
+    cw_status status = CW_OK;
+    if (w) CW_TRY(cwi_parts_write(t, c->array + N_COMMON, c->count - N_COMMON, &sums));
     if (w) c->count = N_COMMON;
-    if (cwi_trainer_leads(t)) CW_PASS(write_contents(t, c, path));
+    if (cwi_trainer_leads(t)) CW_TRY(write_contents(t, c, path, sums));
     if (cwi_trainer_leads(t)) cwi_parts_sweep(t, w ? w->size : 0);
     if (w) w->calls->meet();
-    return CW_OK;
+done:
+    cwi_free(sums);
+    return status;
 }
 
 cw_status cwi_checkpoint_save(cwi_trainer *t)
@@ -226,13 +234,17 @@ static cw_status take_rows(cwi_trainer *t, const cwi_parts_source *source, void 
     return CW_OK;
 }
 
-/* In how many parts its rows are; 0: they are in the file itself. */
-static cw_status find_parts(cwi_trainer *t, const cwi_tensorfile *file, const char *path, int *out)
+/* In how many parts its rows are, and what their checksums are; 0: they are in the file itself. */
+static cw_status find_parts(cwi_trainer *t, const cwi_tensorfile *file, const char *path, int *out,
+                            const char **sums)
 {
     const char *text = cwi_tensorfile_note(file, "parts");
     *out = 0;
+    *sums = cwi_tensorfile_note(file, "sums");
     if (!text) return CW_OK;
-    if (sscanf(text, "%d", out) == 1 && *out >= 1 && *out <= CWI_MOST_PROCESSES) return CW_OK;
+    if (sscanf(text, "%d", out) == 1 && *out >= 1 && *out <= CWI_MOST_PROCESSES && *sums &&
+        strlen(*sums) == (size_t)*out * CWI_PART_SUM)
+        return CW_OK;
     return cwi_fail(t->ctx, CW_BAD_DATA, "%s: 'parts' is damaged", path);
 }
 
@@ -242,9 +254,10 @@ static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const ch
     const cwi_engine_verbs *verbs = t->engine->verbs;
     const cwi_params *now;
     const cwi_parts_source whole = {file, path, 0, 1};
+    const char *sums;
     int parts;
     rows_wanted wanted = {.has_best = t->stopper.best_epoch > 0};
-    CW_PASS(find_parts(t, file, path, &parts));
+    CW_PASS(find_parts(t, file, path, &parts, &sums));
     if (wanted.has_best) {
         CW_PASS(verbs->params(t->engine, &now));
         CW_PASS(cwi_params_copy(t->ctx, now, &t->best));
@@ -254,8 +267,8 @@ static cw_status take_state(cwi_trainer *t, const cwi_tensorfile *file, const ch
     wanted.state = state;
     cw_status status = verbs->read(t->engine, state);
     if (status == CW_OK)
-        status =
-            parts ? cwi_parts_each(t, parts, take_rows, &wanted) : take_rows(t, &whole, &wanted);
+        status = parts ? cwi_parts_each(t, parts, sums, take_rows, &wanted)
+                       : take_rows(t, &whole, &wanted);
     cwi_free(state);
     if (status == CW_OK) status = verbs->write(t->engine, t->epoch, &t->tally);
     return status;

@@ -2,8 +2,8 @@
  * parts.c - the state of a training by many processes: a file for the rows of each.
  *
  * They lie beside the checkpoint and have its name, the place in training and the number of
- * processes in theirs.  The checkpoint itself comes last and says which of them it goes with: until
- * it is replaced, the old one and its parts are what there is.
+ * processes in theirs.  The checkpoint itself comes last and says which of them it goes with, and
+ * what their checksums are: until it is replaced, the old one and its parts are what there is.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ static char *path_of(const cwi_trainer *t, int part, int parts)
 
 /* ---- save --------------------------------------------------------------------------- */
 
-static cw_status write_part(cwi_trainer *t, const char *path, cwi_array *arrays, size_t n)
+static cw_status write_part(cwi_trainer *t, const char *path, cwi_array *arrays, size_t n,
+                            char sum[CWI_PART_SUM + 1])
 {
     cwi_note notes[] = {{"data", t->data_hash}};
     cwi_tensorfile file = {.format = format,
@@ -47,19 +48,38 @@ static cw_status write_part(cwi_trainer *t, const char *path, cwi_array *arrays,
                            .n_arrays = n,
                            .n_notes = 1,
                            .arrays = arrays,
-                           .notes = notes};
+                           .notes = notes,
+                           .signature = sum};
     CW_PASS(cwi_file_check(t->ctx, path, &part_kind, false));
     return cwi_tensorfile_write(t->ctx, path, &file);
 }
 
-cw_status cwi_parts_write(cwi_trainer *t, cwi_array *arrays, size_t n)
+/* Checksums of all parts side by side, at all processes: then all parts are there. */
+static cw_status share_sums(cwi_trainer *t, const char own[CWI_PART_SUM], char **out)
 {
     const cwi_world *w = t->task.world;
-    char *path = path_of(t, w->rank + 1, w->size);
-    cw_status status = path ? write_part(t, path, arrays, n) : CW_NO_MEMORY;
-    cwi_free(path);
-    if (status == CW_OK) w->calls->meet(); /* all parts are there */
+    size_t bytes = (size_t)w->size * CWI_PART_SUM;
+    int *counts = cwi_alloc(t->ctx, (size_t)w->size, sizeof *counts);
+    *out = cwi_alloc(t->ctx, bytes + 1, 1);
+    cw_status status = counts && *out ? CW_OK : CW_NO_MEMORY;
+    for (int p = 0; p < w->size && status == CW_OK; p++) counts[p] = CWI_PART_SUM;
+    if (status == CW_OK) {
+        w->calls->gather(own, CWI_PART_SUM, *out, counts, 1);
+        (*out)[bytes] = '\0';
+    }
+    cwi_free(counts);
     return status;
+}
+
+cw_status cwi_parts_write(cwi_trainer *t, cwi_array *arrays, size_t n, char **sums)
+{
+    const cwi_world *w = t->task.world;
+    char sum[CWI_PART_SUM + 1];
+    char *path = path_of(t, w->rank + 1, w->size);
+    *sums = NULL;
+    cw_status status = path ? write_part(t, path, arrays, n, sum) : CW_NO_MEMORY;
+    cwi_free(path);
+    return status == CW_OK ? share_sums(t, sum, sums) : status;
 }
 
 /* Does the name, from its checkpoint's on, go with other counters than those of keep? */
@@ -171,10 +191,16 @@ cw_status cwi_parts_take(cwi_trainer *t, const cwi_parts_source *source, const c
     return CW_OK;
 }
 
-cw_status cwi_parts_each(cwi_trainer *t, int parts, cwi_parts_fn fn, void *arg)
+static cw_status refuse(cwi_trainer *t, const char *path)
+{
+    return cwi_fail(t->ctx, CW_BAD_DATA, "%s is not the part that goes with %s", path,
+                    cwi_options_text(t->options, "checkpoint"));
+}
+
+cw_status cwi_parts_each(cwi_trainer *t, int parts, const char *sums, cwi_parts_fn fn, void *arg)
 {
     cw_status status = CW_OK;
-    for (int p = 0; p < parts && status == CW_OK; p++) {
+    for (int p = 0; p < parts && status == CW_OK; p++, sums += CWI_PART_SUM) {
         cwi_tensorfile file = {0};
         char *path = path_of(t, p + 1, parts);
         if (!path) return CW_NO_MEMORY;
@@ -182,6 +208,8 @@ cw_status cwi_parts_each(cwi_trainer *t, int parts, cwi_parts_fn fn, void *arg)
         const char *data = status == CW_OK ? cwi_tensorfile_note(&file, "data") : NULL;
         if (status == CW_OK && (!data || strcmp(data, t->data_hash) != 0))
             status = cwi_fail(t->ctx, CW_BAD_DATA, "%s was made with other data", path);
+        if (status == CW_OK && strncmp(file.checksum, sums, CWI_PART_SUM) != 0)
+            status = refuse(t, path);
         cwi_parts_source source = {&file, path, p, parts};
         if (status == CW_OK) status = fn(t, &source, arg);
         cwi_tensorfile_clear(&file);

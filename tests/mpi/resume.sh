@@ -61,6 +61,14 @@ done
     if many 2 $words --epochs 6 --checkpoint state --resume --out model --force 2>message; then fail "no part was missed"; fi
     grep -q "^crosswise: rank [01]: cannot read state.3-0.2-of-2: No such file" message || fail "$(cat message)"
     rm state*
+    # A part of another place in training, under the name of one that goes with the checkpoint.
+    many 2 $words --epochs 2 --checkpoint state --checkpoint-end --out model --force
+    cp state.2-0.2-of-2 other
+    many 2 $words --epochs 3 --checkpoint state --resume --checkpoint-end --out model --force
+    mv other state.3-0.2-of-2
+    if many 3 $words --epochs 6 --checkpoint state --resume --out model --force 2>message; then fail "a foreign part was taken"; fi
+    grep -q "^crosswise: rank [012]: state.3-0.2-of-2 is not the part that goes with state" message || fail "$(cat message)"
+    rm state*
 }
 
 # From many to one and the other way.
