@@ -8,7 +8,7 @@ static cw_status measure_pop(cwi_trainer *t, const cwi_ranker *pop, cw_part part
 {
     cwi_metrics metrics;
     *out = NULL;
-    if (cwi_dataset_rows(t->dataset, part) == 0) return CW_OK;
+    if (cwi_dataset_rows(t->dataset, (int)part) == 0) return CW_OK;
     CW_PASS(cwi_trainer_measure(t, pop, part, &metrics));
     *out = cwi_record_metrics(&metrics);
     return cwi_json_check(t->ctx, *out);
