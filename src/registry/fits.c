@@ -32,11 +32,17 @@ static double bpr_reg(const cwi_extent *extent)
     return clamp(250 / (double)extent->rows, 1e-3, 3e-2);
 }
 
+/* From 0, where users and items seldom meet, to 1. */
+static double how_often(const cwi_extent *extent)
+{
+    double often = clamp(extent->meeting / 0.1, 0, 1);
+    return often * often;
+}
+
 /* The more so where users and items often meet. */
 static double cross_reg(const cwi_extent *extent, double least)
 {
-    double often = clamp(extent->meeting / 0.1, 0, 1);
-    return clamp(1500 / (double)extent->rows * often * often, least, 0.2);
+    return clamp(1500 / (double)extent->rows * how_often(extent), least, 0.2);
 }
 
 static double cpr_reg(const cwi_extent *extent)
@@ -169,8 +175,7 @@ static double wmf_reg(const cwi_extent *extent)
 /* Of a squared error, and of DICE: as that of crosses, which are squares of scores as well. */
 static double squared_reg(const cwi_extent *extent)
 {
-    double often = clamp(extent->meeting / 0.1, 0, 1);
-    return clamp(3000 / (double)extent->rows * often * often, 0.03, 0.1);
+    return clamp(3000 / (double)extent->rows * how_often(extent), 0.03, 0.1);
 }
 
 static double bpr_graph_reg(const cwi_extent *extent)
@@ -180,8 +185,7 @@ static double bpr_graph_reg(const cwi_extent *extent)
 
 static double cpr_graph_reg(const cwi_extent *extent)
 {
-    double often = clamp(extent->meeting / 0.1, 0, 1);
-    return clamp(50 / (double)extent->rows * often * often, 1e-4, 1e-2);
+    return clamp(50 / (double)extent->rows * how_often(extent), 1e-4, 1e-2);
 }
 
 static double bpr_ngcf_reg(const cwi_extent *extent)
@@ -243,7 +247,6 @@ const cwi_fit cwi_fits_cpr[] = {{"mf", "lr", usual_lr},
                                 {"mf", "beta", cpr_beta},
                                 {"lightgcn", "beta", cpr_graph_beta},
                                 {"lightgcn", "reg", cpr_graph_reg},
-
                                 {NULL, NULL, NULL}};
 const cwi_fit cwi_fits_cpr_rand[] = {
     {"mf", "lr", usual_lr}, {"mf", "reg", cpr_rand_reg}, {NULL, NULL, NULL}};
@@ -254,7 +257,6 @@ const cwi_fit cwi_fits_dice[] = {{"mf", "margin", dice_margin},
 const cwi_fit cwi_fits_bpr[] = {{"mf", "reg", bpr_reg},
                                 {"lightgcn", "reg", bpr_graph_reg},
                                 {"ngcf", "reg", bpr_ngcf_reg},
-
                                 {NULL, NULL, NULL}};
 const cwi_fit cwi_fits_cause[] = {{"mf", "reg", cause_reg}, {NULL, NULL, NULL}};
 const cwi_fit cwi_fits_ubpr[] = {
