@@ -356,6 +356,15 @@ static int check_wish(const cli_command *command, const wish *w)
     return -1;
 }
 
+/* A GPU that is asked for by name has to be of use. */
+static int check_device(const cli_call *call, const wish *w)
+{
+    const char *device = cw_options_get(call->options[0], "device");
+    if (strncmp(device, "cuda", 4) != 0 || w->user || w->users || w->all) return -1;
+    return cli_misuse(call->command,
+                      "--device is '%.40s', which is for lists of users of the model", device);
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     wish w = {0};
@@ -393,6 +402,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0 && call.n_inputs != 1)
         code = cli_misuse(command, "it takes one model file, not %zu", call.n_inputs);
     if (code < 0) code = check_wish(command, &w);
+    if (code < 0) code = check_device(&call, &w);
     if (code < 0) code = read_ids(&call, &w, &lines);
     if (code < 0 && w.exclude_pairs) code = cli_read_lines(&call, w.exclude_pairs, &pairs);
     cw_status status = code < 0 ? serve(&call, &w, &lines, &pairs, &code) : CW_OK;

@@ -241,7 +241,8 @@ typedef struct cwi_ops {
      * Returns their sum. */
     float (*exp_row)(const float *x, const float *by, float less, int64_t n, float *out);
 
-    /* out[j] = 1 / (1 + e^-x[j]); returns the sum of ln(1 + e^x[j]).  out may be x. */
+    /* out[j] = 1 / (1 + e^-x[j]); returns the sum of ln(1 + e^x[j]), each to 6e-8 and the sum to
+     * 1e-6 of it.  out may be x. */
     float (*softplus_row)(const float *x, int64_t n, float *out);
 
     /* out[j] = (1 + t y)^(1/t - 1) e^-less for y = x[j] - own, and 0 where 1 + t y is not positive;

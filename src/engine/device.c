@@ -215,8 +215,8 @@ cw_status cwi_device_serve(cw_context *ctx, const char *text, const char *backbo
     if (strcmp(text, "cpu") == 0) return CW_OK;
     if (strcmp(text, "auto") == 0) return serve_freely(ctx, ranker);
     if (!parse_cuda(text, &device))
-        return cwi_fail(ctx, CW_BAD_ARG, "--device is '%s'; it must be auto, cpu, cuda or cuda:N",
-                        text);
+        return cwi_fail(ctx, CW_BAD_ARG,
+                        "--device is '%s'; it must be auto, cpu, mpi, cuda or cuda:N", text);
     if (!cwi_ranker_is_sum(ranker, &term))
         return cwi_fail(
             ctx, CW_BAD_ARG,

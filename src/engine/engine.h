@@ -17,8 +17,9 @@
  *   verbs one after the other.  `tell`, `rank` and `read` wait.  A batch is a function of the seed
  *   and the moment alone, so engines draw further steps of the epoch ahead.
  * - Numbers.  No verb of the step hands a number to the host.  Counts, losses and draws add up in
- *   the engine and are seen by `tell`, which the trainer calls every CWI_TELL_EVERY steps.  A step
- *   whose loss is not a number changes nothing, nor does any after it: `tell` says which it was.
+ *   the engine and are seen by `tell`, which the trainer calls every CWI_TELL_EVERY steps, or as
+ *   often as the engine likes.  A step whose loss is not a number changes nothing, nor does any
+ *   after it: `tell` says which it was.
  * - Order.  The order of every sum is fixed by step and slot, never by who computes it: the same
  *   bits on any number of threads, and after any number of resumes.
  * - State.  `read` and the tally are all there is to keep: `write` on an engine that was opened
@@ -127,6 +128,7 @@ typedef struct cwi_engine_verbs {
 struct cwi_engine {
     const cwi_engine_verbs *verbs;
     cw_context *ctx;
+    int64_t tell_every; /* steps that it likes to make at once; 0: CWI_TELL_EVERY */
 };
 
 extern const cwi_engine_verbs cwi_engine_dense, cwi_engine_deferred, cwi_engine_sweep,

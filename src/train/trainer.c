@@ -294,8 +294,10 @@ static cw_status run_steps(cwi_trainer *t)
 {
     cw_status status = CW_OK;
     bool saves = false;
-    int64_t all = t->task.steps_per_epoch;
+    int64_t all = t->task.steps_per_epoch, every = t->engine->tell_every;
     char stage[48];
+
+    if (every == 0) every = CWI_TELL_EVERY;
 
     snprintf(stage, sizeof stage, "training, epoch %lld", (long long)t->epoch + 1);
     while (t->tally.steps < all && status == CW_OK) {
@@ -307,7 +309,7 @@ static cw_status run_steps(cwi_trainer *t)
             return saved == CW_OK ? status : saved;
         }
         if (status == CW_OK) status = cwi_trainer_step(t);
-        if (status == CW_OK && t->tally.steps % CWI_TELL_EVERY == 0) status = cwi_trainer_listen(t);
+        if (status == CW_OK && t->tally.steps % every == 0) status = cwi_trainer_listen(t);
         if (status == CW_OK && !t->task.world && is_time_to_save(t)) status = save(t);
     }
     return status;

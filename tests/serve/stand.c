@@ -238,6 +238,7 @@ static const struct area {
 static void run_area(const struct area *a, const stand *of)
 {
     stand s = *of;
+    s.reply_ms = a->run == try_faults ? 5000 : 20000;
     if (a->run != try_faults) s.preload = NULL;
     char remove[128];
     /* Where syncing takes no time, as servers are started by the hundred. */

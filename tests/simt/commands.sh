@@ -47,7 +47,7 @@ same evaluate sim mf --popularity-sweep=-1,0,1 --split valid
 same recommend mf --all --popularity 0.5 --exclude none --json
 same recommend mf --user 3 --k 250
 refused "--device is 'cuda:7'; there is 1 GPU, from cuda:0 on" evaluate sim mf --device cuda:7
-refused "--device is 'mpi'; it must be auto, cpu, cuda or cuda:N" recommend mf --all --device mpi
+refused "--device is 'tpu'; it must be auto, cpu, mpi, cuda or cuda:N" recommend mf --all --device tpu
 refused "those of backbone neumf are made by --device cpu" evaluate sim towers --device cuda
 refused "lists have at most 256 items; --k is 257" evaluate sim mf --device cuda --k 257
 ./crosswise recommend mf --all --diversity 0.5 --k 3 --device cuda 2>&1 >cuda.out | grep -q "are made by the CPU"

@@ -228,6 +228,79 @@ static void for_each_engine(small_data *f,
             if (takes(f, pairs[p], &engines[k], "")) try(f, pairs[p], &engines[k]);
 }
 
+/* Steps that are asked for in ones and twos are those of a long window, whose rows wait in between.
+ */
+static void check_windows(small_data *f, const char *pair, const kind *engine)
+{
+    enum { MANY = 67 };
+    cwi_trainer *at_once = open_engine(f, pair, engine->options);
+    cwi_trainer *bit_by_bit = open_engine(f, pair, engine->options);
+    at_once->task.steps_per_epoch = bit_by_bit->task.steps_per_epoch = MANY;
+    make_steps(at_once, MANY);
+    for (int made = 0, n = 1; made < MANY; made += n, n = n % 2 + 1)
+        make_steps(bit_by_bit, made + n > MANY ? MANY - made : n);
+    settle(at_once);
+    settle(bit_by_bit);
+    if (distance(at_once, bit_by_bit) != 0)
+        fail_msg("%s, %s: not the same bits", engine->name, pair);
+    check_tally(pair, &bit_by_bit->tally, &at_once->tally, 1e-12);
+    cwi_trainer_free(at_once);
+    cwi_trainer_free(bit_by_bit);
+}
+
+static void how_often_it_is_asked_changes_no_bit(void **state)
+{
+    static const char *const pairs[] = {"method=cpr backbone=mf batch=12 beta=3",
+                                        "method=dice backbone=mf batch=6",
+                                        "method=cause backbone=mf batch=4 dim=131"};
+    for (int k = 1; k < N_ENGINES; k++)
+        for (int p = 0; p < 3; p++)
+            if (takes(*state, pairs[p], &engines[k], ""))
+                check_windows(*state, pairs[p], &engines[k]);
+}
+
+#if defined(TEST_CUDA)
+/* The least memory that a training takes on fibres, by the message of one that has none; 0 on a
+ * GPU, whose memory is what it is. */
+static long long least_memory(cwi_trainer *t)
+{
+    cwi_params first;
+    cwi_engine *engine;
+    long long bytes = 0;
+    assert_int_equal(cwi_params_copy(t->ctx, params_of(t), &first), CW_OK);
+    assert_int_equal(setenv("SIMT_BYTES", "1", 1), 0);
+    if (t->engine->verbs->open(t->ctx, &t->task, &first, &engine) == CW_OK)
+        t->engine->verbs->close(engine);
+    else
+        assert_int_equal(sscanf(cw_context_error(t->ctx), "training takes %lld", &bytes), 1);
+    assert_int_equal(unsetenv("SIMT_BYTES"), 0);
+    return bytes;
+}
+
+/* Where memory is short, windows are, and rows have one place: another way to the same bits. */
+static void little_memory_changes_no_bit(void **state)
+{
+    static const char *const pairs[] = {"method=cpr backbone=mf batch=12 beta=3",
+                                        "method=dice backbone=mf batch=6"};
+    const kind *engine = &engines[1];
+    for (int p = 0; p < 2; p++) {
+        cwi_trainer *ample = open_engine(*state, pairs[p], engine->options);
+        char bytes[32];
+        snprintf(bytes, sizeof bytes, "%lld", least_memory(ample));
+        if (strcmp(bytes, "0") != 0) assert_int_equal(setenv("SIMT_BYTES", bytes, 1), 0);
+        cwi_trainer *scarce = open_engine(*state, pairs[p], engine->options);
+        assert_int_equal(unsetenv("SIMT_BYTES"), 0);
+        make_steps(ample, STEPS);
+        make_steps(scarce, STEPS);
+        settle(ample);
+        settle(scarce);
+        if (distance(ample, scarce) != 0) fail_msg("%s: not the same bits", pairs[p]);
+        cwi_trainer_free(ample);
+        cwi_trainer_free(scarce);
+    }
+}
+#endif
+
 /* Everything of one engine into another that was opened for the same task. */
 static void hand_over(cwi_trainer *from, cwi_trainer *to)
 {
@@ -561,6 +634,10 @@ int main(void)
         TEST(every_engine_makes_the_steps_of_the_plain_one),
         TEST(variants_of_methods_are_the_same_too),
         TEST(every_rule_is_that_of_the_plain_engine),
+        TEST(how_often_it_is_asked_changes_no_bit),
+#if defined(TEST_CUDA)
+        TEST(little_memory_changes_no_bit),
+#endif
         TEST(a_state_goes_on_in_another_engine_bit_for_bit),
         TEST(a_state_goes_from_the_plain_engine_to_a_fast_one_and_back),
         TEST(settled_rows_stay),

@@ -27,31 +27,55 @@ static float exp_row(const float *x, const float *by, float less, int64_t n, flo
     return fold_sums(&sum);
 }
 
+/* Instead of logarithms of 1 + e^-|x| one by one those of their products are taken: no factor is
+ * above 2, so that a product of FACTORS of them is a number. */
+enum { FACTORS = 64 };
+
 __attribute__((always_inline)) static inline void softplus_some(const float *x, float *out,
-                                                                sums *sum)
+                                                                sums *over, sums *product)
 {
     const native zero = {0};
-    bundle y = bundle_load(x), e, over, share;
+    bundle y = bundle_load(x), e, most, share;
     FOR_EACH_VECTOR e.v[k] = choose(y.v[k] > zero, -y.v[k], y.v[k]);
     e = exp_of_small(e);
     FOR_EACH_VECTOR share.v[k] = choose(y.v[k] > zero, zero + 1.0f, e.v[k]);
-    FOR_EACH_VECTOR over.v[k] = choose(y.v[k] > zero, y.v[k], zero);
-    bundle_store(ratio_of(share, plus(e, 1.0f)), out);
-    add_bundle(sum_of(over, log1p_of(e)), sum);
+    FOR_EACH_VECTOR most.v[k] = choose(y.v[k] > zero, y.v[k], zero);
+    e = plus(e, 1.0f);
+    bundle_store(ratio_of(share, e), out);
+    add_bundle(most, over);
+    FOR_EACH_VECTOR product->part[k % PARTS] *= e.v[k];
+}
+
+/* The logarithms of the products on top of the sum; they start anew. */
+static inline void add_logarithms(sums *product, sums *sum)
+{
+    bundle x;
+    FOR_EACH_VECTOR x.v[k] = k < PARTS ? product->part[k % PARTS] : (native){0} + 1.0f;
+    bundle y = ln_of(x);
+    for (int p = 0; p < PARTS; p++) {
+        native wrong = product->part[p];
+        sum->part[p] += choose(wrong == wrong, y.v[p], wrong);
+        product->part[p] = (native){0} + 1.0f;
+    }
 }
 
 static float softplus_row(const float *x, int64_t n, float *out)
 {
-    sums sum = {{{0}}};
+    sums over = {{{0}}}, product;
     int64_t j = 0;
-    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) softplus_some(x + j, out + j, &sum);
+    for (int p = 0; p < PARTS; p++) product.part[p] = (native){0} + 1.0f;
+    for (; j + BUNDLE_LANES <= n; j += BUNDLE_LANES) {
+        softplus_some(x + j, out + j, &over, &product);
+        if ((j + BUNDLE_LANES) % (LANES * FACTORS) == 0) add_logarithms(&product, &over);
+    }
     if (j < n) {
         float from[BUNDLE_LANES], to[BUNDLE_LANES];
         load_padded(x + j, n - j, -INFINITY, from);
-        softplus_some(from, to, &sum);
+        softplus_some(from, to, &over, &product);
         memcpy(out + j, to, (size_t)(n - j) * sizeof *out);
     }
-    return fold_sums(&sum);
+    add_logarithms(&product, &over);
+    return fold_sums(&over);
 }
 
 typedef struct power {
@@ -252,13 +276,18 @@ static void thin_out(candidates *c, float low, float high, int64_t reached, int6
 }
 
 /* A bound that k of the `live` > k numbers reach; or more of them, where some are equal to it:
- * *above is the number of those above it then, and k else.  Looks where a line through the counts
- * at two ends, low and high, meets k; an end that stays counts half (the Illinois rule). */
+ * *above is the number of those above it then, and k else.  low and high are the
+ * ends.  Looks where a line through the counts at two bounds meets k; a bound that stays counts
+ * half (the Illinois rule). */
 static float find_bound(candidates *c, int64_t live, int64_t k, float low, float high,
                         int64_t *above)
 {
     enum { SOON = 32 };
-    int64_t reached = live, missed = count_candidates(c, high);
+    int64_t reached = live, missed = 0;
+    if (high <= FLT_MAX)
+        high = float_of(place_of(high) + 1); /* which none reach */
+    else
+        missed = count_candidates(c, high);
     if (missed >= k) {
         *above = missed == k ? k : 0;
         return high;

@@ -263,8 +263,9 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
     }
     CW_PASS(pass_on(e, e->calls->open(&about, &e->device, e->why)));
     cwi_graph_clear(&e->graph); /* it is there now */
-    e->rate =
-        cwi_pile_add(ctx, &e->host.pile, (size_t)e->calls->most_steps(e->device), sizeof *e->rate);
+    int most = e->calls->most_steps(e->device);
+    e->host.base.tell_every = most;
+    e->rate = cwi_pile_add(ctx, &e->host.pile, (size_t)most, sizeof *e->rate);
     CW_PASS(e->host.pile.status);
     return send_state(e);
 }
@@ -337,11 +338,11 @@ static void take_sums(cuda *e, const cwi_cuda_tally *sums)
     for (int g = 0; g < plan->n_groups; g++) t->draws.slots[g] = plan->group[g].unit;
 }
 
-/* Steps that are likely to be made at once after these of the epoch. */
+/* Steps that are likely to be made at once after these of the epoch, or of the next one. */
 static int count_next(const cuda *e, int64_t made)
 {
-    int64_t left = e->host.task->steps_per_epoch - made, most = e->calls->most_steps(e->device);
-    return left > most ? (int)most : left > 0 ? (int)left : 0;
+    int64_t all = e->host.task->steps_per_epoch, left = made < all ? all - made : all;
+    return left > e->host.base.tell_every ? (int)e->host.base.tell_every : (int)left;
 }
 
 /* As the sampler says it of the CPU's batches; groups of cpr go by pairs of slots. */
@@ -389,7 +390,7 @@ static cw_status draw(cwi_engine *engine)
     cuda *e = (cuda *)engine;
     e->host.tally.steps++;
     e->waiting++;
-    return e->waiting < CWI_TELL_EVERY ? CW_OK : catch_up(e);
+    return e->waiting < e->host.base.tell_every ? CW_OK : catch_up(e);
 }
 
 /* Part of a window. */

@@ -51,28 +51,34 @@ __device__ inline int64_t rows_to_keep(const work &w, int64_t rows)
     return kept < 1 ? 1 : kept;
 }
 
+/* Returns whether a step has rows. */
+__device__ inline bool plan_step(const work &w, int s)
+{
+    step_plan *p = &w.plan[s];
+    p->all = 0;
+    p->items = 0;
+    for (int g = 0; g < w.n_groups; g++) {
+        p->rows[g] = p->kept[g] = (int64_t)w.made[s * w.n_groups + g];
+        p->all += p->rows[g];
+    }
+    p->keep = rows_to_keep(w, p->all);
+    p->is_empty = p->all == 0;
+    for (int g = 0; g < w.n_groups; g++)
+        p->mass[g] = (double)(w.by_group ? p->kept[g] : p->keep);
+    return !p->is_empty;
+}
+
 /* A step a thread, of one warp. */
 __global__ void plan_steps(work w, int n)
 {
-    int s = (int)threadIdx.x;
-    bool counts = false;
-    if (s < n) {
-        step_plan *p = &w.plan[s];
-        p->all = 0;
-        p->items = 0;
-        for (int g = 0; g < w.n_groups; g++) {
-            p->rows[g] = p->kept[g] = (int64_t)w.made[s * w.n_groups + g];
-            p->all += p->rows[g];
-        }
-        p->keep = rows_to_keep(w, p->all);
-        p->is_empty = p->all == 0;
-        for (int g = 0; g < w.n_groups; g++)
-            p->mass[g] = (double)(w.by_group ? p->kept[g] : p->keep);
-        counts = !p->is_empty;
+    int lane = (int)threadIdx.x, before = 0;
+    for (int first = 0; first < n; first += WARP) {
+        int s = first + lane;
+        unsigned all = __ballot_sync(0xffffffffu, s < n && plan_step(w, s));
+        if (s < n) w.plan[s].before = before + __popc(all & ((1u << lane) - 1));
+        before += __popc(all);
     }
-    unsigned all = __ballot_sync(0xffffffffu, counts);
-    if (s < n) w.plan[s].before = __popc(all & ((1u << s) - 1));
-    if (s == 0) w.plan[n].before = __popc(all);
+    if (lane == 0) w.plan[n].before = before;
 }
 
 /* The mass of a loss whose rows weigh differently; a block a step. */
@@ -150,18 +156,18 @@ __global__ void find_heads(work w, int64_t n)
     w.head[e] = (uint64_t)is_head << 32 | (is_head || at % CHUNK == 0);
 }
 
-/* What a contribution is of, where the rows of the step are known. */
+/* What a contribution is of, where the places of all rows are known. */
 __device__ inline contribution read_end(const work &w, int64_t step, uint32_t end)
 {
     contribution c;
-    const int32_t *user = w.user + step * w.slots, *item = w.item + step * w.slots;
+    const int32_t *user = w.user_at + step * w.slots, *item = w.item_at + step * w.slots;
     int kind = (int)(end & 3u);
     c.slot = end >> SLOT_SHIFT;
     const draw_group &p = w.group[group_of_slot(w, c.slot)];
     c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
-    c.row = kind == END_ITEM ? user[c.slot] : w.n_users + item[c.slot];
+    c.row = kind == END_ITEM ? user[c.slot] : item[c.slot];
     if (w.ends_slope) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
-    c.minus = kind == END_PAIR ? w.n_users + item[c.slot + (end >> 2 & 15u) + 1] : -1;
+    c.minus = kind == END_PAIR ? item[c.slot + (end >> 2 & 15u) + 1] : -1;
     return c;
 }
 
@@ -170,7 +176,6 @@ __global__ void list_tasks(work w, int64_t n)
     int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = e / w.ends;
     uint32_t none = (1u << w.row_bits) - 1;
     if (e >= n || (w.sorted_key[e] & none) == none) return;
-    w.given[e] = read_end(w, step, w.sorted_end[e]);
     if (w.head[e] == 0) return;
     uint32_t task = (uint32_t)(w.heads_so_far[e] >> 32) - 1, chunk = (uint32_t)w.heads_so_far[e] - 1;
     w.chunk[chunk].x = (uint32_t)(e % w.ends);
@@ -178,13 +183,37 @@ __global__ void list_tasks(work w, int64_t n)
     uint32_t row = w.sorted_key[e] & none;
     w.task[task].row = row;
     w.task[task].chunk = chunk;
-    atomicOr(&w.visits[row], 1u << step);
+    atomicOr(&w.visits[(int64_t)row * VISIT_WORDS + step / 32], 1u << step % 32);
+}
+
+/* Where the vectors of slots are; blockIdx.y is the step. */
+__global__ void place_slots(work w)
+{
+    int s = (int)blockIdx.y;
+    int64_t slot = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, at = s * w.slots + slot;
+    if (slot >= w.slots) return;
+    int32_t user = w.user[at];
+    w.user_at[at] = user < 0 ? -1 : (int32_t)place_at(w, user, s);
+    w.item_at[at] = user < 0 ? -1 : (int32_t)place_at(w, w.n_users + w.item[at], s);
+}
+
+__global__ void list_contributions(work w)
+{
+    int s = (int)blockIdx.y;
+    int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, e = s * w.ends + at;
+    if (at < w.n_ends[s]) w.given[e] = read_end(w, s, w.sorted_end[e]);
 }
 
 /* Tasks and chunks of the window before step s. */
 __device__ inline uint64_t heads_before(const work &w, int s)
 {
     return s == 0 ? 0 : w.heads_so_far[s * w.ends - 1];
+}
+
+/* The steps without a gradient that follow a visit at step s: up to which one. */
+__device__ inline int32_t end_of_visit(const work &w, int64_t row, int s, int n)
+{
+    return w.plan[w.steps_all ? next_visit(w, row, s + 1, n) : s].before + !w.steps_all;
 }
 
 /* What follows from all of them; blockIdx.y is the step of n. */
@@ -207,9 +236,48 @@ __global__ void finish_tasks(work w, int n)
     int64_t item = (int64_t)t->row - w.n_users;
     if (w.penalty >= CWI_CUDA_CAUSE_L2 && item >= 0 && item < (w.n_rows - w.n_users) / 2)
         atomicAdd(&w.plan[s].items, 1u);
-    uint32_t later = s + 1 < WINDOW ? w.visits[t->row] >> (s + 1) : 0;
     t->chunk_end = k + 1 < tasks ? t[1].chunk : first_chunk + chunks;
-    t->until = w.steps_all ? w.plan[later ? s + __ffs((int)later) : n].before : w.plan[s].before + 1;
+    t->until = end_of_visit(w, t->row, s, n);
+}
+
+/* A row that is next touched long after step s is looked after in between, where there is room on
+ * the lists.  Returns the first of those steps. */
+__device__ inline int keep_up(const work &w, int64_t row, int s, int next)
+{
+    int first = next;
+    int64_t last = -1;
+    uint32_t place = 2 * (uint32_t)row + (uint32_t)(visits_before(w, row, s + 1) % 2);
+    for (int from = s + LONG_WAIT; from < next; from += LONG_WAIT) {
+        unsigned at = atomicAdd(&w.n_keeping[from], 1u);
+        if (at >= w.most_kept) break;
+        visit v = {0, place, 0, (uint16_t)w.plan[next].before, 0, VISIT_KEEP};
+        if (last >= 0) w.keeping[last].until = (uint16_t)w.plan[from].before;
+        last = (int64_t)from * w.most_kept + at;
+        w.keeping[last] = v;
+        if (first == next) first = from;
+    }
+    return first;
+}
+
+/* All that a chunk takes, in one place; blockIdx.y is the step. */
+__global__ void list_visits(work w, int n)
+{
+    int s = (int)blockIdx.y;
+    const step_plan *p = &w.plan[s];
+    uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= p->chunks) return;
+    uint2 range = w.chunk[p->first_chunk + k];
+    uint32_t task = (uint32_t)(w.heads_so_far[s * w.ends + range.x] >> 32) - 1;
+    row_task t = w.task[task];
+    int next = w.steps_all ? next_visit(w, t.row, s + 1, n) : s;
+    if (next - s > LONG_WAIT && t.chunk == p->first_chunk + k) {
+        t.until = w.plan[keep_up(w, t.row, s, next)].before;
+        w.task[task].until = t.until;
+    }
+    visit v = {range.x, 2 * t.row + (uint32_t)(visits_before(w, t.row, s) % 2), task - p->first_task,
+               (uint16_t)t.until, (uint8_t)(range.y - range.x),
+               (uint8_t)(t.chunk_end - t.chunk > 1 ? VISIT_PART : VISIT_WHOLE)};
+    w.visit_of[p->first_chunk + k] = v;
 }
 
 #endif

@@ -1,6 +1,8 @@
 /* engine.cu - windows of steps on a device: drawn at once, then made one after the other. */
 #include "engine/cuda/samplers.cuh"
+#include "engine/cuda/select.cuh"
 #include "engine/cuda/spectral.cuh"
+#include "engine/cuda/visit.cuh"
 
 #include "loss/bpr.c"
 #include "loss/cause.c"
@@ -16,7 +18,7 @@
 #include "engine/cuda/tower_steps.cuh"
 #include "engine/cuda/vae_steps.cuh"
 
-enum { MANY_ENDS = 1 << 27 };
+enum { MANY_ENDS = 1 << 26 };
 
 /* ---- parts by name -------------------------------------------------------------------------- */
 
@@ -34,10 +36,14 @@ CWI_SAMPLERS(DRAW)
     {                                                                                              \
         work w = e->w;                                                                             \
         dim3 all(blocks_for(w.rows, WARPS));                                                       \
-        if (w.d % 4 == 0)                                                                          \
-            LAUNCH_NEXT((score_rows<true, id##_row>), all, dim3(BLOCK), &e->g, w, s);                   \
+        if (w.d % 4 == 0 && w.is_paired)                                                           \
+            LAUNCH_NEXT((score_rows<true, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);        \
+        else if (w.d % 4 == 0)                                                                     \
+            LAUNCH_NEXT((score_rows<true, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+        else if (w.is_paired)                                                                      \
+            LAUNCH_NEXT((score_rows<false, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
         else                                                                                       \
-            LAUNCH_NEXT((score_rows<false, id##_row>), all, dim3(BLOCK), &e->g, w, s);                  \
+            LAUNCH_NEXT((score_rows<false, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);      \
     }                                                                                              \
     static void lose_##id(cwi_cuda *e, int s)                                                      \
     {                                                                                              \
@@ -74,6 +80,14 @@ static bool find_parts(cwi_cuda *e, const cwi_cuda_task *task)
     if (is_named("wmf", task->loss)) e->weigh = weigh_wmf;
     if (task->tower.layers > 0) e->score = e->lose ? score_towers : NULL;
     return e->draw && (e->score || task->grid.rows > 0);
+}
+
+/* Bits of the keys that contributions to a window of n steps are sorted by. */
+static int key_bits(const work *w, int n)
+{
+    int step_bits = 0;
+    while (1 << step_bits < n) step_bits++;
+    return w->row_bits + step_bits;
 }
 
 /* ---- open ----------------------------------------------------------------------------------- */
@@ -135,8 +149,13 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
         w->keep_wanted = s->wanted;
         w->keep_beta = s->beta;
     }
-    e->window = WINDOW;
-    while (e->window > 1 && w->ends * e->window > MANY_ENDS) e->window /= 2;
+    w->vectors_are_rows =
+        task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine && !(task->spectral > 0);
+    e->window = SHORT_WINDOW;
+    if (w->vectors_are_rows) e->window = WINDOW;
+    while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
+        e->window /= 2;
 }
 
 /* What is kept of a window: of two. */
@@ -146,6 +165,8 @@ static void add_window(cwi_cuda *e, work *w)
     int64_t n = e->window;
     add(g, &w->user, n * w->slots);
     add(g, &w->item, n * w->slots);
+    add(g, &w->user_at, n * w->slots);
+    add(g, &w->item_at, n * w->slots);
     add(g, &w->mark, n * w->rows);
     add(g, &w->tried, n * w->n_groups);
     add(g, &w->made, n * w->n_groups);
@@ -153,7 +174,15 @@ static void add_window(cwi_cuda *e, work *w)
     add(g, &w->given, n * w->ends);
     add(g, &w->chunk, n * w->ends);
     add(g, &w->task, n * w->ends);
-    add(g, &w->visits, w->n_rows);
+    if (w->is_twofold) {
+        int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
+        int64_t wait = 2 * (int64_t)w->n_rows / LONG_WAIT + 1;
+        w->most_kept = (uint32_t)(wait < touched ? wait : touched);
+        add(g, &w->visit_of, n * w->ends);
+        add(g, &w->keeping, n * w->most_kept);
+        add(g, &w->n_keeping, n);
+    }
+    add(g, &w->visits, (int64_t)VISIT_WORDS * w->n_rows);
 }
 
 /* What only drawing needs. */
@@ -199,11 +228,15 @@ static void add_step(cwi_cuda *e)
     add(g, &w->kept, w->rows);
     add(g, &w->value, w->rows);
     add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
+    if (w->is_twofold) add(g, &w->arrived, touched + w->ends / CHUNK + 1);
+    if (w->is_twofold) add(g, &w->is_second, w->n_rows);
     add(g, &w->tally, 1);
     add(g, &e->setting, CWI_LOSS_SETTINGS);
     add(g, &w->squares, SQUARE_BLOCKS);
-    add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? touched : 0);
+    w->most_tasks = touched;
+    add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? 2 * touched : 0);
     if (w->spectral > 0) add_spectral(e, touched);
+    add(g, &w->loss, e->window);
     w->setting = e->setting;
 }
 
@@ -214,7 +247,7 @@ static void add_all(cwi_cuda *e, const cwi_cuda_task *task)
         return;
     }
     int64_t numbers = (int64_t)e->w.n_rows * task->d;
-    add(&e->g, &e->w.theta, numbers);
+    add(&e->g, &e->w.theta, e->w.is_twofold ? 2 * numbers : numbers);
     for (int m = 0; m < task->memories; m++) add(&e->g, &e->w.memory[m], numbers);
     e->w.vectors = e->w.theta;
     if (task->graph.n_nodes > 0) add_graph(e, &task->graph);
@@ -242,21 +275,36 @@ static cw_status end_call(const gpu *g, char *why)
     return g->status;
 }
 
-/* Is there room?  Better asked before than found out in the middle. */
+static int64_t measure(cwi_cuda *e, const cwi_cuda_task *task)
+{
+    e->g.bytes = 0;
+    e->g.is_measuring = true;
+    add_all(e, task);
+    e->g.is_measuring = false;
+    return e->g.bytes;
+}
+
+/* Is there room?  Better asked before than found out in the middle.  Where there is little, rows have
+ * one place and windows are short: the numbers are the same. */
 static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
 {
     cwi_cuda_device about;
     cw_status status = gpu_look(task->device, &about, why);
     if (status != CW_OK) return status;
     e->blocks = 2 + 8 * (unsigned)about.processors;
-    e->g.is_measuring = true;
-    add_all(e, task);
-    e->g.is_measuring = false;
-    if (e->g.bytes > about.free_bytes) {
+    int64_t bytes = measure(e, task);
+    while (bytes > about.free_bytes && (e->w.is_twofold || e->window > 1)) {
+        if (e->window <= SHORT_WINDOW && e->w.is_twofold)
+            e->w.is_twofold = false;
+        else
+            e->window /= 2;
+        bytes = measure(e, task);
+    }
+    if (bytes > about.free_bytes) {
         snprintf(why, CWI_CUDA_TEXT,
                  "training takes %lld bytes of the memory of GPU %d (%s), which has %lld left; a "
                  "smaller --batch or --dim takes less",
-                 (long long)e->g.bytes, task->device, about.name, (long long)about.free_bytes);
+                 (long long)bytes, task->device, about.name, (long long)about.free_bytes);
         return CW_NO_MEMORY;
     }
     e->g.bytes = 0;
@@ -275,7 +323,7 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         lay_out_vae(e, task);
     else
         lay_out(e, task);
-    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > 26) {
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > MOST_ROW_BITS) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
         return CW_UNSUPPORTED;
@@ -316,8 +364,20 @@ static int64_t numbers_of(const cwi_cuda *e, int tensor)
     return e->task.tensor[tensor].rows * e->task.tensor[tensor].columns;
 }
 
+/* The table is where it is looked for between windows. */
+static void settle(cwi_cuda *e)
+{
+    work w = e->w;
+    if (!w.is_twofold) return;
+    if (w.d % 4 == 0)
+        LAUNCH((settle_rows<true>), dim3(e->blocks), dim3(BLOCK), &e->g, w);
+    else
+        LAUNCH((settle_rows<false>), dim3(e->blocks), dim3(BLOCK), &e->g, w);
+}
+
 static cw_status put(cwi_cuda *e, int part, int tensor, const float *from, char *why)
 {
+    settle(e);
     gpu_put(&e->g, part_of(e, part, tensor), from,
             (size_t)numbers_of(e, tensor) * sizeof *from);
     gpu_wait(&e->g);
@@ -326,6 +386,7 @@ static cw_status put(cwi_cuda *e, int part, int tensor, const float *from, char 
 
 static cw_status get(cwi_cuda *e, int part, int tensor, float *to, char *why)
 {
+    settle(e);
     gpu_get(&e->g, to, part_of(e, part, tensor), (size_t)numbers_of(e, tensor) * sizeof *to);
     return end_call(&e->g, why);
 }
@@ -338,19 +399,28 @@ static cw_status keep(cwi_cuda *e, char *why)
     if (!e->kept) {
         cw_status status = gpu_look(e->task.device, &about, why);
         if (status != CW_OK) return status;
-        if ((numbers + e->n_others) * (int64_t)sizeof *e->kept > about.free_bytes / 2) return CW_UNSUPPORTED;
+        if ((numbers + e->n_others) * (int64_t)sizeof *e->kept > about.free_bytes / 2)
+            return CW_UNSUPPORTED;
         add(g, &e->kept, numbers);
         if (e->n_others > 0) add(g, &e->kept_others, e->n_others);
     }
+    settle(e);
     gpu_copy(g, e->kept, e->w.theta, (size_t)numbers * sizeof *e->kept);
     gpu_copy(g, e->kept_others, e->others.theta, (size_t)e->n_others * sizeof *e->kept);
     return end_call(g, why);
 }
 
-/* The margin of dice is all that a sampler has of an epoch. */
+/* The margin of dice is all that a sampler has of an epoch.  What was drawn ahead holds for it and
+ * for losses that weigh rows by their settings no longer. */
 static void begin_sampler(cwi_cuda *e, const cwi_drawing *drawing)
 {
-    if (!is_named("dice", e->task.sampler)) return;
+    bool is_dice = is_named("dice", e->task.sampler);
+    if (!is_dice && !e->weigh) return;
+    gpu_turn(&e->g, 1);
+    gpu_wait(&e->g);
+    gpu_turn(&e->g, 0);
+    memset(e->ready, 0, sizeof e->ready);
+    if (!is_dice) return;
     const dice_state *from = (const dice_state *)(const void *)drawing;
     dice_state *to = (dice_state *)e->sampler;
     gpu_put(&e->g, &to->margin_now, &from->margin_now, sizeof from->margin_now);
@@ -360,10 +430,6 @@ static cw_status begin(cwi_cuda *e, const cwi_drawing *drawing,
                        const double setting[CWI_LOSS_SETTINGS], const cwi_cuda_tally *tally,
                        char *why)
 {
-    gpu_turn(&e->g, 1);
-    gpu_wait(&e->g); /* it may be drawing what nobody wants any more */
-    gpu_turn(&e->g, 0);
-    memset(e->ready, 0, sizeof e->ready);
     begin_sampler(e, drawing);
     memcpy(e->settings, setting, sizeof e->settings);
     gpu_put(&e->g, e->setting, setting, CWI_LOSS_SETTINGS * sizeof *setting);
@@ -386,6 +452,7 @@ static double squares_of(cwi_cuda *e, int tensor)
 
 static cw_status squares(cwi_cuda *e, double *out, char *why)
 {
+    settle(e);
     for (int t = 0; t < e->task.n_tensors; t++) out[t] = squares_of(e, t);
     return end_call(&e->g, why);
 }
@@ -409,8 +476,9 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
     for (int k = 0; k < w.n_groups; k++)
         if (w.group[k].candidates > most) most = w.group[k].candidates;
     gpu_zero(g, w.tried, (size_t)(n * w.n_groups) * sizeof *w.tried);
+    if (w.is_twofold) gpu_zero(g, w.n_keeping, (size_t)n * sizeof *w.n_keeping);
     gpu_zero(g, w.made, (size_t)(n * w.n_groups) * sizeof *w.made);
-    gpu_zero(g, w.visits, (size_t)w.n_rows * sizeof *w.visits);
+    gpu_zero(g, w.visits, (size_t)w.n_rows * VISIT_WORDS * sizeof *w.visits);
     e->draw(e, dim3(blocks_for(most, BLOCK), (unsigned)(n * w.n_groups)), step);
     LAUNCH(plan_steps, dim3(1), dim3(WARP), g, w, n);
     if (e->weigh) e->weigh(e, n);
@@ -418,14 +486,16 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
         LAUNCH(list_pairs, dim3(blocks_for(w.slots / 2, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     else
         LAUNCH(list_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
-    int step_bits = 0;
-    while (1 << step_bits < n) step_bits++;
     gpu_sort(g, e->room, (size_t)e->room_bytes, w.key, w.sorted_key, w.end, w.sorted_end, ends,
-             w.row_bits + step_bits);
+             key_bits(&w, n));
     LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
     gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
     LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
-    LAUNCH(finish_tasks, dim3(blocks_for(w.ends, BLOCK), (unsigned)n), dim3(BLOCK), g, w, n);
+    LAUNCH(place_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
+    dim3 of_ends(blocks_for(w.ends, BLOCK), (unsigned)n);
+    LAUNCH(list_contributions, of_ends, dim3(BLOCK), g, w);
+    LAUNCH(finish_tasks, of_ends, dim3(BLOCK), g, w, n);
+    if (w.is_twofold) LAUNCH(list_visits, of_ends, dim3(BLOCK), g, w, n);
     gpu_turn(g, 0);
 }
 
@@ -444,8 +514,8 @@ static void follow_popularity(cwi_cuda *e, int s)
     }
 }
 
-/* Scores and what follows from them, up to the sums of contributions. */
-template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
+/* Scores and the slopes of those that count. */
+static void take_slopes(cwi_cuda *e, int s)
 {
     gpu *g = &e->g;
     work w = e->w;
@@ -457,11 +527,20 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + (e->blocks + 7) / 8), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
+}
+
+/* All that, up to the sums of contributions. */
+template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(e->blocks), threads(BLOCK);
+    take_slopes(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty || w.batch_reg > 0 || w.spectral > 0) LAUNCH(add_terms, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0 || w.spectral > 0) LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
     if (w.spectral > 0) follow_popularity(e, s);
 }
 
@@ -510,8 +589,17 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
         make_graph_steps<RULE, WHOLE>(e, n);
         return;
     }
-    if (w.steps_all) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
-    for (int s = 0; s < n; s++) {
+    if (w.steps_all || w.is_twofold) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
+    for (int s = 0; s < n && w.is_twofold; s++) {
+        take_slopes(e, s);
+        if (w.closes_late)
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, true>), all, threads, g, w, s);
+        else
+            LAUNCH_NEXT((visit_rows<RULE, WHOLE, false>), all, threads, g, w, s);
+        step_others<RULE>(e, s);
+    }
+    if (w.is_twofold && w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, n - 1);
+    for (int s = 0; s < n && !w.is_twofold; s++) {
         take_scores<WHOLE>(e, s);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         LAUNCH_NEXT((step_rows<RULE, WHOLE>), all, threads, g, w, s);
@@ -590,6 +678,7 @@ static cw_status find_lister(cwi_cuda *e, cwi_cuda_lister **out, char *why)
     cw_status status = CW_OK;
     *out = NULL;
     if (t->n_listed == 0) return CW_UNSUPPORTED;
+    settle(e);
     if (!e->lister) status = lister_over(&tables, &e->lister, why);
     if (status == CW_OK) gpu_wait(&e->g); /* steps may be under way */
     if (status == CW_OK && e->g.status == CW_OK) *out = e->lister;

@@ -8,8 +8,6 @@
 #include "engine/cuda/tower.cuh"
 #include "engine/cuda/vae.cuh"
 
-enum { MOST_HEADS = 2 };
-
 /* A window that is drawn, or about to be. */
 typedef struct drawn {
     uint64_t step;

@@ -80,7 +80,7 @@ __device__ inline void step_row(const work &w, const table_step &t, int64_t row,
                                 int lane, quad g)
 {
     if (has_failed(w) || w.plan[t.step].is_empty) return;
-    piece p = load_piece<WHOLE>(w, row, base, lane);
+    piece p = load_piece<WHOLE>(w, row, row, base, lane);
     if (t.pull && is_marked(t.touched, row))
         for (int k = 0; k < 4; k++) g.x[k] = fmaf(t.pull[row], p.theta.x[k], g.x[k]);
     const cwi_rates rate = w.rate[w.plan[t.step].before];
@@ -88,7 +88,7 @@ __device__ inline void step_row(const work &w, const table_step &t, int64_t row,
         rule_step<CWI_CUDA_ADAM>(rate, w.decay, g, &p);
     else
         plain_step(w.rule, rate, w.decay, g, &p);
-    store_piece<WHOLE>(w, row, base, lane, &p);
+    store_piece<WHOLE>(w, row, row, base, lane, &p);
 }
 
 /* STEPS: the table has its step; else the row is stored. */

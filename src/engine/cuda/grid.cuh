@@ -120,7 +120,7 @@ __global__ void finish_scores(work w, int s)
     }
     if (t >= WARP) return;
     const float *user = w.grid.vectors + r * w.d, *item = user + w.slots * w.d;
-    float x = warp_sum(dot<false>(user, item, NULL, w.d, t));
+    float x = warp_sum(dot<false>(user, item, w.d, t));
     if (t == 0) w.grid.own[r] = x;
 }
 

@@ -84,23 +84,25 @@ __device__ inline void rule_step(const cwi_rates &r, float decay, const quad &gr
         plain_step(RULE, r, decay, gradient, p);
 }
 
+/* A piece of a row that lies at `place` of the table. */
 template <bool WHOLE>
-__device__ inline piece load_piece(const work &w, int64_t row, int32_t base, int lane)
+__device__ inline piece load_piece(const work &w, int64_t row, int64_t place, int32_t base,
+                                   int lane)
 {
     piece p;
     int64_t at = row * w.d;
-    p.theta = load_quad<WHOLE>(w.theta + at, w.d, base, lane);
+    p.theta = load_quad<WHOLE>(w.theta + place * w.d, w.d, base, lane);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++)
         if (w.memory[m]) p.memory[m] = load_quad<WHOLE>(w.memory[m] + at, w.d, base, lane);
     return p;
 }
 
 template <bool WHOLE>
-__device__ inline void store_piece(const work &w, int64_t row, int32_t base, int lane,
-                                   const piece *p)
+__device__ inline void store_piece(const work &w, int64_t row, int64_t place, int32_t base,
+                                   int lane, const piece *p)
 {
     int64_t at = row * w.d;
-    store_quad<WHOLE>(w.theta + at, w.d, base, lane, &p->theta);
+    store_quad<WHOLE>(w.theta + place * w.d, w.d, base, lane, &p->theta);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++)
         if (w.memory[m]) store_quad<WHOLE>(w.memory[m] + at, w.d, base, lane, &p->memory[m]);
 }
@@ -114,24 +116,42 @@ __device__ inline void miss_steps(const work &w, int begin, int end, piece *p)
 }
 
 /* The number of a step among those that are not empty; n: the end of the window. */
-__device__ inline int place_of(const work &w, int s)
+__device__ inline int count_until(const work &w, int s)
 {
     return w.plan[s].before;
 }
 
-/* Rows before their first visit of the window, a warp each. */
+/* Rows before their first visit of the window, a warp each; rows with two places go to the first. */
 template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
 {
     int lane = (int)threadIdx.x % WARP;
     for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid()) {
-        uint32_t visits = w.visits[row];
-        int until = place_of(w, visits ? __ffs((int)visits) - 1 : n);
-        if (until == 0 || has_failed(w)) continue;
+        int until = w.steps_all ? count_until(w, next_visit(w, row, 0, n)) : 0;
+        bool moves = w.is_twofold && w.is_second[row];
+        __syncwarp();
+        if (w.is_twofold && lane == 0) w.is_second[row] = visits_before(w, row, WINDOW) % 2;
+        if (has_failed(w) || (until == 0 && !moves)) continue;
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            piece p = load_piece<WHOLE>(w, row, base, lane);
+            piece p = load_piece<WHOLE>(w, row, moves ? row + w.n_rows : row, base, lane);
             miss_steps<RULE>(w, 0, until, &p);
-            store_piece<WHOLE>(w, row, base, lane, &p);
+            store_piece<WHOLE>(w, row, row, base, lane, &p);
         }
+    }
+}
+
+/* Rows of the table that are in their second place go to the first, where they are looked for
+ * between windows; a warp each. */
+template <bool WHOLE> __global__ void settle_rows(work w)
+{
+    int lane = (int)threadIdx.x % WARP;
+    for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid()) {
+        bool moves = w.is_second[row];
+        for (int32_t base = 0; base < w.d && moves; base += 4 * WARP) {
+            quad q = load_quad<WHOLE>(w.theta + (row + w.n_rows) * w.d, w.d, base, lane);
+            store_quad<WHOLE>(w.theta + row * w.d, w.d, base, lane, &q);
+        }
+        __syncwarp();
+        if (lane == 0) w.is_second[row] = 0;
     }
 }
 
@@ -149,7 +169,7 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
         row_task task = w.task[plan->first_task + t];
         const float *sums = w.sum + (int64_t)(task.chunk - plan->first_chunk) * w.d;
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            piece p = load_piece<WHOLE>(w, task.row, base, lane);
+            piece p = load_piece<WHOLE>(w, task.row, task.row, base, lane);
             quad g = load_quad<WHOLE>(sums, w.d, base, lane);
             for (uint32_t c = 1; c < task.chunk_end - task.chunk; c++) {
                 quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
@@ -157,7 +177,7 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
             }
             rule_step<RULE>(w.rate[at], w.decay, g, &p);
             miss_steps<RULE>(w, at + 1, task.until, &p);
-            if (!failed) store_piece<WHOLE>(w, task.row, base, lane, &p);
+            if (!failed) store_piece<WHOLE>(w, task.row, task.row, base, lane, &p);
         }
     }
 }

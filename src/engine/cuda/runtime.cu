@@ -80,12 +80,15 @@ cw_status gpu_look(int device, cwi_cuda_device *out, char *why)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
+/* Steps go before what is drawn beside them. */
 void gpu_open(gpu *g, int device)
 {
+    int low = 0, high = 0;
     g->device = device;
-    if (check(g, cudaSetDevice(device)))
-        for (int k = 0; k < 2; k++)
-            check(g, cudaStreamCreateWithFlags(&g->streams[k], cudaStreamNonBlocking));
+    if (check(g, cudaSetDevice(device))) check(g, cudaDeviceGetStreamPriorityRange(&low, &high));
+    for (int k = 0; k < 2 && g->status == CW_OK; k++)
+        check(g, cudaStreamCreateWithPriority(&g->streams[k], cudaStreamNonBlocking,
+                                              k == 0 ? high : low));
     if (g->status == CW_OK)
         check(g, cudaEventCreateWithFlags(&g->drawn, cudaEventDisableTiming));
     g->stream = g->streams[0];
@@ -229,7 +232,9 @@ void gpu_end_record(gpu *g, int slot)
 {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamEndCapture(g->stream, &graph);
-    if (check(g, error)) check(g, cudaGraphInstantiate(&g->record[slot], graph, 0));
+    if (check(g, error))
+        check(g, cudaGraphInstantiate(&g->record[slot], graph,
+                                      cudaGraphInstantiateFlagUseNodePriority));
     if (graph) cudaGraphDestroy(graph);
 }
 

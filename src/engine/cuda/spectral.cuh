@@ -33,7 +33,9 @@ __global__ void mark_occurring(work w, int s)
 {
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
-        uint32_t times = count_examples(w, s, w.task[p->first_task + t], (int)threadIdx.x % WARP);
+        row_task task = w.task[p->first_task + t];
+        uint32_t times =
+            count_examples(w, s, task.row, range_of(w, task), (int)threadIdx.x % WARP);
         if (threadIdx.x % WARP == 0) w.occurs[t] = times > 0;
     }
 }
@@ -113,7 +115,7 @@ __global__ void follow_popular(work w, int s, bool is_of_users)
             along = warp_sum_wide(along);
             by = 2 * strength * along;
             if (lane == 0) w.along[t] = along;
-            if (lane == 0) w.penalties[t] += strength * along * along;
+            if (lane == 0) w.penalties[s % 2 * w.most_tasks + t] += strength * along * along;
         }
         for (int32_t c = lane; c < w.d; c += WARP) sum[c] += (float)(by * v[c]);
     }

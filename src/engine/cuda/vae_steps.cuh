@@ -54,7 +54,7 @@ static void lay_out_vae(cwi_cuda *e, const cwi_cuda_task *task)
     }
     e->w.rule = task->rule;
     e->w.n_rows = task->n_items;
-    e->window = WINDOW;
+    e->window = SHORT_WINDOW;
 }
 
 /* Steps of a window are told apart by their numbers alone. */

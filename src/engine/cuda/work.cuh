@@ -4,23 +4,37 @@
 
 #include "engine/cuda/gpu.h"
 
+
 enum {
     WARP = 32,
-    WINDOW = 32,       /* steps, at most: a row has a bit for each of them */
-    CHUNK = 32,        /* contributions that one warp adds up */
+    MOST_HEADS = 2,
+    CHUNK = 32, /* contributions that one warp adds up */
 #if defined(__CUDACC__)
+    WINDOW = 128,    /* steps, at most: a row has a bit for each of them */
+    LONG_WAIT = 24,  /* steps that a row misses at once */
     BLOCK = 256,     /* threads of most kernels */
     CHOOSERS = 1024, /* threads that select */
     SQUARE_BLOCKS = 512,
     COLUMN_ROWS = 64, /* of a column, that a thread goes through */
 #else /* fibres take time */
+    WINDOW = 64,
+    LONG_WAIT = 2,
     BLOCK = 64,
     CHOOSERS = 128,
     SQUARE_BLOCKS = 2,
     COLUMN_ROWS = 8,
 #endif
-    WARPS = BLOCK / WARP
+    WARPS = BLOCK / WARP,
+    VISIT_WORDS = WINDOW / 32,
+    SHORT_WINDOW = 32 /* where steps take long */
 };
+
+/* Before a loop that stays one: a warp that holds less leaves room for others. */
+#if defined(__CUDACC__)
+#define ROLLED _Pragma("unroll 1")
+#else
+#define ROLLED
+#endif
 
 /* Before a loop over an array that is to stay in registers. */
 #if defined(__CUDACC__)
@@ -51,22 +65,36 @@ typedef struct step_plan {
 
 /* A contribution to a row: slopes of a slot times the row of the other side, or of the difference
  * of two. */
-typedef struct contribution {
+typedef struct alignas(16) contribution {
     uint32_t slot, of; /* of row number `of` of the batch */
     int32_t row, minus; /* minus -1: one row */
 } contribution;
 
+enum { NO_ROW = 0x7fffffff }; /* `of` where there is no contribution */
+
 /* A row that a step touches: its chunks, and the place of its next visit in the window. */
-typedef struct row_task {
+typedef struct alignas(16) row_task {
     uint32_t row, chunk, chunk_end;
     int32_t until;
 } row_task;
+
+/* A row of the table that is touched in a step, or the part of one that has many contributions, or
+ * a row that has waited long for its next step. */
+typedef enum visit_kind { VISIT_WHOLE, VISIT_PART, VISIT_KEEP } visit_kind;
+
+typedef struct alignas(16) visit {
+    uint32_t begin; /* its contributions in the step */
+    uint32_t row;   /* twice its number, and 1 where it is in its second place */
+    uint32_t task;  /* number of the row in the step */
+    uint16_t until; /* the steps without a gradient that follow */
+    uint8_t length, kind;
+} visit;
 
 /* What a contribution is of: the other side of a slot, or both items of two slots of one user. */
 typedef enum end_kind { END_USER, END_ITEM, END_PAIR } end_kind;
 
 /* A contribution in one number: slot << SLOT_SHIFT | (slots to the other of a pair - 1) << 2 | kind. */
-enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT) };
+enum { SLOT_SHIFT = 6, MOST_SLOTS = 1 << (32 - SLOT_SHIFT), MOST_ROW_BITS = 29 };
 
 /* A batch whose users all meet its items, as in cwi_loss_grid; no rows: one of rows of slots. */
 typedef struct grid_work {
@@ -87,6 +115,9 @@ typedef struct work {
     /* constants */
     int32_t n_users, n_rows, d, heads, row_bits, n_groups;
     bool is_paired, by_group, selects, per_group, steps_all, is_strict;
+    bool vectors_are_rows; /* of the table; inner products, or cosines, are scores */
+    bool is_twofold; /* a row of the table has two places, and goes from one to the other when it is
+                      * stepped: what is read in that step stays as it was */
     int rule;
     int32_t layers; /* of NGCF; 0: none */
     float decay, scale, final_decay;
@@ -109,6 +140,7 @@ typedef struct work {
 
     /* the window: [WINDOW] of everything */
     int32_t *user, *item; /* [slots] */
+    int32_t *user_at, *item_at; /* [slots] the rows of their vectors */
     float *mark;          /* [rows] */
     unsigned long long *tried, *made; /* [groups] */
     step_plan *plan;
@@ -118,7 +150,11 @@ typedef struct work {
     int64_t *n_ends;                               /* contributions of the step */
     uint2 *chunk;   /* [ends] where they begin and end in the step */
     row_task *task; /* [ends] */
-    uint32_t *visits;                              /* [n_rows] bits: steps that touch it */
+    visit *visit_of; /* [ends] of chunks; NULL: sums and steps are made one after the other */
+    visit *keeping;  /* [most_kept] of rows that wait */
+    unsigned *n_keeping; /* wanted; those beyond most_kept are not there */
+    uint32_t most_kept;
+    uint32_t *visits;                              /* [n_rows][VISIT_WORDS] bits: steps that touch it */
     cwi_rates *rate;
     int64_t *first; /* number of its first step in the epoch, from 1 */
 
@@ -130,9 +166,14 @@ typedef struct work {
     float *ends_slope;       /* [2][slots][d] of users, then items, where contributions are not
                               * slopes of slots times vectors; NULL: they are */
 
-    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d] */
+    unsigned *arrived;       /* [ends] chunks of a row whose sums are there */
+    uint8_t *is_second;      /* [n_rows] between windows: a row is in its second place */
+
+    float *theta, *memory[CWI_MAX_MEMORIES]; /* [n_rows][d]; theta twice where it is twofold */
     const float *vectors;                    /* what scores are of */
-    double *penalties;                       /* [ends] of tasks */
+    double *penalties;  /* [2][most_tasks] of tasks, of a step and of the one before */
+    int64_t most_tasks; /* of a step */
+    double *loss;       /* [WINDOW] of steps whose penalty is not known yet */
     float *gradient;                         /* [n_rows][d] of the vectors, of all rows */
     double *squares;                         /* [SQUARE_BLOCKS] of the vectors */
     float *factor; /* [n_rows][heads] one over their lengths, for cosines; NULL: inner products */
@@ -184,6 +225,16 @@ template <bool WHOLE> __device__ inline int32_t column_of(int32_t base, int lane
     return WHOLE ? base + 4 * lane + k : base + WARP * k + lane;
 }
 
+/* Ask for what is read soon. */
+__device__ inline void fetch_line(const void *at)
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#else
+    (void)at;
+#endif
+}
+
 __device__ inline float warp_sum(float x)
 {
     for (int apart = WARP / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
@@ -230,10 +281,37 @@ __device__ inline int group_of_slot(const work &w, int64_t slot)
     return g;
 }
 
+/* In how many steps of the window before step s a row is touched. */
+__device__ inline int visits_before(const work &w, int64_t row, int s)
+{
+    const uint32_t *bits = w.visits + row * VISIT_WORDS;
+    int n = 0;
+    for (int k = 0; k < s / 32; k++) n += __popc(bits[k]);
+    return s % 32 ? n + __popc(bits[s / 32] & ((1u << s % 32) - 1)) : n;
+}
+
+/* The first step from number s on that touches it; n: none of the window does. */
+__device__ inline int next_visit(const work &w, int64_t row, int s, int n)
+{
+    const uint32_t *bits = w.visits + row * VISIT_WORDS;
+    if (s >= n) return n;
+    uint32_t rest = bits[s / 32] >> s % 32;
+    if (rest) return s + __ffs((int)rest) - 1;
+    for (int k = s / 32 + 1; k < VISIT_WORDS; k++)
+        if (bits[k]) return 32 * k + __ffs((int)bits[k]) - 1;
+    return n;
+}
+
+/* Where a row of the table lies at step s. */
+__device__ inline int64_t place_at(const work &w, int64_t row, int s)
+{
+    return w.is_twofold && visits_before(w, row, s) % 2 ? row + w.n_rows : row;
+}
+
 /* Does a step of the window touch this row of the table? */
 __device__ inline bool is_touched(const work &w, int s, int64_t row)
 {
-    return w.visits[row] >> s & 1;
+    return w.visits[row * VISIT_WORDS + s / 32] >> s % 32 & 1;
 }
 
 __device__ inline bool has_failed(const work &w)
