@@ -22,7 +22,7 @@ static cw_status measure(cwi_trainer *t, cw_part part, json_t **out)
     cwi_ranker ranker = {0};
 
     *out = NULL;
-    if (cwi_dataset_rows(t->dataset, part) == 0) {
+    if (cwi_dataset_rows(t->dataset, (int)part) == 0) {
         *out = json_null();
         return CW_OK;
     }
