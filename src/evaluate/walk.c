@@ -260,13 +260,14 @@ static cw_status rank_rows(cw_context *ctx, rooms *r, int32_t first, int32_t end
  */
 typedef struct window {
     const cwi_walk *walk;
-    int32_t k, part; /* users of a part */
-    size_t bytes;    /* of a record */
-    int32_t first;   /* row of the first user of this process */
-    int32_t *own;    /* [part] records */
-    int32_t *all;    /* [size * part] records, at process 0 */
-    char *own_each;  /* [part][each_bytes] */
-    int *counts;     /* [size] */
+    cwi_walk own_walk; /* of the users of this process */
+    int32_t k, part;   /* users of a part */
+    size_t bytes;      /* of a record */
+    int32_t first;     /* row of the first user of this process */
+    int32_t *own;      /* [part] records */
+    int32_t *all;      /* [size * part] records, at process 0 */
+    char *own_each;    /* [part][each_bytes] */
+    int *counts;       /* [size] */
     cwi_pile pile;
 } window;
 
@@ -351,34 +352,34 @@ static cw_status bring_window(cw_context *ctx, window *w, int32_t begin, int32_t
     return CW_OK;
 }
 
-static cw_status rank_together(cw_context *ctx, const cwi_walk *walk, rooms *r)
+static cw_status rank_together(cw_context *ctx, const cwi_walk *walk, window *w, rooms *r)
 {
-    window w;
-    cwi_walk own = *walk;
-    cw_status status = window_init(ctx, walk, r->k, &w);
+    cw_status status = window_init(ctx, walk, r->k, w);
     assert(!walk->measure || !walk->collect); /* they would share `arg` */
+    w->own_walk = *walk;
     if (walk->collect) {
-        own.collect = keep_list;
-        own.arg = &w;
+        w->own_walk.collect = keep_list;
+        w->own_walk.arg = w;
     }
-    r->walk = &own;
+    r->walk = &w->own_walk;
     for (int32_t begin = 0, n; begin < walk->n_users && status == CW_OK; begin += n) {
-        n = deal_users(&w, begin);
-        status = rank_rows(ctx, r, w.first, w.first + w.counts[walk->world->rank]);
-        if (status == CW_OK) status = bring_window(ctx, &w, begin, n);
+        n = deal_users(w, begin);
+        status = rank_rows(ctx, r, w->first, w->first + w->counts[walk->world->rank]);
+        if (status == CW_OK) status = bring_window(ctx, w, begin, n);
     }
-    if (status != CW_CANCELLED) cwi_pile_clear(&w.pile); /* else MPI may still write there */
+    if (status != CW_CANCELLED) cwi_pile_clear(&w->pile); /* else MPI may still write there */
     return status;
 }
 
 cw_status cwi_walk_run(cw_context *ctx, const cwi_walk *walk)
 {
     rooms r = {0};
+    window w;
     cw_status status = walk->world ? CW_UNSUPPORTED : cwi_walk_listed(ctx, walk);
 
     if (status != CW_UNSUPPORTED) return status;
     CW_TRY(rooms_init(ctx, walk, &r));
-    status = walk->world ? rank_together(ctx, walk, &r) : rank_rows(ctx, &r, 0, walk->n_users);
+    status = walk->world ? rank_together(ctx, walk, &w, &r) : rank_rows(ctx, &r, 0, walk->n_users);
 done:
     rooms_clear(&r);
     return status;

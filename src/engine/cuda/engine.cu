@@ -2,6 +2,7 @@
 #include "engine/cuda/samplers.cuh"
 #include "engine/cuda/select.cuh"
 #include "engine/cuda/spectral.cuh"
+#include "engine/cuda/terms.cuh"
 #include "engine/cuda/visit.cuh"
 
 #include "loss/bpr.c"
@@ -151,7 +152,7 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->vectors_are_rows =
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
-    w->is_twofold = w->vectors_are_rows && !task->is_cosine && !(task->spectral > 0);
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0;
     e->window = SHORT_WINDOW;
     if (w->vectors_are_rows) e->window = WINDOW;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
@@ -235,8 +236,8 @@ static void add_step(cwi_cuda *e)
     add(g, &w->squares, SQUARE_BLOCKS);
     w->most_tasks = touched;
     add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? 2 * touched : 0);
-    if (w->spectral > 0) add_spectral(e, touched);
     add(g, &w->loss, e->window);
+    if (w->spectral > 0) add_spectral(e, touched);
     w->setting = e->setting;
 }
 
@@ -540,7 +541,8 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     take_slopes(e, s);
     LAUNCH_NEXT((add_chunks<WHOLE>), all, threads, g, w, s);
     if (w.factor) LAUNCH(project_rows, all, threads, g, w, s);
-    if (w.penalty || w.batch_reg > 0 || w.spectral > 0) LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
+    if (w.penalty || w.batch_reg > 0 || w.spectral > 0)
+        LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
     if (w.spectral > 0) follow_popularity(e, s);
 }
 
@@ -624,11 +626,15 @@ static void make_window(cwi_cuda *e, int n)
         make_steps_by<false>(e, n);
 }
 
-/* Whole windows are all alike: they are told once. */
+/* Windows that are alike are told once: whole ones, and those that epochs end with, which are known
+ * when one comes again. */
 static void make_or_repeat(cwi_cuda *e, int n)
 {
-    int slot = e->at_hand;
-    if (n < e->window) {
+    bool is_rest = n < e->window;
+    int slot = is_rest ? 2 + e->at_hand : e->at_hand;
+    if (is_rest && e->rest[e->at_hand] != n) {
+        gpu_forget(&e->g, slot);
+        e->rest[e->at_hand] = n;
         make_window(e, n);
     } else if (!gpu_replay(&e->g, slot)) {
         bool records = gpu_begin_record(&e->g);

@@ -34,8 +34,8 @@ __global__ void mark_occurring(work w, int s)
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
-        uint32_t times =
-            count_examples(w, s, task.row, range_of(w, task), (int)threadIdx.x % WARP);
+        uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task),
+                                        (int)threadIdx.x % WARP);
         if (threadIdx.x % WARP == 0) w.occurs[t] = times > 0;
     }
 }
