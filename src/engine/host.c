@@ -35,7 +35,8 @@ static cw_status open_penalties(cwi_host *e)
 cw_status cwi_host_open(cw_context *ctx, const cwi_engine_verbs *verbs, const cwi_task *task,
                         cwi_params *first, cwi_host *out)
 {
-    *out = (cwi_host){.base = {verbs, ctx}, .task = task, .params = *first, .epoch = -1};
+    *out = (cwi_host){
+        .base = {.verbs = verbs, .ctx = ctx}, .task = task, .params = *first, .epoch = -1};
     *first = (cwi_params){0};
     if (task->method->sampler)
         CW_PASS(cwi_sampler_open(ctx, task->method->sampler, task->training, task->options,

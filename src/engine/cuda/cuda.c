@@ -279,8 +279,10 @@ static cw_status open_engine(cw_context *ctx, const cwi_task *task, cwi_params *
         cwi_params_clear(first);
         return CW_NO_MEMORY;
     }
-    e->host =
-        (cwi_host){.base = {&cwi_engine_cuda, ctx}, .task = task, .params = *first, .epoch = -1};
+    e->host = (cwi_host){.base = {.verbs = &cwi_engine_cuda, .ctx = ctx},
+                         .task = task,
+                         .params = *first,
+                         .epoch = -1};
     *first = (cwi_params){0};
     cw_status status = open_parts(ctx, task, e);
     if (status == CW_OK)

@@ -99,7 +99,8 @@ static cw_status open_parts(cw_context *ctx, const cwi_task *task, cwi_params *f
 {
     e->cpu.now = &e->cpu.drawn[0];
     e->cpu.next = &e->cpu.drawn[1];
-    e->cpu.host = (cwi_host){.base = {&cwi_engine_mpi, ctx}, .task = task, .epoch = -1};
+    e->cpu.host =
+        (cwi_host){.base = {.verbs = &cwi_engine_mpi, .ctx = ctx}, .task = task, .epoch = -1};
     e->world = task->world;
     e->d = first->tensor[0].columns;
     e->rows = (int64_t)task->shape.n_users + task->shape.n_items;
