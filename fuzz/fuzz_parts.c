@@ -19,14 +19,7 @@ static cw_dataset *make_rows(cw_context *ctx)
 {
     static const char *const how[][2] = {{"users", "500"},    {"items", "400"},    {"dim", "2"},
                                          {"relevant", "0.5"}, {"popularity", "0"}, {0}};
-    static const char *const split[][2] = {{"core", "1"}, {0}};
-    cw_dataset *data;
-    cw_options *simulate = make_options(ctx, "simulate", how);
-    cw_options *prepare = make_options(ctx, "prepare", split);
-    must_work(ctx, cw_dataset_simulate(ctx, simulate, prepare, &data));
-    cw_options_free(simulate);
-    cw_options_free(prepare);
-    return data;
+    return simulate_dataset(ctx, how);
 }
 
 static cw_options *make_words(cw_context *ctx, int kind, const char *checkpoint, const char *device)

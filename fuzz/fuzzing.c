@@ -272,11 +272,8 @@ cw_options *make_options(cw_context *ctx, const char *stage, const char *const s
     return options;
 }
 
-cw_dataset *make_dataset(cw_context *ctx)
+cw_dataset *simulate_dataset(cw_context *ctx, const char *const (*how)[2])
 {
-    static const char *const how[][2] = {{"users", "8"},      {"items", "12"},       {"dim", "2"},
-                                         {"relevant", "0.7"}, {"popularity", "0"},   {"alpha", "0"},
-                                         {"activity", "0"},   {"uniform-test", "3"}, {0}};
     static const char *const split[][2] = {{"core", "1"}, {0}};
     cw_dataset *data;
     cw_options *simulate = make_options(ctx, "simulate", how);
@@ -285,6 +282,14 @@ cw_dataset *make_dataset(cw_context *ctx)
     cw_options_free(simulate);
     cw_options_free(prepare);
     return data;
+}
+
+cw_dataset *make_dataset(cw_context *ctx)
+{
+    static const char *const how[][2] = {{"users", "8"},      {"items", "12"},       {"dim", "2"},
+                                         {"relevant", "0.7"}, {"popularity", "0"},   {"alpha", "0"},
+                                         {"activity", "0"},   {"uniform-test", "3"}, {0}};
+    return simulate_dataset(ctx, how);
 }
 
 cw_options *training_options(cw_context *ctx)

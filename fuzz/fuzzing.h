@@ -75,6 +75,9 @@ cw_options *make_options(cw_context *ctx, const char *stage, const char *const s
 /* 8 users and 11 items, simulated. */
 cw_dataset *make_dataset(cw_context *ctx);
 
+/* One of other settings, which end with a pair of NULLs. */
+cw_dataset *simulate_dataset(cw_context *ctx, const char *const (*how)[2]);
+
 /* Options to train on it in a moment. */
 cw_options *training_options(cw_context *ctx);
 
