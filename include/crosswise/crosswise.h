@@ -660,8 +660,10 @@ CW_API CW_MUST_CHECK cw_status cw_model_fold_users(cw_context *ctx,
                                                    const int32_t *users, const int64_t *start,
                                                    const int32_t *items, size_t n, cw_model **out);
 
-/* The items most alike to each of n items, by the cosine of their vectors; with_seen does not
- * matter.  Of a guest the most popular items.  CW_UNSUPPORTED where the backbone has no vectors. */
+/* The items most alike to each of n items, by the cosine of their vectors, or, where the backbone
+ * has none but scores are sums over what somebody had (ease, itemknn), by what that item adds to
+ * their scores; with_seen does not matter.  Of a guest the most popular items.  CW_UNSUPPORTED
+ * where there are no vectors and no such sums. */
 CW_API CW_MUST_CHECK cw_status cw_similar_items(cw_context *ctx, const cw_recommender *recommender,
                                                 const int32_t *items, size_t n,
                                                 const cw_rules *rules, const cw_lists *lists);

@@ -405,7 +405,25 @@ static cw_status list_alike(cw_context *ctx, cwi_listing *listing, const char *n
     return cwi_listing_run(ctx, listing, n);
 }
 
-/* Of items without vectors nothing is known but what most people had. */
+/* Without vectors: the lists of those who had one of the items and nothing else. */
+static cw_status list_followers(cw_context *ctx, cwi_listing *listing, const int32_t *items,
+                                size_t n)
+{
+    const cw_lists all = listing->out;
+    int64_t start[] = {0, 1};
+    int32_t item;
+    const cwi_csr alone = {.n_rows = 1, .start = start, .value = &item};
+    CW_PASS(cwi_check_numbers(ctx, "items", items, n, listing->rec->model->n_items));
+    listing->with_skipped = false;
+    for (size_t k = 0; k < n; k++) {
+        item = items[k];
+        listing->out = cwi_lists_from(&all, k);
+        CW_PASS(list_newcomer(ctx, listing, &alone, CW_WAY_FOLD_IN));
+    }
+    return CW_OK;
+}
+
+/* Of items that the model does not know nothing is known but what most people had. */
 static cw_status list_items(cw_context *ctx, cwi_listing *listing, const int32_t *items, size_t n)
 {
     const cw_lists all = listing->out;
@@ -417,7 +435,10 @@ static cw_status list_items(cw_context *ctx, cwi_listing *listing, const int32_t
         listing->skip = NULL;
         end = run_of(items, at, n, listing->rec->model->n_items);
         if (end > at) {
-            CW_PASS(list_alike(ctx, listing, "item", "items", items + at, end - at));
+            bool is_sum = listing->rec->ranker.explain != NULL; /* over what somebody had */
+            CW_PASS(listing->alike || !is_sum
+                        ? list_alike(ctx, listing, "item", "items", items + at, end - at)
+                        : list_followers(ctx, listing, items + at, end - at));
         } else {
             CW_PASS(list_newcomer(ctx, listing, &nothing, CW_WAY_POPULARITY));
             end = at + 1;
