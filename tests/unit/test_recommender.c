@@ -190,6 +190,20 @@ static void expect_alike(const float *table, int32_t rows, int32_t width, int32_
     }
 }
 
+/* Without vectors: what somebody gets who had that item and nothing else. */
+static void expect_followers(cw_context *ctx, const cw_recommender *rec, int32_t who,
+                             const answer *a)
+{
+    answer expected;
+    cw_lists lists = lists_of(&expected);
+    assert_int_equal(cw_recommend_history(ctx, rec, &who, 1, NULL, &lists), CW_OK);
+    for (int32_t r = 0; r < K; r++) {
+        assert_int_equal(a->items[r], expected.items[r]);
+        assert_true(a->items[r] < 0 || a->scores[r] == expected.scores[r]);
+        assert_int_not_equal(a->items[r], who);
+    }
+}
+
 static void expect_neighbours(cw_context *ctx, const cw_recommender *rec, const variant *v)
 {
     const int32_t who = 5;
@@ -197,8 +211,9 @@ static void expect_neighbours(cw_context *ctx, const cw_recommender *rec, const 
     answer a;
     cw_lists lists = lists_of(&a);
     cw_status status = cw_similar_items(ctx, rec, &who, 1, NULL, &lists);
-    assert_int_equal(status, v->compares_items ? CW_OK : CW_UNSUPPORTED);
-    if (status == CW_OK) expect_alike(ranker->items, rec->model->n_items, ranker->width, who, &a);
+    assert_int_equal(status, v->compares_items || v->explains ? CW_OK : CW_UNSUPPORTED);
+    if (v->compares_items) expect_alike(ranker->items, rec->model->n_items, ranker->width, who, &a);
+    if (!v->compares_items && v->explains) expect_followers(ctx, rec, who, &a);
     status = cw_similar_users(ctx, rec, &who, 1, &lists);
     assert_int_equal(status, v->compares_users ? CW_OK : CW_UNSUPPORTED);
     if (status == CW_OK) expect_alike(ranker->users, rec->model->n_users, ranker->width, who, &a);
