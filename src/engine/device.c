@@ -254,7 +254,7 @@ cw_status cwi_device_lists(cw_context *ctx, const char *text, int32_t k)
 static json_t *describe(const cwi_cuda_calls *calls, int device)
 {
     cwi_cuda_device about;
-    char why[CWI_CUDA_TEXT], name[16];
+    char why[CWI_CUDA_TEXT], name[24];
     snprintf(name, sizeof name, "cuda:%d", device);
     if (calls->look(device, &about, why) != CW_OK)
         return json_pack("{s:s, s:s}", "device", name, "problem", why);
