@@ -24,13 +24,17 @@ enum {
     USERS_A_BATCH = 8  /* the same for a step that takes users */
 };
 
-/* How many equal ones would meet as often: (sum of degrees)^2 / sum of their squares. */
-static double count_alike(const int32_t *ids, int64_t rows, int32_t n, int64_t *degree)
+double cwi_meeting_of(double rows, double user_squares, double item_squares)
+{
+    return rows / (rows * rows / user_squares) / (rows * rows / item_squares);
+}
+
+static double sum_squares(const int32_t *ids, int64_t rows, int32_t n, int64_t *degree)
 {
     double squares = 0;
     cwi_degrees(ids, rows, n, degree);
     for (int32_t k = 0; k < n; k++) squares += (double)degree[k] * (double)degree[k];
-    return squares > 0 ? (double)rows * (double)rows / squares : 1;
+    return squares;
 }
 
 bool cwi_is_even(double of_valid, int64_t valid, double of_train, int64_t train)
@@ -52,8 +56,9 @@ static cw_status measure_meeting(cw_context *ctx, const cwi_pairs *train, const 
     int32_t users = extent->users, items = extent->items;
     int64_t *degree = cwi_alloc(ctx, (size_t)(users > items ? users : items), sizeof *degree);
     if (!degree) return CW_NO_MEMORY;
-    extent->meeting = (double)train->count / count_alike(train->user, train->count, users, degree) /
-                      count_alike(train->item, train->count, items, degree);
+    double of_users = sum_squares(train->user, train->count, users, degree);
+    double of_items = sum_squares(train->item, train->count, items, degree);
+    extent->meeting = cwi_meeting_of((double)train->count, of_users, of_items);
     extent->evenly = cwi_is_even(sum_degrees(valid, degree), valid->count,
                                  sum_degrees(train, degree), train->count);
     cwi_free(degree);

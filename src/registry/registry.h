@@ -105,6 +105,10 @@ cw_status cwi_train_settle(cw_context *ctx, const cw_options *given, const cwi_e
                            cw_options **out, const cwi_method **method,
                            const cwi_backbone **backbone);
 
+/* `meeting`, from how many rows there are and the sums of squares of the rows of users and of
+ * items. */
+double cwi_meeting_of(double rows, double user_squares, double item_squares);
+
 /* Are validation rows of less popular items than train rows?  By sums over the rows of the number
  * of train rows that their items have. */
 bool cwi_is_even(double of_valid, int64_t valid, double of_train, int64_t train);

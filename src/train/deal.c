@@ -228,16 +228,15 @@ static cw_status judge_meetings(deal *d, int64_t *value, cwi_whole *whole)
     return CW_OK;
 }
 
-/* (Sum of degrees)^2 / sum of their squares, of users and of items: as in registry/fitting.c. */
 static cw_status measure_meeting(deal *d, cwi_whole *whole)
 {
-    double rows = (double)d->stated[CW_PART_TRAIN], items = 0;
+    double items = 0;
     int64_t users = 0;
     for (int32_t u = 0; u < d->dataset->n_users; u++) users += count_list(d, u) * count_list(d, u);
     for (int32_t i = 0; i < d->dataset->n_items; i++)
         items += (double)d->item_rows[i] * (double)d->item_rows[i];
     CW_PASS(cwi_world_add(d->ctx, d->world, &users, 1));
-    whole->meeting = rows / (rows * rows / (double)users) / (rows * rows / items);
+    whole->meeting = cwi_meeting_of((double)d->stated[CW_PART_TRAIN], (double)users, items);
     d->trained = items;
     return CW_OK;
 }

@@ -111,15 +111,14 @@ static void the_margin_of_dice_is_counted_in_rows_an_item(void **state)
 /* Closed forms, whose settings hang most on what is asked of them. */
 static void what_judges_decides_how_much_popular_items_are_trusted(void **state)
 {
-    cwi_extent random = sparse;
     cw_options *even = settle(*state, &dense, WORDS("method", "ease"));
-    cw_options *uneven = settle(*state, &random, WORDS("method", "ease"));
+    cw_options *uneven = settle(*state, &sparse, WORDS("method", "ease"));
     assert_float_equal(cwi_options_real(even, "reg"), 81, 0); /* 1.5 rows an item */
     assert_float_equal(cwi_options_real(uneven, "reg"), 400, 0);
     cw_options_free(even);
     cw_options_free(uneven);
     even = settle(*state, &dense, WORDS("method", "ials"));
-    uneven = settle(*state, &random, WORDS("method", "ials"));
+    uneven = settle(*state, &sparse, WORDS("method", "ials"));
     assert_float_equal(cwi_options_real(even, "unseen-weight"), 0.22, 0);
     assert_float_equal(cwi_options_real(even, "reg"), 0.0062, 0); /* 2 / (w items) */
     assert_float_equal(cwi_options_real(uneven, "unseen-weight"), 0.003, 0);
@@ -127,7 +126,7 @@ static void what_judges_decides_how_much_popular_items_are_trusted(void **state)
     cw_options_free(even);
     cw_options_free(uneven);
     even = settle(*state, &dense, WORDS("method", "itemknn"));
-    uneven = settle(*state, &random, WORDS("method", "itemknn"));
+    uneven = settle(*state, &sparse, WORDS("method", "itemknn"));
     assert_float_equal(cwi_options_real(even, "shrink"), 0, 0);
     assert_float_equal(cwi_options_real(uneven, "shrink"), 10, 0);
     cw_options_free(even);

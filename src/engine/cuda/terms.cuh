@@ -134,6 +134,13 @@ __device__ inline uint2 range_of(const work &w, const row_task &task)
     return range;
 }
 
+/* How strong that term is for the row of a task. */
+__device__ inline float pull_of(const work &w, int s, const row_task &task, int lane)
+{
+    uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task), lane);
+    return (float)(w.batch_reg / (double)w.plan[s].keep * times);
+}
+
 /* The slopes of that term for rows of a table that has a gradient everywhere, a row a warp. */
 __global__ void pull_table(work w, int s, float *gradient)
 {
@@ -141,8 +148,7 @@ __global__ void pull_table(work w, int s, float *gradient)
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
-        uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task), lane);
-        float pull = (float)(w.batch_reg / (double)p->keep * times);
+        float pull = pull_of(w, s, task, lane);
         for (int32_t c = lane; c < w.table_d; c += WARP) {
             int64_t at = (int64_t)task.row * w.table_d + c;
             gradient[at] += pull * w.theta[at];
@@ -157,8 +163,8 @@ __global__ void find_pulls(work w, int s, float *pull)
     const step_plan *p = &w.plan[s];
     for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[p->first_task + t];
-        uint32_t times = count_examples(w, s, (int64_t)task.row, range_of(w, task), lane);
-        if (lane == 0) pull[task.row] = (float)(w.batch_reg / (double)p->keep * times);
+        float strength = pull_of(w, s, task, lane);
+        if (lane == 0) pull[task.row] = strength;
     }
 }
 
