@@ -56,21 +56,12 @@ static cw_status find_held(cw_context *ctx, const cw_dataset *dataset, cwi_held_
 static cw_status join_masks(cw_context *ctx, const cwi_csr *seen, const cwi_pairs *valid,
                             cwi_csr *out)
 {
-    cw_status status;
-    int64_t count = seen->start[seen->n_rows];
-    cwi_pairs both = {0};
-    CW_TRY(cwi_pairs_create(ctx, count + valid->count, &both));
-    for (int32_t u = 0; u < seen->n_rows; u++)
-        for (int64_t k = seen->start[u]; k < seen->start[u + 1]; k++) both.user[k] = u;
-    if (count > 0) memcpy(both.item, seen->value, (size_t)count * sizeof *both.item);
-    for (int64_t k = 0; k < valid->count; k++) {
-        both.user[count + k] = valid->user[k];
-        both.item[count + k] = valid->item[k];
-    }
-    CW_TRY(cwi_csr_create(ctx, both.user, both.item, both.count, seen->n_rows, out));
-    cwi_csr_sort(out);
-done:
-    cwi_pairs_clear(&both);
+    cwi_csr held = {0};
+    cw_status status =
+        cwi_csr_create(ctx, valid->user, valid->item, valid->count, seen->n_rows, &held);
+    if (status == CW_OK) cwi_csr_sort(&held);
+    if (status == CW_OK) status = cwi_csr_join(ctx, seen, &held, out);
+    cwi_csr_clear(&held);
     return status;
 }
 

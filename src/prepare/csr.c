@@ -50,6 +50,30 @@ void cwi_csr_sort(cwi_csr *csr)
               sizeof *csr->value, by_value);
 }
 
+cw_status cwi_csr_join(cw_context *ctx, const cwi_csr *a, const cwi_csr *b, cwi_csr *out)
+{
+    int64_t n = 0;
+    *out = (cwi_csr){.n_rows = a->n_rows};
+    out->start = cwi_alloc(ctx, (size_t)a->n_rows + 1, sizeof *out->start);
+    out->value =
+        cwi_alloc(ctx, (size_t)(a->start[a->n_rows] + b->start[a->n_rows]), sizeof *out->value);
+    if (!out->start || !out->value) return CW_NO_MEMORY;
+    for (int32_t u = 0; u < a->n_rows; u++) {
+        int64_t x = a->start[u], y = b->start[u];
+        out->start[u] = n;
+        while (x < a->start[u + 1] || y < b->start[u + 1]) {
+            bool has_x = x < a->start[u + 1], has_y = y < b->start[u + 1];
+            bool takes_x = has_x && (!has_y || a->value[x] <= b->value[y]);
+            bool takes_y = has_y && (!has_x || b->value[y] <= a->value[x]);
+            out->value[n++] = takes_x ? a->value[x] : b->value[y];
+            x += takes_x;
+            y += takes_y;
+        }
+    }
+    out->start[a->n_rows] = n;
+    return CW_OK;
+}
+
 void cwi_csr_clear(cwi_csr *csr)
 {
     cwi_free(csr->start);

@@ -21,6 +21,9 @@ cw_status cwi_csr_create(cw_context *ctx, const int32_t *row, const int32_t *val
  */
 cw_status cwi_csr_copy(cw_context *ctx, const cwi_csr *from, cwi_csr *out);
 
+/* What either of two has, each value of a row once; rows are ascending, and as many in both. */
+cw_status cwi_csr_join(cw_context *ctx, const cwi_csr *a, const cwi_csr *b, cwi_csr *out);
+
 /* Sort the values of every row ascending, so that cwi_csr_has works. */
 void cwi_csr_sort(cwi_csr *csr);
 

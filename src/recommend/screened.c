@@ -71,31 +71,6 @@ static cw_status make_mask(cw_context *ctx, const cwi_listing *l, int64_t n, cwi
     return CW_OK;
 }
 
-/* What either of two leaves out, by user. */
-static cw_status join_masks(cw_context *ctx, const cwi_csr *a, const cwi_csr *b, cwi_csr *out)
-{
-    int64_t n = 0;
-    *out = (cwi_csr){.n_rows = a->n_rows};
-    out->start = cwi_alloc(ctx, (size_t)a->n_rows + 1, sizeof *out->start);
-    out->value =
-        cwi_alloc(ctx, (size_t)(a->start[a->n_rows] + b->start[a->n_rows]), sizeof *out->value);
-    if (!out->start || !out->value) return CW_NO_MEMORY;
-    for (int32_t u = 0; u < a->n_rows; u++) {
-        int64_t x = a->start[u], y = b->start[u];
-        out->start[u] = n;
-        while (x < a->start[u + 1] || y < b->start[u + 1]) {
-            bool has_x = x < a->start[u + 1], has_y = y < b->start[u + 1];
-            bool takes_x = has_x && (!has_y || a->value[x] <= b->value[y]);
-            bool takes_y = has_y && (!has_x || b->value[y] <= a->value[x]);
-            out->value[n++] = takes_x ? a->value[x] : b->value[y];
-            x += takes_x;
-            y += takes_y;
-        }
-    }
-    out->start[a->n_rows] = n;
-    return CW_OK;
-}
-
 static void put_list(void *arg, const cwi_list *list)
 {
     const cw_lists *out = arg;
@@ -175,7 +150,7 @@ cw_status cwi_listing_screen(cw_context *ctx, const cwi_listing *l, size_t n, bo
     if (l->with_skipped || l->own)
         CW_TRY(make_mask(ctx, l, (int64_t)n, &own, &fits));
     else if (l->hidden)
-        CW_TRY(join_masks(ctx, l->skip, l->hidden, &own));
+        CW_TRY(cwi_csr_join(ctx, l->skip, l->hidden, &own));
     if (!fits) goto done;
     CW_TRY(list_screened(ctx, l, own.start ? &own : l->skip, (int32_t)n));
     *is_done = true;
