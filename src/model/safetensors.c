@@ -269,6 +269,8 @@ static cw_status read_rows(const reader *r, const char *start_name, const char *
     if (!seen->start || !seen->value) return CW_NO_MEMORY;
     memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
     memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
+    cwi_tensorfile_forget(r->file, start);
+    cwi_tensorfile_forget(r->file, item);
     return CW_OK;
 }
 
@@ -300,6 +302,8 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
         CW_PASS(cwi_idmap_add(r->ctx, out, id, length, &index));
         if (index != k) return refuse(r, text_name, "has an id twice");
     }
+    cwi_tensorfile_forget(r->file, start);
+    cwi_tensorfile_forget(r->file, text);
     return CW_OK;
 }
 

@@ -64,15 +64,26 @@ static cw_status read_header(const source *s)
     return read_part(s, start, is_bad ? (s->length > start) : (size_t)header_bytes);
 }
 
+static size_t bytes_of(const cwi_array *array)
+{
+    return (size_t)cwi_array_count(array) * cwi_dtype_bytes[array->dtype];
+}
+
 static cw_status read_near(const source *s, const cwi_tensorfile *file, cwi_is_far_fn *is_far)
 {
     for (size_t a = 0; a < file->n_arrays; a++) {
         const cwi_array *array = &file->arrays[a];
-        size_t bytes = (size_t)cwi_array_count(array) * cwi_dtype_bytes[array->dtype];
         if (is_far(file, array)) continue;
-        CW_PASS(read_part(s, (size_t)((const char *)array->data - s->space), bytes));
+        CW_PASS(read_part(s, (size_t)((const char *)array->data - s->space), bytes_of(array)));
     }
     return CW_OK;
+}
+
+void cwi_tensorfile_forget(const cwi_tensorfile *file, const cwi_array *array)
+{
+    if (file->space == 0) return;
+    size_t at = (size_t)((const char *)array->data - (const char *)file->bytes);
+    cwi_space_forget(file->bytes, at, at + bytes_of(array));
 }
 
 cw_status cwi_tensorfile_read_far(cw_context *ctx, const char *path, const char *format,

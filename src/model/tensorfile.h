@@ -68,6 +68,9 @@ typedef bool cwi_is_far_fn(const cwi_tensorfile *file, const cwi_array *array);
 cw_status cwi_tensorfile_read_far(cw_context *ctx, const char *path, const char *format,
                                   int version, cwi_is_far_fn *is_far, cwi_tensorfile *out);
 
+/* Such a file needs no memory for this array any more. */
+void cwi_tensorfile_forget(const cwi_tensorfile *file, const cwi_array *array);
+
 /* The same from memory, which is borrowed, aligned to 8 bytes.  name is for messages. */
 cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
                                const char *format, int version, cwi_tensorfile *out);
