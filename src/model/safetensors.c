@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/world.h"
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/text.h"
@@ -475,10 +474,9 @@ cw_status cw_model_load(cw_context *ctx, const char *path, cw_model **out)
     cwi_tensorfile file;
     cwi_begin(ctx);
     *out = NULL;
-    bool is_one = !ctx->world || ctx->world->size == 1;
     cw_status status =
-        is_one ? cwi_tensorfile_read(ctx, path, format, FORMAT_VERSION, &file)
-               : cwi_tensorfile_read_far(ctx, path, format, FORMAT_VERSION, is_far, &file);
+        ctx->world ? cwi_tensorfile_read_far(ctx, path, format, FORMAT_VERSION, is_far, &file)
+                   : cwi_tensorfile_read(ctx, path, format, FORMAT_VERSION, &file);
     if (status == CW_OK) status = build_model(ctx, path, &file, out);
     cwi_tensorfile_clear(&file);
     return status;
