@@ -120,7 +120,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine &&
                    task->grid.rows == 0 && task->tower.layers == 0;
     w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
-    while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
+    int64_t rows = (int64_t)task->n_users + task->n_items;
+    while (rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
     w->selects = task->selects;
     w->is_strict = task->is_strict;
@@ -333,7 +334,13 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         lay_out_vae(e, task);
     else
         lay_out(e, task);
-    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > MOST_ROW_BITS) {
+    if (e->w.row_bits > MOST_ROW_BITS) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda trains at most %d users and items together; there "
+                                     "are %lld: take --device cpu",
+                 (1 << MOST_ROW_BITS) - 1, (long long)task->n_users + task->n_items);
+        return CW_UNSUPPORTED;
+    }
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
         return CW_UNSUPPORTED;
