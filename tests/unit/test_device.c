@@ -1,6 +1,6 @@
 /*
- * test_device.c - what goes wrong with a device, and what is said of it: memory that is not there and
- * a device that is lost, at every place where it may happen.  The device is made of fibres.
+ * test_device.c - what goes wrong with a device, and what is said of it: memory that is not there
+ * and a device that is lost, at every place where it may happen.  The device is made of fibres.
  */
 #include "engine/device.h"
 #include "engine_check.h"
@@ -23,7 +23,8 @@ static cw_status train_a_little(small_data *f, const cw_options *options)
     for (int s = 0; s < 2; s++) CW_TRY(cwi_trainer_step(t));
     CW_TRY(v->settle(t->engine));
     CW_TRY(v->rank(t->engine, &ranker));
-    CW_TRY(cwi_audience_create(t->ctx, &t->dataset->part[CW_PART_VALID], ranker.n_users, &audience));
+    CW_TRY(
+        cwi_audience_create(t->ctx, &t->dataset->part[CW_PART_VALID], ranker.n_users, &audience));
     audience.mask = &t->training.by_user;
     for (int k = 2; k < 600; k += 300) /* more than a device lists, too */
         CW_TRY(cwi_evaluate_audience(t->ctx, &ranker, &audience, t->training.degree, k, &metrics));
@@ -42,8 +43,8 @@ done:
 }
 
 static const char *const pairs[] = {
-    "method=cpr backbone=mf",       "method=bpr backbone=lightgcn",
-    "method=bpr backbone=ngcf",     "method=dice backbone=neumf dis=dcor",
+    "method=cpr backbone=mf",           "method=bpr backbone=lightgcn",
+    "method=bpr backbone=ngcf",         "method=dice backbone=neumf dis=dcor",
     "method=cross-softmax backbone=mf", "method=bpr backbone=mf optimizer=adam-deferred",
     "method=mult-vae init=joint"};
 enum { N_PAIRS = sizeof pairs / sizeof pairs[0] };
@@ -51,9 +52,9 @@ enum { N_PAIRS = sizeof pairs / sizeof pairs[0] };
 static cw_options *options_of(small_data *f, const char *pair)
 {
     bool has_slots = !strstr(pair, "mult-vae"), has_rule = strstr(pair, "optimizer") != NULL;
-    return trainer_options(f, pair,
-                           !has_slots || has_rule ? "device=cuda"
-                                                  : "device=cuda optimizer=adam beta=2 spectral=0.1");
+    return trainer_options(
+        f, pair,
+        !has_slots || has_rule ? "device=cuda" : "device=cuda optimizer=adam beta=2 spectral=0.1");
 }
 
 /* Fault number nth of a kind. */
@@ -94,8 +95,7 @@ static void memory_that_is_not_there_is_told(void **state)
 
 static void a_device_that_is_lost_is_told(void **state)
 {
-    check_faults(*state, "work", CW_IO,
-                 "GPU 0 is lost (CUDA says: fibres were cut); ", 100);
+    check_faults(*state, "work", CW_IO, "GPU 0 is lost (CUDA says: fibres were cut); ", 100);
 }
 
 static void memory_of_the_host_may_lack_at_every_place(void **state)
@@ -131,10 +131,11 @@ static void what_does_not_fit_is_refused_with_its_bytes(void **state)
         assert_int_equal(cwi_trainer_create(f->l.ctx, f->data, options, &t), CW_NO_MEMORY);
         assert_int_equal(unsetenv("SIMT_BYTES"), 0);
         const char *got = cw_context_error(f->l.ctx);
-        if (sscanf(got,
-                   "training takes %lld bytes of the memory of GPU 0 (%39[^)]), which has %lld left; "
-                   "a smaller --batch or --dim takes less",
-                   &takes, name, &has) != 3)
+        if (sscanf(
+                got,
+                "training takes %lld bytes of the memory of GPU 0 (%39[^)]), which has %lld left; "
+                "a smaller --batch or --dim takes less",
+                &takes, name, &has) != 3)
             fail_msg("%s: %s", pairs[p], got);
         assert_int_equal(has, 5000);
         assert_true(takes > has && takes < 100 << 20);
