@@ -129,6 +129,15 @@ void cwi_parts_sweep(const cwi_trainer *t, int parts)
     sweep_beside(cwi_options_text(t->options, "checkpoint"), parts > 0 ? ending : NULL);
 }
 
+void cwi_parts_withdraw(const cwi_trainer *t)
+{
+    for (int p = 0; p < t->task.world->size; p++) {
+        char *path = path_of(t, p + 1, t->task.world->size);
+        if (path) cwi_file_remove(path, &part_kind);
+        cwi_free(path);
+    }
+}
+
 void cwi_parts_remove(const char *checkpoint)
 {
     sweep_beside(checkpoint, NULL);
