@@ -4,6 +4,7 @@
 # Parts, all but the last two unless some are named:
 #   epochs    seconds of an epoch and of an evaluation: methods and backbones, on the shapes ml10m, gowalla, ml1m
 #   same      two runs, and one that is killed and goes on, end in the same bytes
+#   cross     what begins on the GPU goes on on the CPU, and the other way round
 #   lists     evaluation of everybody, evaluate and recommend by GPU and CPU (whose bytes must be the same), and
 #             PyTorch's lists of everybody, where python3 has it
 #   peers     PyTorch on the same data, where python3 has it
@@ -23,7 +24,7 @@ if [ "${1:-}" = --try ]; then
     shift
     epochs=2 rounds=4 dim=8 batch=64 large=128 tries="--relevant 0.5 --popularity 0.5" folder=$scratch/shapes
 fi
-parts=${*:-epochs same lists peers large}
+parts=${*:-epochs same cross lists peers large}
 mkdir -p "$folder"
 "$crosswise" info --devices
 device=$("$crosswise" info --devices --json | tr -d '\n' | sed -n 's/.*"device": "cuda:0"[^}]*"name": "\([^"]*\)".*/\1/p')
@@ -135,6 +136,7 @@ last_loss() {
 
 # Begun on one device, gone on on the other: no other loss at the end than that of a run on the CPU.
 cross_over() {
+    all_rounds=$rounds rounds=4 dim=$((dim / 4))
     fix whole --device cpu "$@"
     for devices in "cuda cpu" "cpu cuda"; do
         rm -f "$scratch"/two*
@@ -146,6 +148,7 @@ cross_over() {
             printf "%s: the last loss is %.1e from that of the CPU alone\n", what, apart
             exit !(apart < 1e-4) }' || { echo "$*: $devices goes on otherwise" >&2 && exit 1; }
     done
+    rounds=$all_rounds dim=$((dim * 4))
 }
 
 measure_same() {
@@ -154,6 +157,10 @@ measure_same() {
     compare_runs --method mult-vae
     compare_runs --method cpr --optimizer adam-deferred
     compare_runs --method dice --dis dcor
+}
+
+measure_cross() {
+    at=$(shape ml1m)
     for backbone in mf lightgcn ngcf neumf; do cross_over --method bpr --backbone $backbone; done
     cross_over --method mult-vae
     cross_over --method bpr --optimizer adam-deferred

@@ -48,13 +48,26 @@ cw_status gpu_count(int *out, char *why)
     return CW_UNSUPPORTED;
 }
 
+/* Is there code for the device? */
+__global__ void do_nothing(void)
+{
+}
+
 cw_status gpu_look(int device, cwi_cuda_device *out, char *why)
 {
     cudaDeviceProp about;
+    cudaFuncAttributes code;
     size_t left = 0, all = 0;
     cudaError_t error = cudaGetDeviceProperties(&about, device);
     if (error == cudaSuccess) error = cudaSetDevice(device);
     if (error == cudaSuccess) error = cudaMemGetInfo(&left, &all);
+    if (error == cudaSuccess && cudaFuncGetAttributes(&code, do_nothing) != cudaSuccess) {
+        cudaGetLastError(); /* it is told, and over */
+        snprintf(why, CWI_CUDA_TEXT,
+                 "GPU %d (%s) has compute capability %d.%d, which the engine was not built for", device,
+                 about.name, about.major, about.minor);
+        return CW_UNSUPPORTED;
+    }
     if (error != cudaSuccess) {
         explain(error, why);
         return CW_UNSUPPORTED;
