@@ -381,9 +381,10 @@ static void for_each_engine(small_data *f,
                             void (*try)(small_data *f, const char *pair, const kind *engine))
 {
     static const char *const pairs[] = {"method=cpr backbone=mf", "method=dice backbone=lightgcn",
-                                        "method=ubpr backbone=neumf", "method=mult-vae init=joint"};
+                                        "method=bpr backbone=ngcf", "method=ubpr backbone=neumf",
+                                        "method=mult-vae init=joint"};
     for (int k = 0; k < N_ENGINES; k++)
-        for (int p = 0; p < 4; p++)
+        for (int p = 0; p < 5; p++)
             if (takes(f, pairs[p], &engines[k], "")) try(f, pairs[p], &engines[k]);
 }
 
@@ -541,6 +542,60 @@ static void rows_that_wait_go_to_a_device_and_back(void **state)
         cwi_trainer_free(second);
         cwi_trainer_free(third);
         check_hand_over(*state, pairs[p], &device);
+    }
+}
+#endif
+
+#if defined(TEST_CUDA)
+/* One device goes on from the other: the steps are those of one of them alone. */
+static void check_crossing(small_data *f, const char *pair, const char *more)
+{
+    const char *const devices[] = {"device=cpu optimizer=adam", "device=cuda optimizer=adam"};
+    enum { PART = 4, PARTS = 4 };
+    char options[2][300];
+    for (int k = 0; k < 2; k++) snprintf(options[k], sizeof options[k], "%s %s", devices[k], more);
+    cwi_trainer *whole = open_engine(f, pair, options[0]), *now = open_engine(f, pair, options[1]);
+    whole->task.steps_per_epoch = now->task.steps_per_epoch = PARTS * PART;
+    make_steps(whole, PARTS * PART);
+    make_steps(now, PART);
+    for (int part = 1; part < PARTS; part++) {
+        cwi_trainer *next = open_engine(f, pair, options[(part + 1) % 2]);
+        next->task.steps_per_epoch = PARTS * PART;
+        hand_over(now, next);
+        cwi_trainer_free(now);
+        now = next;
+        make_steps(now, PART);
+    }
+    settle(whole);
+    settle(now);
+    check_tally(pair, &now->tally, &whole->tally, parity);
+    double apart = distance(whole, now);
+    if (!(apart <= parity)) fail_msg("%s, %s: %g apart", pair, more, apart);
+    cwi_trainer_free(whole);
+    cwi_trainer_free(now);
+}
+
+static void a_state_crosses_devices(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=bpr backbone=mf", ""},
+        {"method=bpr backbone=lightgcn", "reg-kind=batch"},
+        {"method=bpr backbone=ngcf", "weight-reg=0.02"},
+        {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=dice backbone=ngcf", "dis=dcor"},
+        {"method=bpr backbone=neumf", "hidden=8,6"},
+        {"method=mult-vae", "init=joint"},
+    };
+    small_data *f = *state;
+    extent = find_size();
+    if (!extent.is_small) {
+        cw_dataset_free(f->data);
+        f->data = simulate(f->l.ctx);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        check_crossing(f, variants[v][0], more);
     }
 }
 #endif
@@ -850,6 +905,7 @@ int main(int argc, char **argv)
         TEST(a_state_goes_from_the_plain_engine_to_a_fast_one_and_back),
 #if defined(TEST_CUDA)
         TEST(rows_that_wait_go_to_a_device_and_back),
+        TEST(a_state_crosses_devices),
 #endif
         TEST(settled_rows_stay),
         TEST(a_loss_that_is_no_number_is_the_last_one),
