@@ -35,7 +35,7 @@ shape() {
     case $1 in
         ml10m) users=61770 items=6958 rows=1533956 ;;
         gowalla) users=29858 items=40981 rows=1027370 ;;
-        ml1m) users=5950 items=3125 rows=231000 ;;
+        ml1m) users=5950 items=3125 rows=205000 ;;
         large) users=617700 items=69580 rows=15339560 ;;
     esac
     [ -z "$tries" ] || users=300 items=150 rows=3000
