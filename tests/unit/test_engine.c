@@ -109,7 +109,7 @@ static void check_steps(small_data *f, const char *pair, const kind *engine, con
 
 static int met, listed; /* trainings that were tried on a GPU, and rankings there */
 
-static bool is_part;          /* not all tests were asked for */
+static bool is_part;           /* not all tests were asked for */
 static const char *only = "*"; /* trainings whose words are like this are tried */
 
 /* Does the engine take it? */
