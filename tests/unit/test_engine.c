@@ -324,6 +324,10 @@ static void twenty_steps_are_those_of_the_cpu(void **state)
         snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
         if (fnmatch(only, variants[v][0], 0) == 0) check_parity(f, variants[v][0], more);
     }
+    if (!extent.is_small || fnmatch(only, "method=dice backbone=mf", 0) != 0) return;
+    cw_dataset_free(f->data); /* points of many tiles */
+    f->data = simulate(f->l.ctx);
+    check_parity(f, "method=dice backbone=mf", "dis=dcor dim=36 batch=150");
 }
 
 /* A sample that one of them had not selected would move its rows as far as any step does. */

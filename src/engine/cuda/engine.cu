@@ -220,8 +220,10 @@ static void add_spectral(cwi_cuda *e, int64_t touched)
 
 static void add_dcor(cwi_cuda *e, int64_t touched)
 {
+    e->dcor.most = touched;
+    add(&e->g, &e->dcor.sums, POINT_SLICES * DCOR_SUMS * touched);
     add(&e->g, &e->dcor.mean, 2 * touched);
-    add(&e->g, &e->dcor.products, PRODUCTS * touched);
+    add(&e->g, &e->dcor.pull, POINT_SLICES * touched * e->w.d);
     add(&e->g, &e->dcor.side, 2);
 }
 
@@ -536,10 +538,11 @@ static void pull_apart(cwi_cuda *e, int s)
     gpu *g = &e->g;
     work w = e->w;
     dcor_work d = e->dcor;
-    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1);
+    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1, POINT_SLICES), all(e->blocks);
     LAUNCH(sum_distances, tiles, dim3(BLOCK), g, w, s, d);
     LAUNCH(close_side, dim3(2), dim3(BLOCK), g, w, s, d);
     LAUNCH(pull_points, tiles, dim3(BLOCK), g, w, s, d);
+    LAUNCH(join_pulls, all, dim3(BLOCK), g, w, s, d);
 }
 
 /* Scores and the slopes of those that count. */
