@@ -23,7 +23,7 @@ same() {
 
 case $1 in
 measured)
-    for n in 1 2 3 4 7; do same $n evaluate set model; done
+    for n in 2 3 4 7; do same $n evaluate set model; done
     same 3 evaluate set model --json --k 10,20 --bootstrap 50 --popularity-sweep auto --mask-valid
     same 2 evaluate set model --json --split valid --popularity 0.1 --popularity-sweep=-1,0,1 --recall capped
     same 4 evaluate set model --propensity-power 0.5 --truth off --groups 2
