@@ -236,7 +236,11 @@ static cw_status take_rows(cwi_trainer *t, const cwi_parts_source *source, void 
         const cwi_state_array *a = &wanted->state->array[k];
         const cwi_array to = {
             a->name, a->dtype, a->columns ? 2 : 1, {a->rows, a->columns}, a->data};
-        CW_PASS(cwi_parts_take(t, source, &to));
+        const cwi_array *from = cwi_tensorfile_find(source->file, a->name);
+        if (a->may_lack && (!from || cwi_array_count(from) == 0))
+            memset(a->data, 0, (size_t)(a->rows * a->columns) * cwi_dtype_bytes[a->dtype]);
+        else
+            CW_PASS(cwi_parts_take(t, source, &to));
     }
     for (int k = 0; k < t->best.count && wanted->has_best; k++) {
         const cwi_tensor *b = &t->best.tensor[k];

@@ -183,7 +183,7 @@ cw_status cwi_parts_take(cwi_trainer *t, const cwi_parts_source *source, const c
     int64_t table = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
     bool is_dealt = (source->parts > 1 || ours.world.size > 1) && rows > 0;
     const cwi_array *array = cwi_tensorfile_find(source->file, to->name);
-    if (rows == 0 && t->task.world) return CW_OK; /* nothing of it is for this process */
+    if (rows == 0) return CW_OK; /* nothing of it is for this process, or for this engine */
     if (is_dealt) {
         from.rows = ours.rows = table;
         if (cwi_rows_of(&ours.world, ours.world.rank, table) != rows)

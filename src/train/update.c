@@ -520,6 +520,7 @@ cw_status cw_update(cw_context *ctx, const cw_model *model, const cw_interaction
     *out = NULL;
     if (run) *run = NULL;
     CW_TRY(cwi_options_check(ctx, options, "update"));
+    CW_TRY(cwi_interactions_here(ctx, interactions));
     CW_TRY(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     CW_TRY(refuse_sum(ctx, about));
     CW_TRY(cwi_params_complete(ctx, &model->params));

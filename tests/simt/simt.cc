@@ -2,7 +2,6 @@
 #include "engine/cuda/gpu.h"
 
 #include <algorithm>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -15,35 +14,48 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 enum { STACK = 64 << 10, MOST_THREADS = 1024 };
 enum state { RUNS, AT_WARP, AT_BLOCK, DONE };
 
+/* A place to go on at.  The compiler's own jump knows nothing of signals and is several times as
+ * quick; it may not be made within the function that it leads to, which is why all are made here. */
+#if defined(__GNUC__) && (!defined(__clang__) || defined(__x86_64__))
+typedef void *place[5];
+#define IS_BACK(p) __builtin_setjmp(p)
+__attribute__((noinline, noreturn)) static void jump(place p) { __builtin_longjmp(p, 1); }
+#else
+#include <setjmp.h>
+typedef jmp_buf place;
+#define IS_BACK(p) _setjmp(p)
+__attribute__((noinline, noreturn)) static void jump(place p) { _longjmp(p, 1); }
+#endif
+
 struct fibre {
-    jmp_buf here;
+    place here;
     ucontext_t start;
-    char *stack;
+    char *stack; /* which holds it from its first kernel on: it waits there for the next */
     state is;
-    bool has_begun;
+    bool turn; /* of the two rooms of its warp */
 };
 
 static fibre fibres[MOST_THREADS];
-static uint64_t rooms[MOST_THREADS / 32][32];
-static jmp_buf scheduler;
+static uint64_t rooms[2][MOST_THREADS / 32][32];
+static place scheduler;
 static ucontext_t home;
 static unsigned current, n_threads;
 static const std::function<void()> *kernel_now;
 static bool backwards;
 
-static void begin_fibre()
-{
-    (*kernel_now)();
-    fibres[current].is = DONE;
-    _longjmp(scheduler, 1);
-}
-
 static void pause_as(state is)
 {
-    dim3 me = threadIdx;
-    fibres[current].is = is;
-    if (_setjmp(fibres[current].here) == 0) _longjmp(scheduler, 1);
-    threadIdx = me;
+    fibre *me = &fibres[current];
+    me->is = is;
+    if (!IS_BACK(me->here)) jump(scheduler);
+}
+
+static void begin_fibre()
+{
+    for (;;) {
+        (*kernel_now)();
+        pause_as(DONE);
+    }
 }
 
 void simt_meet_block()
@@ -56,9 +68,11 @@ void simt_meet_warp()
     pause_as(AT_WARP);
 }
 
+/* Two that take turns: who writes into one has met all that read it two turns before. */
 uint64_t *simt_warp_room()
 {
-    return rooms[threadIdx.x / 32];
+    bool turn = fibres[current].turn = !fibres[current].turn;
+    return rooms[turn][threadIdx.x / 32];
 }
 
 unsigned simt_warp_size()
@@ -71,9 +85,9 @@ static void resume(unsigned t)
     fibre *f = &fibres[t];
     current = t;
     threadIdx = dim3(t);
-    if (_setjmp(scheduler) != 0) return;
-    if (f->has_begun) _longjmp(f->here, 1);
-    f->has_begun = true;
+    if (IS_BACK(scheduler)) return;
+    if (f->stack) jump(f->here);
+    f->stack = (char *)malloc(STACK);
     getcontext(&f->start);
     f->start.uc_stack.ss_sp = f->stack;
     f->start.uc_stack.ss_size = STACK;
@@ -98,11 +112,7 @@ static bool release(unsigned begin, unsigned end, state from)
 
 static void run_block()
 {
-    for (unsigned t = 0; t < n_threads; t++) {
-        if (!fibres[t].stack) fibres[t].stack = (char *)malloc(STACK);
-        fibres[t].is = RUNS;
-        fibres[t].has_begun = false;
-    }
+    for (unsigned t = 0; t < n_threads; t++) fibres[t].is = RUNS, fibres[t].turn = false;
     for (;;) {
         bool goes_on = false, is_left = false;
         for (unsigned k = 0; k < n_threads; k++) {

@@ -37,6 +37,7 @@ typedef enum cwi_cuda_penalty {
     CWI_CUDA_NO_PENALTY,
     CWI_CUDA_DICE_MSE,
     CWI_CUDA_DICE_L1,
+    CWI_CUDA_DICE_DCOR,
     CWI_CUDA_CAUSE_L2,
     CWI_CUDA_CAUSE_L1,
     CWI_CUDA_CAUSE_L1_STOP

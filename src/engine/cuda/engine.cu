@@ -152,7 +152,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->vectors_are_rows =
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
-    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0;
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0 &&
+                    task->penalty != CWI_CUDA_DICE_DCOR;
     e->window = SHORT_WINDOW;
     if (w->vectors_are_rows) e->window = WINDOW;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
@@ -216,6 +217,13 @@ static void add_spectral(cwi_cuda *e, int64_t touched)
     add(g, &w->popular, popular_numbers(w->d));
 }
 
+static void add_dcor(cwi_cuda *e, int64_t touched)
+{
+    add(&e->g, &e->dcor.mean, 2 * touched);
+    add(&e->g, &e->dcor.products, PRODUCTS * touched);
+    add(&e->g, &e->dcor.side, 2);
+}
+
 static void add_step(cwi_cuda *e)
 {
     gpu *g = &e->g;
@@ -238,6 +246,7 @@ static void add_step(cwi_cuda *e)
     add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? 2 * touched : 0);
     add(g, &w->loss, e->window);
     if (w->spectral > 0) add_spectral(e, touched);
+    if (w->penalty == CWI_CUDA_DICE_DCOR) add_dcor(e, touched);
     w->setting = e->setting;
 }
 
@@ -515,6 +524,17 @@ static void follow_popularity(cwi_cuda *e, int s)
     }
 }
 
+static void pull_apart(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dcor_work d = e->dcor;
+    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1);
+    LAUNCH(sum_distances, tiles, dim3(BLOCK), g, w, s, d);
+    LAUNCH(close_side, dim3(2), dim3(BLOCK), g, w, s, d);
+    LAUNCH(pull_points, tiles, dim3(BLOCK), g, w, s, d);
+}
+
 /* Scores and the slopes of those that count. */
 static void take_slopes(cwi_cuda *e, int s)
 {
@@ -544,6 +564,7 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     if (w.penalty || w.batch_reg > 0 || w.spectral > 0)
         LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
     if (w.spectral > 0) follow_popularity(e, s);
+    if (w.penalty == CWI_CUDA_DICE_DCOR) pull_apart(e, s);
 }
 
 template <int RULE> static void step_ngcf_table(cwi_cuda *e, int s)
