@@ -256,7 +256,8 @@ static double loss_so_far(const cwi_trainer *t)
     return t->tally.data_loss + t->tally.penalty;
 }
 
-/* The loss of every step, then all parameters, beside those of the CPU; samples are not selected. */
+/* The loss of every step, then all parameters, beside those of the CPU; samples are not selected.
+ */
 static void check_parity(small_data *f, const char *pair, const char *more)
 {
     char ours[300], theirs[300];
