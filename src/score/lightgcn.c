@@ -353,7 +353,7 @@ static void use_messages(const layers *l, float *messages, cwi_ranker *out)
  * Of a table in a file: columns do not know of each other, so some of them go through the layers at
  * a time, and end in another file, which has no name.
  */
-enum { COLUMNS_AT_ONCE = 16 };
+enum { COLUMNS_AT_ONCE = 8 };
 
 static cw_status open_finals(cw_context *ctx, const cwi_shape *shape, int32_t columns,
                              cwi_far **out)
