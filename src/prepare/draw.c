@@ -28,7 +28,7 @@ static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
     return CW_OK;
 }
 
-enum { KEYS_A_CHUNK = 16384, LEAN_FROM = 1 << 23, BYTES_A_KEY = 16 };
+enum { KEYS_A_CHUNK = 16384, LEAN_FROM = 1 << 23, BYTES_A_KEY = 16, PART_FOR_KEYS = 8 };
 
 cw_status cwi_lottery_keys(cw_context *ctx, cwi_lottery *lottery, int64_t first, int64_t n,
                            const int32_t *which, const double **key)
@@ -81,7 +81,7 @@ cw_status cwi_lottery_open(cw_context *ctx, const double *weight, const cwi_reel
                            uint64_t seed, cwi_purpose purpose, cwi_lottery *out)
 {
     bool is_lean = things->count >= LEAN_FROM || things->spill ||
-                   !cwi_room_holds(ctx, things->count * BYTES_A_KEY);
+                   things->count > cwi_room_share(ctx, PART_FOR_KEYS) / BYTES_A_KEY;
     int64_t n_keys = is_lean && things->count > CWI_WINDOW_ROWS ? CWI_WINDOW_ROWS : things->count;
     *out = (cwi_lottery){.weight = weight, .seed = seed, .purpose = purpose};
     out->key = cwi_alloc(ctx, (size_t)n_keys, sizeof *out->key);

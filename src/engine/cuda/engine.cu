@@ -304,6 +304,7 @@ static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
     cwi_cuda_device about;
     cw_status status = gpu_look(task->device, &about, why);
     if (status != CW_OK) return status;
+    e->processors = about.processors > 0 ? (unsigned)about.processors : 2;
     e->blocks = 2 + 8 * (unsigned)about.processors;
     int64_t bytes = measure(e, task);
     while (bytes > about.free_bytes && (e->w.is_twofold || e->window > 1)) {
@@ -595,6 +596,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     gpu *g = &e->g;
     work w = e->w;
     bool has_weights = e->task.graph.has_weights;
+    unsigned *n_listed = e->graph.n_listed;
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
         if (has_weights)
@@ -603,7 +605,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
             propagate(e, s);
         take_scores<WHOLE>(e, s);
         if (w.final_decay > 0) LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
-        LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
+        LAUNCH_NEXT((place_slopes<WHOLE>), all, threads, g, w, s, n_listed);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         if (has_weights)
             step_ngcf_table<RULE>(e, s);
