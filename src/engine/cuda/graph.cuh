@@ -5,7 +5,7 @@
 #include "engine/cuda/rule.cuh"
 
 #ifndef SPREAD_IS
-#define SPREAD_IS 768
+#define SPREAD_IS 1024
 #define EDGES_IS 128
 #endif
 
@@ -69,7 +69,11 @@ typedef struct net {
     unsigned *n_listed;
 } net;
 
-enum { MOST_GRAPH_LAYERS = 16, MORE_EDGES = 8 /* rows that a lane asks for at once */ };
+enum {
+    MOST_GRAPH_LAYERS = 16,
+    MORE_EDGES = 8, /* rows that a lane asks for at once */
+    FEWER_EDGES = 4 /* where there are fewer registers */
+};
 
 /* to = scale * (add[0] + add[1] + .. + A from), and where it is asked for crossed = across * to, number
  * by number.  Rows of `from` and of what is added that the step
@@ -173,14 +177,17 @@ __device__ inline reader reader_of(const work &w, const product &p, int32_t colu
     return {(const char *)(const void *)(p.from + column), 4u * (uint32_t)w.d};
 }
 
-__device__ inline const float4 *row_at(const reader &r, uint32_t row)
+/* Its columns of a row. */
+__device__ inline float4 read_row(const reader &r, uint32_t row)
 {
 #if defined(__CUDA_ARCH__)
     uint64_t at;
+    float4 x;
     asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(row), "r"(r.apart), "l"(r.from));
-    return (const float4 *)at;
+    asm("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "l"(at));
+    return x;
 #else
-    return (const float4 *)(const void *)(r.from + (uint64_t)row * r.apart);
+    return *(const float4 *)(const void *)(r.from + (uint64_t)row * r.apart);
 #endif
 }
 
@@ -208,8 +215,21 @@ __device__ inline void join_parts(const work &w, const net &n, const product &p,
     finish_row<WHOLE, STEPS>(w, p, t, row, base, lane, sum);
 }
 
+/* One more has arrived; how many had before.  What the warp wrote before it met is there for whoever is told
+ * of a later one. */
+__device__ inline unsigned arrive(unsigned *at)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(at) : "memory");
+    return before;
+#else
+    return atomicAdd(at, 1u);
+#endif
+}
+
 /* Parts of rows of several: sums are put aside, and whoever has the last one of a row takes them all.  Lanes
- * without such a part, whose owner is 0, come along. */
+ * without such a part, whose cut is 0, come along. */
 template <bool WHOLE, int LANES, bool STEPS>
 __device__ inline void put_part(const work &w, const net &n, const product &p, const table_step &t,
                                 const owner &who, int32_t base, int lane, const quad &sum)
@@ -220,13 +240,12 @@ __device__ inline void put_part(const work &w, const net &n, const product &p, c
         cut = n.cut[who.cut - 1];
         store_quad<WHOLE>(n.partial + (int64_t)(who.cut - 1) * w.d, w.d, base, lane, &sum);
     }
-    __threadfence();
     __syncwarp();
-    if (who.cut && lane == 0) before = atomicAdd(&arrived[cut.first], 1u);
+    if (who.cut && lane == 0) before = arrive(&arrived[cut.first]);
+    __syncwarp();
     before = __shfl_sync(0xffffffffu, before, (int)(threadIdx.x % WARP) - lane);
     if (!who.cut || before + 1 < cut.count) return;
     if (lane == 0) arrived[cut.first] = 0; /* for the next product */
-    __threadfence();
     join_parts<WHOLE, STEPS>(w, n, p, t, who.row - 1, cut, base, lane);
 }
 
@@ -235,7 +254,8 @@ template <int LANES, bool STEPS, bool CUTS>
 __device__ inline void end_group(const work &w, const net &n, const product &p, const table_step &t,
                                  const owner &who, int32_t base, int lane, quad *sum)
 {
-    if (CUTS) put_part<true, LANES, STEPS>(w, n, p, t, who, base, lane, *sum);
+    if (CUTS && __ballot_sync(0xffffffffu, who.cut != 0))
+        put_part<true, LANES, STEPS>(w, n, p, t, who, base, lane, *sum);
     if (who.row == 0) return;
     if (who.cut == 0) finish_row<true, STEPS>(w, p, t, (int64_t)who.row - 1, base, lane, *sum);
     *sum = {{0, 0, 0, 0}};
@@ -248,10 +268,11 @@ __device__ inline void add_strip(const work &w, const net &n, const product &p, 
                                  const reader &r, const edge *edges, const owner *whose, int32_t base,
                                  int lane, quad *sum)
 {
-    ROLLED for (int o = 0; o < LANES; o += MORE_EDGES) {
-        float4 x[MORE_EDGES];
-        UNROLLED for (int f = 0; f < MORE_EDGES; f++) x[f] = *row_at(r, edges[o + f].row);
-        UNROLLED for (int f = 0; f < MORE_EDGES; f++) {
+    enum { MORE = STEPS ? FEWER_EDGES : MORE_EDGES };
+    ROLLED for (int o = 0; o < LANES; o += MORE) {
+        float4 x[MORE];
+        UNROLLED for (int f = 0; f < MORE; f++) x[f] = read_row(r, edges[o + f].row);
+        UNROLLED for (int f = 0; f < MORE; f++) {
             add_row(edges[o + f].weight, x[f], sum);
             if (f % GROUP == GROUP - 1)
                 end_group<LANES, STEPS, CUTS>(w, n, p, t, whose[(o + f) / GROUP], base, lane, sum);
@@ -269,8 +290,7 @@ template <int LANES>
 __device__ inline asked ask_strip(const net &n, uint32_t at, uint32_t end, int lane)
 {
     asked a = {{0, 0}, {0, 0}};
-    uint64_t first = (uint64_t)at * GROUP + (uint64_t)lane;
-    if (first < (uint64_t)end * GROUP) a.own = ask_edge(n.edges + first);
+    if (at + (uint32_t)lane / GROUP < end) a.own = ask_edge(n.edges + ((uint64_t)at * GROUP + (uint32_t)lane));
     if (lane < LANES / GROUP && at + (uint32_t)lane < end) a.who = n.whose[at + (uint32_t)lane];
     return a;
 }
@@ -339,7 +359,7 @@ template <int TEAMS, int MANY>
 __device__ inline void add_rows(const reader &r, const edge *from, quad *sum)
 {
     float4 x[MANY];
-    UNROLLED for (uint32_t f = 0; f < MANY; f++) x[f] = *row_at(r, from[f * TEAMS].row);
+    UNROLLED for (uint32_t f = 0; f < MANY; f++) x[f] = read_row(r, from[f * TEAMS].row);
     UNROLLED for (uint32_t f = 0; f < MANY; f++) add_row(from[f * TEAMS].weight, x[f], sum);
 }
 

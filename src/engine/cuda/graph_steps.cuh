@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 enum { ROUNDS = 8 /* of joining groups */, EARLY = 5 /* whose groups count too */ };
+enum { LONG_PART = 8 /* groups, or more */, MOST_TEAMS = 2 * SPREAD_WARPS };
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
@@ -127,35 +128,51 @@ static void share_out(const cutting *to, net *out)
     to->share[out->blocks] = (uint32_t)out->n_parts;
 }
 
-/* Streams of a block: a part goes to the one that has least to do so far. */
-static void fill_streams(const cutting *to, const net *out, unsigned block, int64_t *at)
+/* The streams of a block while they are filled. */
+typedef struct filling {
+    int teams;
+    int64_t load[MOST_TEAMS], at[MOST_TEAMS + 1]; /* what they have to do; their next group */
+} filling;
+
+/* A part goes to the stream that has least to do so far.  First they are counted, then put there. */
+static void fill_stream(const cutting *to, filling *f, uint32_t part, bool counts)
 {
-    enum { MOST = SPREAD / (WARP / 2) };
-    int64_t load[MOST] = {0}, place[MOST + 1] = {0};
-    int teams = SPREAD / out->lanes;
-    for (int turn = 0; turn < 2; turn++) {
-        memset(load, 0, sizeof load);
-        for (uint32_t k = to->share[block]; k < to->share[block + 1]; k++) {
-            int best = 0;
-            for (int t = 1; t < teams; t++)
-                if (load[t] < load[best]) best = t;
-            int64_t groups = groups_of(to->part[k]);
-            load[best] += groups + 1;
-            if (turn == 0) {
-                place[best + 1] += groups;
-                continue;
-            }
-            to->part[k].at |= (uint64_t)(place[best] * GROUP) << LENGTH_BITS;
-            place[best] += groups;
-            to->whose[place[best] - 1] = (owner){to->part[k].row + 1, to->part[k].cut};
-        }
-        for (int t = 0; t < teams && turn == 0; t++) {
-            to->range[block * (unsigned)teams + (unsigned)t] = (uint32_t)*at;
-            int64_t next = *at + place[t + 1];
-            place[t] = *at;
-            *at = next;
-        }
+    int64_t groups = groups_of(to->part[part]);
+    int best = 0;
+    for (int t = 1; t < f->teams; t++)
+        if (f->load[t] < f->load[best]) best = t;
+    f->load[best] += groups + 1;
+    if (counts) {
+        f->at[best + 1] += groups;
+        return;
     }
+    to->part[part].at |= (uint64_t)(f->at[best] * GROUP) << LENGTH_BITS;
+    f->at[best] += groups;
+    to->whose[f->at[best] - 1] = (owner){to->part[part].row + 1, to->part[part].cut};
+}
+
+/* Long parts come first, so that all streams of a block end together. */
+static void fill_streams(const cutting *to, filling *f, unsigned block, bool counts)
+{
+    memset(f->load, 0, sizeof f->load);
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t k = to->share[block]; k < to->share[block + 1]; k++)
+            if ((groups_of(to->part[k]) > LONG_PART) == (turn == 0)) fill_stream(to, f, k, counts);
+}
+
+/* The streams of a block begin at group `at`; returns where those of the next do. */
+static int64_t lay_streams(const cutting *to, const net *out, unsigned block, int64_t at)
+{
+    filling f = {SPREAD / out->lanes, {0}, {0}};
+    fill_streams(to, &f, block, true);
+    f.at[0] = at;
+    for (int t = 0; t < f.teams; t++) {
+        to->range[block * (unsigned)f.teams + (unsigned)t] = (uint32_t)f.at[t];
+        f.at[t + 1] += f.at[t];
+    }
+    at = f.at[f.teams];
+    fill_streams(to, &f, block, false);
+    return at;
 }
 
 /* Edges of all parts, and where they are. */
@@ -193,7 +210,7 @@ static bool cut_edges(const cwi_cuda_graph *graph, int32_t n_users, bool in_orde
     to->whose = (owner *)calloc((size_t)out->n_groups, sizeof *to->whose);
     to->place = (int64_t *)calloc((size_t)edges + 1, sizeof *to->place);
     if (!to->edges || !to->whose || !to->place) return false;
-    for (unsigned b = 0; b < out->blocks; b++) fill_streams(to, out, b, &at);
+    for (unsigned b = 0; b < out->blocks; b++) at = lay_streams(to, out, b, at);
     to->range[streams] = (uint32_t)at;
     place_edges(graph, to, out, graph->weight);
     return true;
