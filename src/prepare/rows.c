@@ -184,9 +184,9 @@ static cw_status walk_core(cw_context *ctx, cwi_rows *rows, int64_t k, bool *is_
     cw_status status;
     size_t n_nodes = (size_t)rows->n_users + (size_t)rows->n_items;
     int64_t *degree = cwi_alloc(ctx, n_nodes, sizeof *degree);
-    thinning t = {degree, degree + rows->n_users, k};
     *is_done = false;
     if (!degree) return CW_NO_MEMORY;
+    thinning t = {degree, degree + rows->n_users, k};
     CW_TRY(count_degrees(ctx, rows, degree));
     for (int w = 0; has_thin(degree, n_nodes, k) && (w < WALKS || rows->spill); w++) {
         CW_TRY(cwi_progress(ctx, "filtering", 0, 0));
