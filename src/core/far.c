@@ -62,6 +62,60 @@ cw_status cwi_far_read(cw_context *ctx, cwi_far *far, int64_t first, int64_t n)
     return CW_OK;
 }
 
+enum { ROWS_AT_ONCE = 4096 };
+
+cw_status cwi_far_columns(cw_context *ctx, cwi_far *far, int64_t first, int64_t n, float *out)
+{
+    for (int64_t at = 0, some; at < far->rows; at += some) {
+        some = far->rows - at < ROWS_AT_ONCE ? far->rows - at : ROWS_AT_ONCE;
+        CW_PASS(cwi_far_read(ctx, far, at, some));
+        for (int64_t r = at; r < at + some; r++)
+            memcpy(out + r * n, far->data + r * far->columns + first, (size_t)n * sizeof *out);
+        cwi_far_forget(far, at, some);
+    }
+    cwi_far_forget(far, 0, far->rows); /* pages that rows of two rounds have in common */
+    return CW_OK;
+}
+
+static cw_status write_at(cw_context *ctx, const cwi_far *far, int64_t at, const char *bytes,
+                          size_t length)
+{
+    ssize_t put;
+    for (size_t done = 0; done < length; done += (size_t)put) {
+        CWI_AGAIN(put, pwrite(far->file, bytes + done, length - done, at + (int64_t)done));
+        if (put <= 0) return cwi_fail_errno(ctx, "write", far->path);
+    }
+    return CW_OK;
+}
+
+/* Some rows at a time, with what other columns of them are in the file already. */
+static cw_status write_rows(cw_context *ctx, const cwi_far *far, float *room, int64_t first,
+                            int64_t n, const float *columns)
+{
+    size_t row = (size_t)far->columns * sizeof *room;
+    for (int64_t at = 0, some; at < far->rows; at += some) {
+        int64_t place = far->at + at * (int64_t)row;
+        some = far->rows - at < ROWS_AT_ONCE ? far->rows - at : ROWS_AT_ONCE;
+        if (first > 0)
+            CW_PASS(cwi_read_at(ctx, far->file, far->path, place, room, (size_t)some * row));
+        for (int64_t r = 0; r < some; r++)
+            memcpy(room + r * far->columns + first, columns + (at + r) * n,
+                   (size_t)n * sizeof *room);
+        CW_PASS(write_at(ctx, far, place, (const char *)room, (size_t)some * row));
+    }
+    return CW_OK;
+}
+
+cw_status cwi_far_write(cw_context *ctx, const cwi_far *far, int64_t first, int64_t n,
+                        const float *columns)
+{
+    float *room = cwi_alloc_zero(ctx, ROWS_AT_ONCE, (size_t)far->columns * sizeof *room);
+    if (!room) return CW_NO_MEMORY;
+    cw_status status = write_rows(ctx, far, room, first, n, columns);
+    cwi_free(room);
+    return status;
+}
+
 void cwi_far_forget(cwi_far *far, int64_t first, int64_t n)
 {
     size_t row_bytes = (size_t)far->columns * sizeof *far->data;

@@ -23,6 +23,13 @@ cw_status cwi_far_open(cw_context *ctx, const cwi_far *like, cwi_far **out);
 /* Read rows first .. first + n - 1; numbers that are not finite are refused. */
 cw_status cwi_far_read(cw_context *ctx, cwi_far *far, int64_t first, int64_t n);
 
+/* Put columns first .. first + n - 1 of all rows, which lie side by side, into the file. */
+cw_status cwi_far_write(cw_context *ctx, const cwi_far *far, int64_t first, int64_t n,
+                        const float *columns);
+
+/* Those columns of all rows, side by side; none of the rows is in memory afterwards. */
+cw_status cwi_far_columns(cw_context *ctx, cwi_far *far, int64_t first, int64_t n, float *out);
+
 /* Let go of rows, but for those that share a page of memory with others. */
 void cwi_far_forget(cwi_far *far, int64_t first, int64_t n);
 

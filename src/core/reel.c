@@ -30,25 +30,6 @@ struct cwi_spill {
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* Where there are no files without a name, one that loses it at once. */
-static int open_named(cw_context *ctx, const char *folder)
-{
-    char *path = cwi_path_join(ctx, folder, ".crosswise-XXXXXX");
-    int file = -1;
-    if (path) CWI_AGAIN(file, mkostemp(path, O_CLOEXEC));
-    if (file >= 0) (void)unlink(path);
-    cwi_free(path);
-    return file;
-}
-
-static cw_status open_file(cw_context *ctx, int *file)
-{
-    const char *folder = ctx->room.folder;
-    CWI_AGAIN(*file, open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (*file < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) *file = open_named(ctx, folder);
-    return *file >= 0 ? CW_OK : cwi_fail_errno(ctx, "make a file for rows in", folder);
-}
-
 /* Few rows where there is little memory, so that blocks of several lists do not matter. */
 static int64_t choose_rows(const cw_context *ctx)
 {
@@ -71,7 +52,8 @@ cw_status cwi_spill_create(cw_context *ctx, bool has_time, bool has_part, cwi_sp
     if (has_part) bytes += rows;
     spill->block_bytes = bytes;
     spill->block = cwi_alloc_zero(ctx, bytes, 1);
-    if (spill->block) status = open_file(ctx, &spill->file);
+    if (spill->block)
+        status = cwi_file_nameless(ctx, ctx->room.folder, "make a file for rows in", &spill->file);
     if (status == CW_OK) return CW_OK;
     cwi_spill_free(spill);
     *out = NULL;

@@ -157,12 +157,12 @@ done:
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* What one of many processes leaves in the file: vectors that rank by themselves, row by row. */
+/* What one of many processes leaves in the file. */
 static bool is_far(const cwi_tensorfile *file, const cwi_array *array)
 {
     const char *name = cwi_tensorfile_note(file, "backbone");
     const cwi_backbone *backbone = name ? cwi_find_backbone(name) : NULL;
-    return backbone && backbone->is_table && array->dtype == CWI_F32 && array->rank == 2;
+    return backbone && backbone->ranks_far && array->dtype == CWI_F32 && array->rank == 2;
 }
 
 typedef struct reader {

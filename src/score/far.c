@@ -11,7 +11,8 @@
 #include "score/table.h"
 
 typedef struct cwi_far_users {
-    cwi_far *far;   /* borrowed */
+    cwi_far *far;
+    bool owns;      /* `far`, which is borrowed else */
     float *vectors; /* [rows][columns] what is ranked by: those of `far`, or made of them */
     size_t space;   /* of vectors; 0: those of `far` */
     int64_t n_users;
@@ -23,6 +24,7 @@ void cwi_far_users_close(cwi_far_users *f)
 {
     if (!f) return;
     if (f->space > 0) cwi_space_close(f->vectors, f->space);
+    if (f->owns) cwi_far_close(f->far);
     cwi_free(f);
 }
 
@@ -68,7 +70,7 @@ cw_status cwi_ranker_bring_all(cw_context *ctx, const cwi_ranker *ranker)
 }
 
 cw_status cwi_table_rank_far(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
-                             const cwi_tensor *table, cwi_ranker *out)
+                             const cwi_tensor *table, bool owned, cwi_ranker *out)
 {
     int32_t d = (int32_t)table->columns, n_users = shape->n_users;
     cwi_far_users *f = cwi_alloc(ctx, 1, sizeof *f);
@@ -86,6 +88,7 @@ cw_status cwi_table_rank_far(cw_context *ctx, const cwi_shape *shape, const cw_o
         if (!f->vectors) status = CW_NO_MEMORY;
     }
     if (status == CW_OK) status = read_rows(ctx, f, n_users, shape->n_items);
+    f->owns = owned && status == CW_OK;
     if (status != CW_OK) {
         cwi_far_users_close(f);
         return status;

@@ -147,6 +147,37 @@ void simt_launch(dim3 grid, dim3 block, const std::function<void()> &kernel)
         }
 }
 
+/* ---- faults --------------------------------------------------------------------------------- */
+
+/* SIMT_FAULT is "KIND N RUN": number N of what is asked for from now on, allocations or work, goes wrong.
+ * Another RUN begins to count anew. */
+static bool is_fault(const char *kind)
+{
+    static long asked, last_run;
+    char named[8];
+    long nth, run;
+    const char *text = getenv("SIMT_FAULT");
+    if (!text || sscanf(text, "%7s %ld %ld", named, &nth, &run) != 3 || strcmp(kind, named) != 0)
+        return false;
+    if (run != last_run) asked = 0;
+    last_run = run;
+    return ++asked == nth;
+}
+
+/* A device that is lost stays so. */
+bool gpu_goes(gpu *g)
+{
+    if (g->status == CW_OK && !g->is_measuring && is_fault("work"))
+        gpu_fail(g, false, "fibres were cut");
+    return g->status == CW_OK && !g->is_measuring;
+}
+
+static bool may_take(gpu *g)
+{
+    if (g->status == CW_OK && is_fault("memory")) gpu_fail(g, true, "");
+    return g->status == CW_OK;
+}
+
 /* ---- gpu.h ---------------------------------------------------------------------------------- */
 
 cw_status gpu_count(int *out, char *)
@@ -180,13 +211,14 @@ void *gpu_alloc(gpu *g, int64_t count, size_t size)
 {
     size_t bytes = (size_t)(count > 0 ? count : 1) * size;
     g->bytes += (int64_t)bytes;
-    if (g->is_measuring || g->n_blocks == GPU_BLOCKS) return NULL;
+    if (!g->is_measuring && g->n_blocks == GPU_BLOCKS) gpu_fail(g, true, "");
+    if (g->is_measuring || !may_take(g)) return NULL;
     return g->block[g->n_blocks++] = calloc(bytes, 1);
 }
 
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes)
 {
-    if (!g->is_measuring && bytes) memcpy(to, from, bytes);
+    if (bytes && gpu_goes(g)) memcpy(to, from, bytes);
 }
 
 void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
@@ -200,10 +232,12 @@ void gpu_get_soon(gpu *g, void *to, const void *from, size_t bytes)
 }
 
 /* What was there is lost on a device, too. */
-void *gpu_grow(gpu *, gpu_room *room, int64_t bytes)
+void *gpu_grow(gpu *g, gpu_room *room, int64_t bytes)
 {
     if (bytes <= room->bytes && room->at) return room->at;
     free(room->at);
+    *room = (gpu_room){NULL, 0};
+    if (!may_take(g)) return NULL;
     room->at = malloc((size_t)(bytes > 0 ? bytes : 1));
     memset(room->at, 0xa5, (size_t)bytes);
     room->bytes = bytes;
@@ -231,16 +265,19 @@ int gpu_block_bytes(gpu *)
     return 1 << 20;
 }
 
-void gpu_use_room(gpu *, const void *, int) {}
-
-void gpu_copy(gpu *, void *to, const void *from, size_t bytes)
+void gpu_use_room(gpu *g, const void *, int)
 {
-    if (bytes) memcpy(to, from, bytes);
+    (void)gpu_goes(g);
+}
+
+void gpu_copy(gpu *g, void *to, const void *from, size_t bytes)
+{
+    if (bytes && gpu_goes(g)) memcpy(to, from, bytes);
 }
 
 void gpu_zero(gpu *g, void *at, size_t bytes)
 {
-    if (!g->is_measuring) memset(at, 0, bytes);
+    if (gpu_goes(g)) memset(at, 0, bytes);
 }
 
 void gpu_turn(gpu *, int) {}
@@ -259,7 +296,11 @@ bool gpu_replay(gpu *, int)
 }
 
 void gpu_forget(gpu *, int) {}
-void gpu_wait(gpu *) {}
+void gpu_wait(gpu *g)
+{
+    (void)gpu_goes(g);
+}
+
 void gpu_launched(gpu *) {}
 
 size_t gpu_sort_bytes(gpu *, int64_t)
@@ -267,9 +308,10 @@ size_t gpu_sort_bytes(gpu *, int64_t)
     return 1;
 }
 
-void gpu_sort(gpu *, void *, size_t, const uint32_t *key, uint32_t *sorted_key, const uint32_t *id,
+void gpu_sort(gpu *g, void *, size_t, const uint32_t *key, uint32_t *sorted_key, const uint32_t *id,
               uint32_t *sorted_id, int64_t n, int bits)
 {
+    if (!gpu_goes(g)) return;
     std::vector<int64_t> order((size_t)n);
     uint32_t mask = bits < 32 ? (1u << bits) - 1 : ~0u;
     for (int64_t k = 0; k < n; k++) order[(size_t)k] = k;
@@ -281,8 +323,9 @@ void gpu_sort(gpu *, void *, size_t, const uint32_t *key, uint32_t *sorted_key, 
     }
 }
 
-void gpu_add_up(gpu *, void *, size_t, const uint64_t *from, uint64_t *to, int64_t n)
+void gpu_add_up(gpu *g, void *, size_t, const uint64_t *from, uint64_t *to, int64_t n)
 {
     uint64_t sum = 0;
+    if (!gpu_goes(g)) return;
     for (int64_t k = 0; k < n; k++) to[k] = sum += from[k];
 }

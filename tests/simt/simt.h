@@ -56,8 +56,9 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 void simt_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
 void simt_meet_block();
 void simt_meet_warp();
-uint64_t *simt_warp_room(); /* a number for each thread of the warp; not where the last ones are read */
-unsigned simt_warp_size();  /* threads of the warp that are there */
+uint64_t *
+simt_warp_room(); /* a number for each thread of the warp; not where the last ones are read */
+unsigned simt_warp_size(); /* threads of the warp that are there */
 
 inline void __syncthreads()
 {

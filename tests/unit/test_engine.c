@@ -4,8 +4,10 @@
  * An engine is met by its row in `engines`; everything here then holds for it, on every method and
  * backbone that the registry has.
  */
+#include <fnmatch.h>
 #include <math.h>
 
+#include "engine/cpu/pack.h"
 #include "engine/cuda/library.h"
 #include "engine/device.h"
 #include "engine_check.h"
@@ -108,14 +110,14 @@ static void check_steps(small_data *f, const char *pair, const kind *engine, con
 
 static int met, listed; /* trainings that were tried on a GPU, and rankings there */
 
-static bool is_part;          /* not all tests were asked for */
-static const char *only = ""; /* trainings whose words have this are tried */
+static bool is_part;           /* not all tests were asked for */
+static const char *only = "*"; /* trainings whose words are like this are tried */
 
 /* Does the engine take it? */
 static bool takes(small_data *f, const char *pair, const kind *engine, const char *more)
 {
     char why[CWI_DEVICE_TEXT];
-    if (!strstr(pair, only)) return false;
+    if (fnmatch(only, pair, 0) != 0) return false;
     if (strstr(engine->options, "deferred")) return !strstr(pair, "mult-vae");
     if (!strstr(engine->options, "cuda")) return true;
     cwi_trainer *t = open_engine(f, pair, more);
@@ -195,6 +197,13 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=mult-vae init=joint", "vae-sizes=6 batch=20"},
         {"method=mult-vae init=joint", "vae-sizes=5,8,7 kl-steps=4 reg=0.02 keep=0.7"},
         {"method=bsl backbone=mf", "candidates=30 reg-kind=batch"},
+        /* as much as there may be */
+        {"method=bpr backbone=lightgcn", "layers=16"},
+        {"method=bpr backbone=lightgcn", "layers=0"},
+        {"method=bpr backbone=ngcf", "layers=6"},
+        {"method=cpr backbone=mf", "max-k=16 batch=40"},
+        {"method=bce backbone=mf", "neg=64"},
+        {"method=bpr backbone=neumf", "hidden=7,6,5,4,3,2,2"},
         {"method=sl backbone=mf", "candidates=70 batch=32 reg-kind=batch"},
         {"method=psl backbone=mf", "candidates=3 candidates-of=pair reg-kind=batch"},
     };
@@ -256,7 +265,8 @@ static double loss_so_far(const cwi_trainer *t)
     return t->tally.data_loss + t->tally.penalty;
 }
 
-/* The loss of every step, then all parameters, beside those of the CPU; samples are not selected. */
+/* The loss of every step, then all parameters, beside those of the CPU; samples are not selected.
+ */
 static void check_parity(small_data *f, const char *pair, const char *more)
 {
     char ours[300], theirs[300];
@@ -313,8 +323,12 @@ static void twenty_steps_are_those_of_the_cpu(void **state)
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
         char more[200];
         snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
-        if (strstr(variants[v][0], only)) check_parity(f, variants[v][0], more);
+        if (fnmatch(only, variants[v][0], 0) == 0) check_parity(f, variants[v][0], more);
     }
+    if (!extent.is_small || fnmatch(only, "method=dice backbone=mf", 0) != 0) return;
+    cw_dataset_free(f->data); /* points of many tiles */
+    f->data = simulate(f->l.ctx);
+    check_parity(f, "method=dice backbone=mf", "dis=dcor dim=36 batch=150");
 }
 
 /* A sample that one of them had not selected would move its rows as far as any step does. */
@@ -372,9 +386,10 @@ static void for_each_engine(small_data *f,
                             void (*try)(small_data *f, const char *pair, const kind *engine))
 {
     static const char *const pairs[] = {"method=cpr backbone=mf", "method=dice backbone=lightgcn",
-                                        "method=ubpr backbone=neumf", "method=mult-vae init=joint"};
+                                        "method=bpr backbone=ngcf", "method=ubpr backbone=neumf",
+                                        "method=mult-vae init=joint"};
     for (int k = 0; k < N_ENGINES; k++)
-        for (int p = 0; p < 4; p++)
+        for (int p = 0; p < 5; p++)
             if (takes(f, pairs[p], &engines[k], "")) try(f, pairs[p], &engines[k]);
 }
 
@@ -497,6 +512,58 @@ static void a_state_goes_on_in_another_engine_bit_for_bit(void **state)
     for_each_engine(*state, check_hand_over);
 }
 
+#if !defined(TEST_CUDA)
+static void expect_near(const float *got, const float *expected, const float *unit, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (!(fabsf(got[k] - expected[k]) <= unit[k] + 1e-6f * fabsf(expected[k])))
+            fail_msg("%g is not %g", (double)got[k], (double)expected[k]);
+}
+
+/* Rows of a table that wait for nothing hold its moments: those that are known better stay, and
+ * lost ones are found as far as they are kept. */
+static void check_packed(small_data *f, const char *pair)
+{
+    enum { BYTES = sizeof(float) };
+    cwi_trainer *t = open_engine(f, pair, "engine=cpu optimizer=adam");
+    cwi_host *host = (cwi_host *)t->engine;
+    cwi_deferred *rows;
+    make_steps(t, STEPS);
+    const cwi_tensor *table = &host->params.tensor[0];
+    int64_t n = table->rows * table->columns;
+    float *m = host->memory[0].tensor[0].data, *v = host->memory[1].tensor[0].data;
+    float *before[3], *of_m = malloc((size_t)n * BYTES), *of_v = calloc((size_t)n, BYTES);
+    for (int k = 0; k < 3; k++) before[k] = malloc((size_t)n * BYTES);
+    memcpy(before[0], table->data, (size_t)n * BYTES);
+    memcpy(before[1], m, (size_t)n * BYTES);
+    memcpy(before[2], v, (size_t)n * BYTES);
+    for (int64_t k = 0; k < n; k++) of_m[k] = sqrtf(v[k]) / (float)CWI_DRIFT_UNITS;
+    assert_int_equal(cwi_deferred_open(t->ctx, host, &rows), CW_OK);
+    assert_int_equal(cwi_late_pack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(m, before[1], (size_t)n * BYTES);
+    assert_memory_equal(v, before[2], (size_t)n * BYTES);
+    memset(m, 0, (size_t)n * BYTES);
+    memset(v, 0, (size_t)n * BYTES);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(table->data, before[0], (size_t)n * BYTES);
+    expect_near(m, before[1], of_m, n);
+    expect_near(v, before[2], of_v, n);
+    for (int k = 0; k < 3; k++) free(before[k]);
+    free(of_m);
+    free(of_v);
+    cwi_deferred_free(rows);
+    cwi_trainer_free(t);
+}
+
+static void moments_are_packed_and_found_again(void **state)
+{
+    check_packed(*state, "method=bpr backbone=mf");
+    check_packed(*state, "method=bpr backbone=mf reg-kind=batch"); /* parameters lie elsewhere */
+    check_packed(*state, "method=dice backbone=lightgcn");
+}
+#endif
+
 #if defined(TEST_CUDA)
 /* Rows that wait on the CPU and on a device do not: one goes on from the other, and the device from
  * itself bit for bit. */
@@ -532,6 +599,60 @@ static void rows_that_wait_go_to_a_device_and_back(void **state)
         cwi_trainer_free(second);
         cwi_trainer_free(third);
         check_hand_over(*state, pairs[p], &device);
+    }
+}
+#endif
+
+#if defined(TEST_CUDA)
+/* One device goes on from the other: the steps are those of one of them alone. */
+static void check_crossing(small_data *f, const char *pair, const char *more)
+{
+    const char *const devices[] = {"device=cpu optimizer=adam", "device=cuda optimizer=adam"};
+    enum { PART = 4, PARTS = 4 };
+    char options[2][300];
+    for (int k = 0; k < 2; k++) snprintf(options[k], sizeof options[k], "%s %s", devices[k], more);
+    cwi_trainer *whole = open_engine(f, pair, options[0]), *now = open_engine(f, pair, options[1]);
+    whole->task.steps_per_epoch = now->task.steps_per_epoch = PARTS * PART;
+    make_steps(whole, PARTS * PART);
+    make_steps(now, PART);
+    for (int part = 1; part < PARTS; part++) {
+        cwi_trainer *next = open_engine(f, pair, options[(part + 1) % 2]);
+        next->task.steps_per_epoch = PARTS * PART;
+        hand_over(now, next);
+        cwi_trainer_free(now);
+        now = next;
+        make_steps(now, PART);
+    }
+    settle(whole);
+    settle(now);
+    check_tally(pair, &now->tally, &whole->tally, parity);
+    double apart = distance(whole, now);
+    if (!(apart <= parity)) fail_msg("%s, %s: %g apart", pair, more, apart);
+    cwi_trainer_free(whole);
+    cwi_trainer_free(now);
+}
+
+static void a_state_crosses_devices(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=bpr backbone=mf", ""},
+        {"method=bpr backbone=lightgcn", "reg-kind=batch"},
+        {"method=bpr backbone=ngcf", "weight-reg=0.02"},
+        {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=dice backbone=ngcf", "dis=dcor"},
+        {"method=bpr backbone=neumf", "hidden=8,6"},
+        {"method=mult-vae", "init=joint"},
+    };
+    small_data *f = *state;
+    extent = find_size();
+    if (!extent.is_small) {
+        cw_dataset_free(f->data);
+        f->data = simulate(f->l.ctx);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        check_crossing(f, variants[v][0], more);
     }
 }
 #endif
@@ -819,7 +940,7 @@ static void ask_for_gpu(void)
     exit(77);
 }
 
-/* All tests, or those of a pattern, of all trainings or those that have a word: a sanitizer takes
+/* All tests, or those of a pattern, of all trainings or those like another one: a sanitizer takes
  * long, and parts can run side by side. */
 int main(int argc, char **argv)
 {
@@ -841,6 +962,9 @@ int main(int argc, char **argv)
         TEST(a_state_goes_from_the_plain_engine_to_a_fast_one_and_back),
 #if defined(TEST_CUDA)
         TEST(rows_that_wait_go_to_a_device_and_back),
+        TEST(a_state_crosses_devices),
+#else
+        TEST(moments_are_packed_and_found_again),
 #endif
         TEST(settled_rows_stay),
         TEST(a_loss_that_is_no_number_is_the_last_one),

@@ -1,5 +1,7 @@
 /* test_far.c - a model whose users' vectors stay in its file gives what one in memory gives. */
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "alone.h"
@@ -197,13 +199,24 @@ static void answers_are_those_of_a_model_in_memory(void **state)
     static const char *const cosine[][2] = {
         {"method", "cross-softmax"}, {"scorer", "cosine"}, {"temperature", "0.2"}, {NULL, NULL}};
     static const char *const graph[][2] = {
-        {"method", "bpr"}, {"backbone", "lightgcn"}, {"layers", "2"}, {NULL, NULL}};
+        {"method", "bpr"}, {"backbone", "lightgcn"}, {"layers", "2"}, {"dim", "37"}, {NULL, NULL}};
+    static const char *const heads_graph[][2] = {
+        {"method", "dice"}, {"backbone", "lightgcn"}, {"layers", "3"}, {"dim", "38"}, {NULL, NULL}};
+    static const char *const cosine_graph[][2] = {{"method", "cross-softmax"},
+                                                  {"backbone", "lightgcn"},
+                                                  {"scorer", "cosine"},
+                                                  {"layers", "1"},
+                                                  {NULL, NULL}};
+    static const char *const flat_graph[][2] = {
+        {"method", "bpr"}, {"backbone", "lightgcn"}, {"layers", "0"}, {NULL, NULL}};
+    static const char *const net[][2] = {{"method", "bpr"}, {"backbone", "ngcf"}, {NULL, NULL}};
     const struct {
         const char *const (*words)[2];
         bool has_terms, is_far;
-    } trial[] = {{plain, false, true},  {plain, true, true},   {heads, false, true},
-                 {control, true, true}, {cosine, false, true}, {cosine, true, true},
-                 {graph, false, false}};
+    } trial[] = {{plain, false, true},      {plain, true, true},       {heads, false, true},
+                 {control, true, true},     {cosine, false, true},     {cosine, true, true},
+                 {graph, false, true},      {heads_graph, true, true}, {cosine_graph, false, true},
+                 {flat_graph, false, true}, {net, false, false}};
     for (size_t k = 0; k < sizeof trial / sizeof trial[0]; k++) {
         make_models(p, trial[k].words, trial[k].has_terms);
         compare_all(p, trial[k].is_far);
@@ -227,11 +240,8 @@ static cw_status list_some(place *p)
     return status;
 }
 
-static void every_missing_block_of_memory_is_told(void **state)
+static void miss_every_block(place *p, const char *const (*words)[2])
 {
-    place *p = *state;
-    static const char *const words[][2] = {
-        {"method", "cross-softmax"}, {"scorer", "cosine"}, {NULL, NULL}};
     cw_status status = CW_NO_MEMORY;
     make_models(p, words, true);
     assert_int_equal(cw_context_set_threads(p->l.ctx, 1), CW_OK);
@@ -244,6 +254,44 @@ static void every_missing_block_of_memory_is_told(void **state)
     }
     cwi_mem_fail_at(p->l.ctx, 0);
     if (status != CW_OK) fail_msg("%s", cw_context_error(p->l.ctx));
+    free_models(p);
+}
+
+static void every_missing_block_of_memory_is_told(void **state)
+{
+    static const char *const cosine[][2] = {
+        {"method", "cross-softmax"}, {"scorer", "cosine"}, {NULL, NULL}};
+    static const char *const graph[][2] = {
+        {"method", "bpr"}, {"backbone", "lightgcn"}, {"dim", "20"}, {NULL, NULL}};
+    miss_every_block(*state, cosine);
+    miss_every_block(*state, graph);
+}
+
+/* Vectors of a graph go to a file of their own. */
+static void no_place_for_vectors_is_told(void **state)
+{
+    place *p = *state;
+    static const char *const words[][2] = {
+        {"method", "bpr"}, {"backbone", "lightgcn"}, {NULL, NULL}};
+    char nowhere[] = "/no/such/folder", *folder = p->l.ctx->room.folder;
+    struct rlimit before, little = {.rlim_cur = 4096};
+    make_models(p, words, false);
+    p->l.ctx->room.folder = nowhere;
+    assert_int_equal(list_some(p), CW_IO);
+    assert_string_equal(cw_context_error(p->l.ctx), "cannot make a file for vectors in "
+                                                    "/no/such/folder: No such file or directory");
+    p->l.ctx->room.folder = p->folder;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    cw_status status = list_some(p);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(status, CW_IO);
+    assert_non_null(strstr(cw_context_error(p->l.ctx), ": File too large"));
+    assert_int_equal(list_some(p), CW_OK);
+    p->l.ctx->room.folder = folder;
     free_models(p);
 }
 
@@ -314,6 +362,7 @@ int main(void)
                                         close_place),
         cmocka_unit_test_setup_teardown(every_missing_block_of_memory_is_told, open_place,
                                         close_place),
+        cmocka_unit_test_setup_teardown(no_place_for_vectors_is_told, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_file_that_changes_is_told, open_place, close_place),
         cmocka_unit_test_setup_teardown(damage_is_told_alike, open_place, close_place),
     };

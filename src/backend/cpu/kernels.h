@@ -443,7 +443,8 @@ __attribute__((always_inline)) static inline void miss_some(const cwi_adam_row *
     for (int l = 0; l < n; l++) to->theta[j + l] = t[l];
     if (!to->drift) return;
     for (int l = 0; l < n; l++) v[l] = sqrtf(v[l]);
-    for (int l = 0; l < n; l++) to->drift[j + l] = cwi_drift_nearest(CWI_DRIFT_UNITS * (m[l] / (v[l] + eps)));
+    for (int l = 0; l < n; l++)
+        to->drift[j + l] = cwi_drift_nearest(CWI_DRIFT_UNITS * (m[l] / (v[l] + eps)));
     for (int l = 0; l < n; l++) to->root[j + l] = v[l];
 }
 

@@ -1,6 +1,6 @@
 /*
- * pack.c - rows that wait, made of the parameters and moments of an Adam that waits for nothing, and
- * turned back into those.
+ * pack.c - rows that wait, made of the parameters and moments of an Adam that waits for nothing,
+ * and turned back into those.
  *
  * An engine whose rows do not wait keeps both: whoever goes on from its state takes the blocks, it
  * itself the moments, of which blocks hold half the bits.

@@ -16,7 +16,7 @@
 #include "score/params.h"
 
 enum {
-    CWI_CUDA_VERSION = 4,
+    CWI_CUDA_VERSION = 5,
     CWI_CUDA_TEXT = 512,
     CWI_CUDA_MOST_DEVICES = 64,
     CWI_CUDA_MOST_LISTED = 256 /* items of a list */

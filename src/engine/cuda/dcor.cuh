@@ -3,7 +3,7 @@
  * step touches and of its items.
  *
  * Distances are made twice, tile by tile, and never kept.  A block has some of the points and goes
- * over all others of their side; sums over those are in the order of threads and tiles.
+ * over a slice of all points of their side; sums are in the order of tiles, threads and slices.
  */
 #ifndef CWI_ENGINE_CUDA_DCOR_CUH
 #define CWI_ENGINE_CUDA_DCOR_CUH
@@ -12,14 +12,19 @@
 
 enum {
 #if defined(__CUDACC__)
-    TILE_POINTS = 16,
+    POINT_SIDE = 16, /* threads of a tile, both ways */
+    POINTS_EACH = 4, /* points of a thread, both ways */
+    POINT_SLICES = 4,
 #else
-    TILE_POINTS = 8,
+    POINT_SIDE = 8,
+    POINTS_EACH = 2,
+    POINT_SLICES = 2,
 #endif
-    PULLED = 8, /* columns of a thread */
-    PRODUCTS = 3
+    TILE_POINTS = POINT_SIDE * POINTS_EACH,
+    PRODUCTS = 3,
+    DCOR_SUMS = 2 + PRODUCTS
 };
-static_assert(TILE_POINTS * TILE_POINTS == BLOCK, "a thread for each pair of a tile");
+static_assert(POINT_SIDE * POINT_SIDE == BLOCK, "a tile is a block");
 
 /* What a side comes to. */
 typedef struct dcor_side {
@@ -28,16 +33,19 @@ typedef struct dcor_side {
 } dcor_side;
 
 typedef struct dcor_work {
-    double *mean;     /* [tasks][2] mean distances of a point to all, in both halves */
-    double *products; /* [tasks][PRODUCTS] of its distances: xx, yy, xy */
+    int64_t most;     /* tasks */
+    double *sums;     /* [POINT_SLICES][most][DCOR_SUMS] of the distances of a point to others, and of their
+                       * products: x, y, xx, yy, xy */
+    double *mean;     /* [most][2] mean distances of a point to all, in both halves */
+    float *pull;      /* [POINT_SLICES][most][d] */
     dcor_side *side;  /* [2] users, items */
 } dcor_work;
 
 /* Points of a side: tasks first .. first + n - 1 of a step, of which a block has those from `own`
- * on; none where own is n. */
+ * on, none where own is n, and meets those of begin .. end - 1. */
 typedef struct side_points {
     int side;
-    uint32_t first, n, own;
+    uint32_t first, n, own, begin, end;
 } side_points;
 
 /* Tasks are in the order of rows, users first. */
@@ -57,18 +65,23 @@ __device__ inline uint32_t count_user_tasks(const work &w, const step_plan *p)
 __device__ inline side_points find_side(const work &w, const step_plan *p, int side)
 {
     uint32_t users = count_user_tasks(w, p);
-    side_points out = {side, side == 0 ? 0 : users, side == 0 ? users : p->tasks - users, 0};
+    side_points out = {side, side == 0 ? 0 : users, side == 0 ? users : p->tasks - users, 0, 0, 0};
     return out;
 }
 
-/* Tiles of users, then those of items. */
-__device__ inline side_points find_own(const work &w, const step_plan *p, uint32_t tile)
+/* Tiles of users, then those of items; whole tiles of others. */
+__device__ inline side_points find_own(const work &w, const step_plan *p, uint32_t tile, uint32_t slice)
 {
     side_points users = find_side(w, p, 0), items = find_side(w, p, 1);
     uint32_t tiles = (users.n + TILE_POINTS - 1) / TILE_POINTS;
     side_points *mine = tile < tiles ? &users : &items;
     uint64_t own = (uint64_t)TILE_POINTS * (tile < tiles ? tile : tile - tiles);
     mine->own = own < mine->n ? (uint32_t)own : mine->n;
+    uint32_t all = (mine->n + TILE_POINTS - 1) / TILE_POINTS, most = mine->n;
+    uint32_t begin = (uint32_t)((uint64_t)all * slice / POINT_SLICES) * TILE_POINTS;
+    uint32_t end = (uint32_t)((uint64_t)all * (slice + 1) / POINT_SLICES) * TILE_POINTS;
+    mine->begin = begin < most ? begin : most;
+    mine->end = end < most ? end : most;
     return *mine;
 }
 
@@ -80,71 +93,100 @@ __device__ inline const float *vector_of(const work &w, const step_plan *p, cons
     return w.vectors + (int64_t)w.task[p->first_task + at.first + k].row * w.d;
 }
 
-/* Columns of both halves of the points of a tile. */
+/* Some columns of the points of two tiles. */
 typedef struct tile_room {
-    float own[2][TILE_POINTS][TILE_POINTS + 1], other[2][TILE_POINTS][TILE_POINTS + 1];
+    float own[POINT_SIDE][TILE_POINTS + 1], other[POINT_SIDE][TILE_POINTS + 1];
+    const float *others[TILE_POINTS]; /* their vectors */
 } tile_room;
 
-/* How far the vectors of a pair are apart in both halves: thread i * TILE_POINTS + j has the one of
- * point i of the block and j of the other tile, and is given the vectors that it fetches. */
-__device__ inline void find_distances(const work &w, const float *own, const float *other,
-                                      tile_room *room, double apart[2])
+/* Columns c .. c + POINT_SIDE - 1 of the points of a tile that a thread fetches, those from `end` on as
+ * zeros. */
+__device__ inline void fetch_points(const float *const point[POINTS_EACH], int32_t c, int32_t end,
+                                    float to[POINT_SIDE][TILE_POINTS + 1])
 {
-    int i = (int)threadIdx.x / TILE_POINTS, j = (int)threadIdx.x % TILE_POINTS;
-    int32_t half = w.d / 2;
-    apart[0] = apart[1] = 0;
-    ROLLED for (int32_t base = 0; base < half; base += TILE_POINTS) {
-        for (int side = 0; side < 2; side++) {
-            int32_t c = side * half + base + j;
-            bool is_there = base + j < half;
-            room->own[side][i][j] = own && is_there ? own[c] : 0;
-            room->other[side][i][j] = other && is_there ? other[c] : 0;
-        }
-        __syncthreads();
-        for (int side = 0; side < 2; side++) {
-            float sum = 0;
-            for (int c = 0; c < TILE_POINTS; c++) {
-                float x = room->own[side][i][c] - room->other[side][j][c];
-                sum = fmaf(x, x, sum);
-            }
-            apart[side] += (double)sum;
-        }
-        __syncthreads();
-    }
-    for (int side = 0; side < 2; side++) apart[side] = sqrt(apart[side]);
+    int i = (int)threadIdx.x / POINT_SIDE, j = (int)threadIdx.x % POINT_SIDE;
+    UNROLLED for (int k = 0; k < POINTS_EACH; k++)
+        to[j][i + k * POINT_SIDE] = point[k] && c + j < end ? point[k][c + j] : 0;
 }
 
-/* Sums over all points of the distances of a point and of their products. */
+/* Squares of the distances in one half of the points i, i + POINT_SIDE, .. of a block to the points j, ..
+ * of another tile, for thread i * POINT_SIDE + j. */
+__device__ inline void find_squares(const work &w, const step_plan *p, const side_points &at,
+                                    uint32_t first, int half, tile_room *room,
+                                    float square[POINTS_EACH][POINTS_EACH])
+{
+    int i = (int)threadIdx.x / POINT_SIDE, j = (int)threadIdx.x % POINT_SIDE;
+    int32_t width = w.d / 2, end = (half + 1) * width;
+    const float *own[POINTS_EACH], *other[POINTS_EACH];
+    UNROLLED for (int a = 0; a < POINTS_EACH; a++) {
+        own[a] = vector_of(w, p, at, at.own + i + a * POINT_SIDE);
+        other[a] = vector_of(w, p, at, first + i + a * POINT_SIDE);
+        if (j == 0) room->others[i + a * POINT_SIDE] = other[a];
+        UNROLLED for (int b = 0; b < POINTS_EACH; b++) square[a][b] = 0;
+    }
+    ROLLED for (int32_t c = half * width; c < end; c += POINT_SIDE) {
+        float some[POINTS_EACH][POINTS_EACH] = {{0}};
+        fetch_points(own, c, end, room->own);
+        fetch_points(other, c, end, room->other);
+        __syncthreads();
+        UNROLLED for (int k = 0; k < POINT_SIDE; k++) {
+            float x[POINTS_EACH], y[POINTS_EACH];
+            UNROLLED for (int a = 0; a < POINTS_EACH; a++) x[a] = room->own[k][i + a * POINT_SIDE];
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++) y[b] = room->other[k][j + b * POINT_SIDE];
+            UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+                UNROLLED for (int b = 0; b < POINTS_EACH; b++) {
+                    float apart = x[a] - y[b];
+                    some[a][b] = fmaf(apart, apart, some[a][b]);
+                }
+        }
+        __syncthreads();
+        UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++) square[a][b] += some[a][b];
+    }
+}
+
+/* Sums over the points of a slice of the distances of a point and of their products. */
 __global__ void __launch_bounds__(BLOCK) sum_distances(work w, int s, dcor_work d)
 {
     __shared__ tile_room room;
-    __shared__ double all[TILE_POINTS][TILE_POINTS][2 + PRODUCTS];
-    int i = (int)threadIdx.x / TILE_POINTS, j = (int)threadIdx.x % TILE_POINTS;
+    int i = (int)threadIdx.x / POINT_SIDE, j = (int)threadIdx.x % POINT_SIDE;
     const step_plan *p = &w.plan[s];
-    side_points at = find_own(w, p, blockIdx.x);
+    side_points at = find_own(w, p, blockIdx.x, blockIdx.y);
     if (at.own == at.n) return;
-    double sum[2 + PRODUCTS] = {0};
-    const float *own = vector_of(w, p, at, at.own + i);
-    for (uint32_t first = 0; first < at.n; first += TILE_POINTS) {
-        double apart[2];
-        find_distances(w, own, vector_of(w, p, at, first + i), &room, apart);
-        if (!own || first + j >= at.n) continue;
-        sum[0] += apart[0];
-        sum[1] += apart[1];
-        sum[2] += apart[0] * apart[0];
-        sum[3] += apart[1] * apart[1];
-        sum[4] += apart[0] * apart[1];
+    double sum[POINTS_EACH][DCOR_SUMS] = {{0}};
+    for (uint32_t first = at.begin; first < at.end; first += TILE_POINTS) {
+        float square[2][POINTS_EACH][POINTS_EACH];
+        for (int half = 0; half < 2; half++) find_squares(w, p, at, first, half, &room, square[half]);
+        UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++) {
+                if (first + j + b * POINT_SIDE >= at.n) continue;
+                double x = sqrt((double)square[0][a][b]), y = sqrt((double)square[1][a][b]);
+                sum[a][0] += x;
+                sum[a][1] += y;
+                sum[a][2] += x * x;
+                sum[a][3] += y * y;
+                sum[a][4] += x * y;
+            }
     }
-    for (int k = 0; k < 2 + PRODUCTS; k++) all[i][j][k] = sum[k];
-    __syncthreads();
-    if (!own || j >= 2 + PRODUCTS) return;
-    double total = 0;
-    for (int k = 0; k < TILE_POINTS; k++) total += all[i][k][j];
-    int64_t task = (int64_t)at.first + at.own + i;
-    if (j < 2)
-        d.mean[2 * task + j] = total / (double)at.n;
-    else
-        d.products[PRODUCTS * task + j - 2] = total;
+    UNROLLED for (int a = 0; a < POINTS_EACH; a++) {
+        int64_t task = (int64_t)at.first + at.own + i + a * POINT_SIDE;
+        for (int k = 0; k < DCOR_SUMS; k++) {
+            double all = sum[a][k];
+            for (int apart = POINT_SIDE / 2; apart > 0; apart /= 2)
+                all += __shfl_xor_sync(0xffffffffu, all, apart);
+            if (j == 0 && at.own + i + a * POINT_SIDE < at.n)
+                d.sums[(blockIdx.y * d.most + task) * DCOR_SUMS + k] = all;
+        }
+    }
+}
+
+/* Number k of the sums of a task, of all slices. */
+__device__ inline double join_sums(const dcor_work &d, int64_t task, int k)
+{
+    double sum = 0;
+    for (int slice = 0; slice < POINT_SLICES; slice++)
+        sum += d.sums[(slice * d.most + task) * DCOR_SUMS + k];
+    return sum;
 }
 
 /* The mean of the product of two centred matrices of distances; a block. */
@@ -154,7 +196,7 @@ __device__ inline double find_centred(const side_points &at, const dcor_work &d,
     double products = 0, rows = 0, n = (double)at.n;
     for (uint32_t k = threadIdx.x; k < at.n; k += BLOCK) {
         int64_t task = (int64_t)at.first + k;
-        products += d.products[PRODUCTS * task + which];
+        products += join_sums(d, task, 2 + which);
         rows += d.mean[2 * task + a] * d.mean[2 * task + b];
     }
     products = block_sum(products, room);
@@ -174,8 +216,12 @@ __global__ void close_side(work w, int s, dcor_work d)
     double n = (double)at.n;
     for (int half = 0; half < 2; half++) {
         double sum = 0;
-        for (uint32_t k = threadIdx.x; k < at.n; k += BLOCK)
-            sum += d.mean[2 * ((int64_t)at.first + k) + half];
+        for (uint32_t k = threadIdx.x; k < at.n; k += BLOCK) {
+            int64_t task = (int64_t)at.first + k;
+            double own = join_sums(d, task, half) / n;
+            d.mean[2 * task + half] = own;
+            sum += own;
+        }
         out.mean[half] = block_sum(sum, room) / n;
     }
     out.v[0] = find_centred(at, d, 0, 0, 0, out.mean, room);
@@ -189,59 +235,119 @@ __global__ void close_side(work w, int s, dcor_work d)
     w.penalties[s % 2 * w.most_tasks + at.first] += w.strength * value;
 }
 
-/* How much a pair pulls its points together, for the distance in one half. */
-__device__ inline float find_pull(const dcor_side &to, const double *own, const double *other,
-                                  const double apart[2], int half)
+/* How much a pair pulls its points together, by its distances in both halves. */
+__device__ inline void find_pulls_of(const dcor_side &to, const double *own, const double *other,
+                                     float square[2])
 {
-    double centre[2];
-    if (apart[half] == 0) return 0;
-    for (int k = 0; k < 2; k++) centre[k] = apart[k] - own[k] - other[k] + to.mean[k];
-    return (float)((centre[1 - half] / to.c - centre[half] / to.v[half]) / apart[half]);
+    double apart[2], centre[2];
+    for (int k = 0; k < 2; k++) {
+        apart[k] = sqrt((double)square[k]);
+        centre[k] = apart[k] - own[k] - other[k] + to.mean[k];
+    }
+    for (int k = 0; k < 2; k++) {
+        double slope = centre[1 - k] / to.c - centre[k] / to.v[k];
+        square[k] = apart[k] == 0 ? 0 : (float)(slope / apart[k]);
+    }
 }
 
-/* Gradients, which are added to the first sum of a row. */
+/* The sum of what pulls the points of a block, for columns c, c + POINT_SIDE, .. of a thread: pull[l][k]
+ * is what point l of a tile does to point k of the block. */
+__device__ inline void pull_half(const work &w, const step_plan *p, const side_points &at,
+                                 uint32_t first, int32_t c, int32_t end, const tile_room *room,
+                                 const float pull[TILE_POINTS][TILE_POINTS + 1],
+                                 float sum[POINTS_EACH][POINTS_EACH])
+{
+    int i = (int)threadIdx.x / POINT_SIDE;
+    float x[POINTS_EACH][POINTS_EACH], some[POINTS_EACH][POINTS_EACH] = {{0}};
+    UNROLLED for (int a = 0; a < POINTS_EACH; a++) {
+        const float *own = vector_of(w, p, at, at.own + i + a * POINT_SIDE);
+        UNROLLED for (int b = 0; b < POINTS_EACH; b++) {
+            bool is_there = own && c + b * POINT_SIDE < end;
+            x[a][b] = is_there ? own[c + b * POINT_SIDE] : 0;
+        }
+    }
+    for (uint32_t l = 0; l < TILE_POINTS && first + l < at.n; l++) {
+        const float *other = room->others[l];
+        float y[POINTS_EACH];
+        UNROLLED for (int b = 0; b < POINTS_EACH; b++)
+            y[b] = c + b * POINT_SIDE < end ? other[c + b * POINT_SIDE] : 0;
+        UNROLLED for (int a = 0; a < POINTS_EACH; a++) {
+            float by = pull[l][i + a * POINT_SIDE];
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++)
+                some[a][b] = fmaf(by, x[a][b] - y[b], some[a][b]);
+        }
+    }
+    UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+        UNROLLED for (int b = 0; b < POINTS_EACH; b++) sum[a][b] += some[a][b];
+}
+
+/* What the points of a slice add to gradients, columns base .. base + TILE_POINTS - 1 of both halves. */
+__device__ inline void pull_columns(const work &w, const step_plan *p, const side_points &at,
+                                    const dcor_work &d, const dcor_side &to, int32_t base,
+                                    tile_room *room, float pull[TILE_POINTS][TILE_POINTS + 1])
+{
+    int i = (int)threadIdx.x / POINT_SIDE, j = (int)threadIdx.x % POINT_SIDE;
+    int32_t width = w.d / 2;
+    const double *mean = d.mean + 2 * (int64_t)at.first;
+    float sum[2][POINTS_EACH][POINTS_EACH] = {{{0}}};
+    for (uint32_t first = at.begin; first < at.end; first += TILE_POINTS) {
+        float square[2][POINTS_EACH][POINTS_EACH];
+        for (int half = 0; half < 2; half++) find_squares(w, p, at, first, half, room, square[half]);
+        UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++) {
+                uint32_t own = at.own + i + a * POINT_SIDE, other = first + j + b * POINT_SIDE;
+                float both[2] = {square[0][a][b], square[1][a][b]};
+                if (own < at.n && other < at.n)
+                    find_pulls_of(to, mean + 2 * (int64_t)own, mean + 2 * (int64_t)other, both);
+                square[0][a][b] = both[0], square[1][a][b] = both[1];
+            }
+        UNROLLED for (int half = 0; half < 2; half++) {
+            UNROLLED for (int a = 0; a < POINTS_EACH; a++)
+                UNROLLED for (int b = 0; b < POINTS_EACH; b++)
+                    pull[j + b * POINT_SIDE][i + a * POINT_SIDE] = square[half][a][b];
+            __syncthreads();
+            pull_half(w, p, at, first, half * width + base + j, (half + 1) * width, room, pull,
+                      sum[half]);
+            __syncthreads();
+        }
+    }
+    UNROLLED for (int a = 0; a < POINTS_EACH; a++) {
+        uint32_t own = at.own + i + a * POINT_SIDE;
+        int64_t task = (int64_t)at.first + own;
+        float *out = d.pull + (blockIdx.y * d.most + task) * w.d;
+        UNROLLED for (int half = 0; half < 2; half++)
+            UNROLLED for (int b = 0; b < POINTS_EACH; b++) {
+                int32_t c = base + j + b * POINT_SIDE;
+                if (own < at.n && c < width) out[half * width + c] = sum[half][a][b];
+            }
+    }
+}
+
 __global__ void __launch_bounds__(BLOCK) pull_points(work w, int s, dcor_work d)
 {
     __shared__ tile_room room;
-    __shared__ float pull[2][TILE_POINTS][TILE_POINTS];
-    __shared__ const float *others[TILE_POINTS];
-    int i = (int)threadIdx.x / TILE_POINTS, j = (int)threadIdx.x % TILE_POINTS;
+    __shared__ float pull[TILE_POINTS][TILE_POINTS + 1];
     const step_plan *p = &w.plan[s];
-    side_points at = find_own(w, p, blockIdx.x);
+    side_points at = find_own(w, p, blockIdx.x, blockIdx.y);
     if (at.own == at.n || d.side[at.side].scale == 0) return;
     const dcor_side to = d.side[at.side];
-    const float *own = vector_of(w, p, at, at.own + i);
-    const double *mean = d.mean + 2 * (int64_t)at.first;
-    int32_t half = w.d / 2;
-    for (int32_t base = j; base - j < 2 * half; base += PULLED * TILE_POINTS) {
-        double total[PULLED] = {0};
-        for (uint32_t first = 0; first < at.n; first += TILE_POINTS) {
-            double apart[2];
-            const float *other = vector_of(w, p, at, first + i);
-            bool is_pair = own && first + j < at.n;
-            if (j == 0) others[i] = other;
-            find_distances(w, own, other, &room, apart);
-            for (int side = 0; side < 2; side++)
-                pull[side][i][j] = is_pair ? find_pull(to, mean + 2 * (at.own + i),
-                                                       mean + 2 * (first + j), apart, side)
-                                           : 0;
-            __syncthreads();
-            UNROLLED for (int o = 0; o < PULLED; o++) {
-                int32_t c = base + o * TILE_POINTS;
-                if (!own || c >= 2 * half) continue;
-                float sum = 0, x = own[c];
-                for (uint32_t k = 0; k < TILE_POINTS && first + k < at.n; k++)
-                    sum = fmaf(pull[c >= half][i][k], x - others[k][c], sum);
-                total[o] += (double)sum;
-            }
-            __syncthreads();
-        }
-        if (!own) continue;
-        row_task task = w.task[p->first_task + at.first + at.own + i];
-        float *sum = w.sum + (int64_t)(task.chunk - p->first_chunk) * w.d;
-        UNROLLED for (int o = 0; o < PULLED; o++) {
-            int32_t c = base + o * TILE_POINTS;
-            if (c < 2 * half) sum[c] += (float)(to.scale * total[o]);
+    ROLLED for (int32_t base = 0; base < w.d / 2; base += TILE_POINTS)
+        pull_columns(w, p, at, d, to, base, &room, pull);
+}
+
+/* Gradients, which are added to the first sum of a row; a row a warp. */
+__global__ void join_pulls(work w, int s, dcor_work d)
+{
+    const step_plan *p = &w.plan[s];
+    for (uint32_t t = (uint32_t)warp_of_grid(); t < p->tasks; t += (uint32_t)warps_of_grid()) {
+        row_task task = w.task[p->first_task + t];
+        double scale = d.side[task.row >= (uint32_t)w.n_users].scale;
+        float *to = w.sum + (int64_t)(task.chunk - p->first_chunk) * w.d;
+        for (int32_t c = (int32_t)threadIdx.x % WARP; c < w.d / 2 * 2 && scale != 0; c += WARP) {
+            double sum = 0;
+            for (int slice = 0; slice < POINT_SLICES; slice++)
+                sum += (double)d.pull[(slice * d.most + t) * w.d + c];
+            to[c] += (float)(scale * sum);
         }
     }
 }

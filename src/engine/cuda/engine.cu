@@ -120,7 +120,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine &&
                    task->grid.rows == 0 && task->tower.layers == 0;
     w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
-    while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
+    int64_t rows = (int64_t)task->n_users + task->n_items;
+    while (rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
     w->selects = task->selects;
     w->is_strict = task->is_strict;
@@ -219,8 +220,10 @@ static void add_spectral(cwi_cuda *e, int64_t touched)
 
 static void add_dcor(cwi_cuda *e, int64_t touched)
 {
+    e->dcor.most = touched;
+    add(&e->g, &e->dcor.sums, POINT_SLICES * DCOR_SUMS * touched);
     add(&e->g, &e->dcor.mean, 2 * touched);
-    add(&e->g, &e->dcor.products, PRODUCTS * touched);
+    add(&e->g, &e->dcor.pull, POINT_SLICES * touched * e->w.d);
     add(&e->g, &e->dcor.side, 2);
 }
 
@@ -301,6 +304,7 @@ static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
     cwi_cuda_device about;
     cw_status status = gpu_look(task->device, &about, why);
     if (status != CW_OK) return status;
+    e->processors = about.processors > 0 ? (unsigned)about.processors : 2;
     e->blocks = 2 + 8 * (unsigned)about.processors;
     int64_t bytes = measure(e, task);
     while (bytes > about.free_bytes && (e->w.is_twofold || e->window > 1)) {
@@ -333,7 +337,13 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         lay_out_vae(e, task);
     else
         lay_out(e, task);
-    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > MOST_ROW_BITS) {
+    if (e->w.row_bits > MOST_ROW_BITS) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda trains at most %d users and items together; there "
+                                     "are %lld: take --device cpu",
+                 (1 << MOST_ROW_BITS) - 1, (long long)task->n_users + task->n_items);
+        return CW_UNSUPPORTED;
+    }
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
         return CW_UNSUPPORTED;
@@ -529,10 +539,11 @@ static void pull_apart(cwi_cuda *e, int s)
     gpu *g = &e->g;
     work w = e->w;
     dcor_work d = e->dcor;
-    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1);
+    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1, POINT_SLICES), all(e->blocks);
     LAUNCH(sum_distances, tiles, dim3(BLOCK), g, w, s, d);
     LAUNCH(close_side, dim3(2), dim3(BLOCK), g, w, s, d);
     LAUNCH(pull_points, tiles, dim3(BLOCK), g, w, s, d);
+    LAUNCH(join_pulls, all, dim3(BLOCK), g, w, s, d);
 }
 
 /* Scores and the slopes of those that count. */
@@ -585,6 +596,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     gpu *g = &e->g;
     work w = e->w;
     bool has_weights = e->task.graph.has_weights;
+    unsigned *n_listed = e->graph.n_listed;
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
         if (has_weights)
@@ -593,7 +605,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
             propagate(e, s);
         take_scores<WHOLE>(e, s);
         if (w.final_decay > 0) LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
-        LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
+        LAUNCH_NEXT((place_slopes<WHOLE>), all, threads, g, w, s, n_listed);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         if (has_weights)
             step_ngcf_table<RULE>(e, s);

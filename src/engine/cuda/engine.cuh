@@ -50,6 +50,7 @@ struct cwi_cuda {
     double settings[CWI_LOSS_SETTINGS]; /* as on the device */
     void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
     void *(*copy)(gpu *g, const cwi_drawing *opened);
+    unsigned processors;
     unsigned blocks; /* of kernels that walk over rows */
 };
 
