@@ -39,7 +39,11 @@ crosswise prepare log.csv --out out --temp nowhere || echo "exit code $?"
 crosswise prepare log.csv --core 1 --out small --memory 0 | grep accepts
 crosswise prepare log.csv --core 1 --out large --quiet
 diff -r small large
-# a limit of the address space: the bound follows it
-bash -c 'ulimit -v 300000; exec "$CROSSWISE" prepare log.csv --threads 1 --quiet --out limited'
-diff -r set limited
+# a limit of the address space: the bound follows it (sanitizers reserve more)
+if ! grep -qE '__(asan|tsan)_init' "$CROSSWISE"; then
+    bash -c 'ulimit -v 300000; exec "$CROSSWISE" prepare log.csv --threads 1 --quiet --out limited' 2>limit.err
+    grep -v "2830 repeated" limit.err || true
+    diff -r set limited
+    rm -r limited limit.err
+fi
 find . -maxdepth 1 | sort

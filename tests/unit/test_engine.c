@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <math.h>
 
+#include "engine/cpu/pack.h"
 #include "engine/cuda/library.h"
 #include "engine/device.h"
 #include "engine_check.h"
@@ -511,6 +512,58 @@ static void a_state_goes_on_in_another_engine_bit_for_bit(void **state)
     for_each_engine(*state, check_hand_over);
 }
 
+#if !defined(TEST_CUDA)
+static void expect_near(const float *got, const float *expected, const float *unit, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (!(fabsf(got[k] - expected[k]) <= unit[k] + 1e-6f * fabsf(expected[k])))
+            fail_msg("%g is not %g", (double)got[k], (double)expected[k]);
+}
+
+/* Rows of a table that wait for nothing hold its moments: those that are known better stay, and
+ * lost ones are found as far as they are kept. */
+static void check_packed(small_data *f, const char *pair)
+{
+    enum { BYTES = sizeof(float) };
+    cwi_trainer *t = open_engine(f, pair, "engine=cpu optimizer=adam");
+    cwi_host *host = (cwi_host *)t->engine;
+    cwi_deferred *rows;
+    make_steps(t, STEPS);
+    const cwi_tensor *table = &host->params.tensor[0];
+    int64_t n = table->rows * table->columns;
+    float *m = host->memory[0].tensor[0].data, *v = host->memory[1].tensor[0].data;
+    float *before[3], *of_m = malloc((size_t)n * BYTES), *of_v = calloc((size_t)n, BYTES);
+    for (int k = 0; k < 3; k++) before[k] = malloc((size_t)n * BYTES);
+    memcpy(before[0], table->data, (size_t)n * BYTES);
+    memcpy(before[1], m, (size_t)n * BYTES);
+    memcpy(before[2], v, (size_t)n * BYTES);
+    for (int64_t k = 0; k < n; k++) of_m[k] = sqrtf(v[k]) / (float)CWI_DRIFT_UNITS;
+    assert_int_equal(cwi_deferred_open(t->ctx, host, &rows), CW_OK);
+    assert_int_equal(cwi_late_pack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(m, before[1], (size_t)n * BYTES);
+    assert_memory_equal(v, before[2], (size_t)n * BYTES);
+    memset(m, 0, (size_t)n * BYTES);
+    memset(v, 0, (size_t)n * BYTES);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(table->data, before[0], (size_t)n * BYTES);
+    expect_near(m, before[1], of_m, n);
+    expect_near(v, before[2], of_v, n);
+    for (int k = 0; k < 3; k++) free(before[k]);
+    free(of_m);
+    free(of_v);
+    cwi_deferred_free(rows);
+    cwi_trainer_free(t);
+}
+
+static void moments_are_packed_and_found_again(void **state)
+{
+    check_packed(*state, "method=bpr backbone=mf");
+    check_packed(*state, "method=bpr backbone=mf reg-kind=batch"); /* parameters lie elsewhere */
+    check_packed(*state, "method=dice backbone=lightgcn");
+}
+#endif
+
 #if defined(TEST_CUDA)
 /* Rows that wait on the CPU and on a device do not: one goes on from the other, and the device from
  * itself bit for bit. */
@@ -910,6 +963,8 @@ int main(int argc, char **argv)
 #if defined(TEST_CUDA)
         TEST(rows_that_wait_go_to_a_device_and_back),
         TEST(a_state_crosses_devices),
+#else
+        TEST(moments_are_packed_and_found_again),
 #endif
         TEST(settled_rows_stay),
         TEST(a_loss_that_is_no_number_is_the_last_one),

@@ -1,19 +1,11 @@
 /* test_simulate.c - simulated data follow the model that they claim to follow. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "core/file.h"
 #include "core/mem.h"
 #include "prepare/simulation.h"
+#include "testing.h"
 
 enum { USERS = 30, ITEMS = 20, REPEATS = 4000 };
 
