@@ -96,6 +96,8 @@ measure_epochs() {
     done
     dim=$((dim / 2))
     for backbone in lightgcn ngcf; do epoch gowalla bpr $backbone --layers 3; done
+    epoch gowalla cpr lightgcn --layers 3
+    epoch gowalla bpr neumf
     dim=$((2 * dim))
     for set in ml10m gowalla ml1m; do evaluation $set cpr mf; done
 }
@@ -209,11 +211,11 @@ measure_peers() {
     for set in ml10m gowalla ml1m; do
         at=$(shape $set)
         echo "$set, --dim $dim --batch $batch"
-        python3 "$here/peer.py" "$at" --dim $dim --batch $batch --steps 100 mf-cpr mf-bpr lightgcn-bpr lightgcn-cpr neumf-bpr \
+        python3 "$here/peer.py" "$at" --dim $dim --batch $batch --steps 100 mf-cpr mf-bpr lightgcn-bpr lightgcn-cpr ngcf-bpr neumf-bpr \
             mult-vae evaluate
     done
     echo "gowalla, --dim $((dim / 2)) --layers 3"
-    python3 "$here/peer.py" "$(shape gowalla)" --dim $((dim / 2)) --layers 3 --steps 100 lightgcn-bpr ngcf-bpr
+    python3 "$here/peer.py" "$(shape gowalla)" --dim $((dim / 2)) --layers 3 --steps 100 lightgcn-bpr lightgcn-cpr ngcf-bpr neumf-bpr
 }
 
 measure_large() {
