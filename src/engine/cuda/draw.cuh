@@ -259,6 +259,15 @@ __device__ inline int keep_up(const work &w, int64_t row, int s, int next)
     return first;
 }
 
+/* The place of a visit among those of a step: who begins with the long ones is done when all are. */
+__device__ inline uint32_t turn_of(const work &w, int s, const visit &v, uint32_t chunks)
+{
+    enum { LONG_VISIT = 6 /* contributions */ };
+    bool is_short = v.kind == VISIT_WHOLE && v.length <= LONG_VISIT;
+    uint32_t turn = atomicAdd(&w.turns[2 * s + is_short], 1u);
+    return is_short ? chunks - 1 - turn : turn;
+}
+
 /* All that a chunk takes, in one place; blockIdx.y is the step. */
 __global__ void list_visits(work w, int n)
 {
@@ -277,7 +286,7 @@ __global__ void list_visits(work w, int n)
     visit v = {range.x, 2 * t.row + (uint32_t)(visits_before(w, t.row, s) % 2), task - p->first_task,
                (uint16_t)t.until, (uint8_t)(range.y - range.x),
                (uint8_t)(t.chunk_end - t.chunk > 1 ? VISIT_PART : VISIT_WHOLE)};
-    w.visit_of[p->first_chunk + k] = v;
+    w.visit_of[p->first_chunk + turn_of(w, s, v, p->chunks)] = v;
 }
 
 #endif

@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
     }
     const step_plan *p = &w.plan[s];
     int64_t left_rows = p->all, left_keep = p->keep;
-    await_last();
+    await_last_first();
     if (left_keep == left_rows) return;
     if (!w.per_group) keep_smallest(w, 0, w.rows, left_keep);
     for (int g = 0; g < w.n_groups && w.per_group; g++) { /* shares add up to keep */

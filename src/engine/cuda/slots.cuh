@@ -166,8 +166,20 @@ template <loss_fn *loss> __global__ void lose_rows(work w, int s)
     if (r < w.rows) take_loss<loss>(w, r, row, w.score + (int64_t)row.first * w.heads);
 }
 
-/* Rows of slots, a warp each; then their losses, a thread each.  What was drawn is looked at before
- * the last kernel is done. */
+/* Ask for the vectors of slots, a lane each; slots of a pair have the same user. */
+template <bool PAIRED>
+__device__ inline void fetch_vectors(const work &w, const ends_of_slots &ends, int slots, int lane)
+{
+    enum { LINE = 32 /* numbers */ };
+    bool has_user = lane < (PAIRED ? slots / 2 : slots), has_item = lane < slots;
+    for (int32_t c = 0; c < w.d; c += LINE) {
+        if (has_user) fetch_line(w.vectors + (int64_t)ends.user * w.d + c);
+        if (has_item) fetch_line(w.vectors + (int64_t)ends.item * w.d + c);
+    }
+}
+
+/* Rows of slots, a warp each; then their losses, a thread each.  What was drawn is looked at, and
+ * vectors are asked for, before the last kernel is done. */
 template <bool WHOLE, bool PAIRED, loss_fn *loss>
 __global__ void __launch_bounds__(BLOCK, SCORE_BLOCKS) score_rows(work w, int s)
 {
@@ -184,7 +196,8 @@ __global__ void __launch_bounds__(BLOCK, SCORE_BLOCKS) score_rows(work w, int s)
         ends.user = w.user_at[at + rows[warp].first + lane];
         ends.item = w.item_at[at + rows[warp].first + lane];
     }
-    await_last();
+    if (is_made) fetch_vectors<PAIRED>(w, ends, slots, lane);
+    await_last_first();
     if (is_made && PAIRED)
         score_pairs<WHOLE>(w, ends, slots, lane, score[warp]);
     else if (is_made)
