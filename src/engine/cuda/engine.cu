@@ -37,14 +37,16 @@ CWI_SAMPLERS(DRAW)
     {                                                                                              \
         work w = e->w;                                                                             \
         dim3 all(blocks_for(w.rows, WARPS));                                                       \
-        if (w.d % 4 == 0 && w.is_paired)                                                           \
-            LAUNCH_NEXT((score_rows<true, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);        \
+        if (w.d == 128 && w.is_paired)                                                             \
+            LAUNCH_NEXT((score_rows<128, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);         \
+        else if (w.d % 4 == 0 && w.is_paired)                                                      \
+            LAUNCH_NEXT((score_rows<ROW_QUADS, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);   \
         else if (w.d % 4 == 0)                                                                     \
-            LAUNCH_NEXT((score_rows<true, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+            LAUNCH_NEXT((score_rows<ROW_QUADS, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);  \
         else if (w.is_paired)                                                                      \
-            LAUNCH_NEXT((score_rows<false, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+            LAUNCH_NEXT((score_rows<ROW_COLUMNS, true, id##_row>), all, dim3(BLOCK), &e->g, w, s); \
         else                                                                                       \
-            LAUNCH_NEXT((score_rows<false, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);      \
+            LAUNCH_NEXT((score_rows<ROW_COLUMNS, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);\
     }                                                                                              \
     static void lose_##id(cwi_cuda *e, int s)                                                      \
     {                                                                                              \
@@ -227,6 +229,7 @@ static void add_step(cwi_cuda *e)
     add(g, &w->score, w->slots * w->heads);
     add(g, &w->slope, w->slots * w->heads);
     add(g, &w->margin, w->rows);
+    add(g, &w->rough, w->rows);
     add(g, &w->kept, w->rows);
     add(g, &w->value, w->rows);
     add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
@@ -491,11 +494,11 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
         LAUNCH(list_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     gpu_sort(g, e->room, (size_t)e->room_bytes, w.key, w.sorted_key, w.end, w.sorted_end, ends,
              key_bits(&w, n));
-    LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
-    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
-    LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
-    LAUNCH(place_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     dim3 of_ends(blocks_for(w.ends, BLOCK), (unsigned)n);
+    LAUNCH(find_heads, of_ends, dim3(BLOCK), g, w);
+    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
+    LAUNCH(list_tasks, of_ends, dim3(BLOCK), g, w);
+    LAUNCH(place_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     LAUNCH(list_contributions, of_ends, dim3(BLOCK), g, w);
     LAUNCH(finish_tasks, of_ends, dim3(BLOCK), g, w, n);
     if (w.is_twofold) LAUNCH(list_visits, of_ends, dim3(BLOCK), g, w, n);
@@ -530,7 +533,7 @@ static void take_slopes(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + (e->blocks + 7) / 8), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
 }
 

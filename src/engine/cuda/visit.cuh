@@ -15,7 +15,7 @@
 #if !defined(VISIT_BLOCKS)
 #define VISIT_BLOCKS 4
 #endif
-enum { VISIT_FEW = 4 };
+enum { VISIT_FEW = 2 };
 
 /* Where a row is in the table, before the step and after it. */
 __device__ inline int64_t place_of(const work &w, const visit &v)
@@ -106,41 +106,39 @@ __device__ inline visit visit_in(uint4 words)
     return v;
 }
 
-/* Visit number c of a step, as words: chunks of rows, then rows that wait. */
-__device__ inline uint4 visit_at(const work &w, int s, uint32_t c)
-{
-    const step_plan *plan = &w.plan[s];
-    const visit *at = c < plan->chunks ? w.visit_of + plan->first_chunk + c
-                                       : w.keeping + (int64_t)s * w.most_kept + c - plan->chunks;
-    return *(const uint4 *)at;
-}
-
-__device__ inline uint32_t count_visits(const work &w, int s)
+/* Rows that wait at a step, so far as there was room for them. */
+__device__ inline uint32_t count_kept(const work &w, int s)
 {
     uint32_t n = w.n_keeping[s];
-    return w.plan[s].chunks + (n < w.most_kept ? n : w.most_kept);
+    return n < w.most_kept ? n : w.most_kept;
 }
 
-/* Visit number k of a warp, which takes every so manieth of a step; the first block has other things
- * to do. */
-__device__ inline uint32_t number_of(uint32_t k)
+/* Visit number c of a step: rows that wait, then chunks of rows. */
+__device__ inline const visit *visit_place(const work &w, int s, uint32_t c)
 {
-    return (uint32_t)warp_of_grid() + k * (uint32_t)warps_of_grid() - (k + 1) * WARPS;
+    const step_plan *plan = &w.plan[s];
+    uint32_t kept = count_kept(w, s);
+    if (c < kept) return w.keeping + (int64_t)s * w.most_kept + c;
+    return w.visit_of + plan->first_chunk + c - kept;
 }
 
-__device__ inline uint32_t visits_of_warp(const work &w, int s)
+__device__ inline uint4 visit_at(const work &w, int s, uint32_t c)
 {
-    uint32_t end = count_visits(w, s), apart = (uint32_t)warps_of_grid() - WARPS;
-    if (number_of(0) >= end) return 0;
-    return (end - number_of(0) + apart - 1) / apart;
+    return *(const uint4 *)visit_place(w, s, c);
 }
 
-/* Visits k .. k + WARP - 1 of a warp, to have them at hand. */
-__device__ inline void find_visits(const work &w, int s, uint32_t k, uint32_t n, int lane, uint4 *own)
+/* Visits k, k + 1, .. of a block, which takes every so manieth of a step: the first block has other
+ * things to do.  Its warps take them from a queue, of which they know their first ones. */
+__device__ inline uint32_t visit_of_block(uint32_t k)
 {
-    __syncwarp();
-    if (k + lane < n) own[(k + lane) % WARP] = visit_at(w, s, number_of(k + lane));
-    __syncwarp();
+    return blockIdx.x - 1 + k * (gridDim.x - 1);
+}
+
+__device__ inline uint32_t take_visit(unsigned *queue, int lane)
+{
+    unsigned k = 0;
+    if (lane == 0) k = atomicAdd(queue, 1u);
+    return visit_of_block(__shfl_sync(0xffffffffu, k, 0));
 }
 
 /* ---- a visit ---------------------------------------------------------------------------------- */
@@ -212,34 +210,40 @@ __device__ inline void make_visit(const work &w, int s, const visit &v, const co
 template <int RULE, int ROW, bool TERMS, int HEADS>
 __global__ void __launch_bounds__(BLOCK, VISIT_BLOCKS) visit_rows(work w, int s)
 {
-    __shared__ uint4 at_hand[WARPS][WARP];
-    int lane = (int)threadIdx.x % WARP;
-    uint4 *own = at_hand[threadIdx.x / WARP];
+    __shared__ uint4 coming[WARPS];
+    __shared__ unsigned queue, last;
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    uint4 *next = &coming[warp];
     if (blockIdx.x == 0) {
         await_last();
         close_or_wait(w, s);
         return;
     }
-    uint32_t n = visits_of_warp(w, s);
+    uint32_t c = visit_of_block((uint32_t)warp), end = w.plan[s].chunks + count_kept(w, s);
+    if (threadIdx.x == 0) queue = WARPS, last = end;
     rates_ahead rates = look_ahead(w, w.plan[s].before, lane);
     contribution given = {0, NO_ROW, 0, -1};
     piece p;
     visit v;
-    if (n > 0) {
-        find_visits(w, s, 0, n, lane, own);
-        v = visit_in(own[0]);
+    if (c < end) {
+        v = visit_in(visit_at(w, s, c));
         p = load_piece<ROW, RULE>(w, v.row / 2, place_of(w, v), 0, lane);
         given = own_of(w, s, v.begin, v.begin + v.length, lane);
     }
+    __syncthreads();
     await_last();
-    ROLLED for (uint32_t k = 0; k < n; k++) {
-        v = visit_in(own[k % WARP]);
+    if (c >= end) return;
+    ROLLED while (true) {
+        c = take_visit(&queue, lane);
+        if (c < last && lane == 0) copy_soon(next, visit_place(w, s, c));
         make_visit<RULE, ROW, TERMS, HEADS>(w, s, v, given, rates, lane, &p);
-        if (k + 1 == n) break;
-        if (k % WARP == WARP - 1) find_visits(w, s, k + 1, n, lane, own);
-        v = visit_in(own[(k + 1) % WARP]);
+        if (c >= last) break;
+        await_copies();
+        __syncwarp();
+        v = visit_in(*next);
         given = own_of(w, s, v.begin, v.begin + v.length, lane);
         p = load_piece<ROW, RULE>(w, v.row / 2, place_of(w, v), 0, lane);
+        __syncwarp();
     }
 }
 

@@ -164,6 +164,7 @@ typedef struct work {
     /* a step */
     float *score, *slope;    /* [slots][heads] */
     double *margin, *value;  /* [rows] */
+    float *rough; /* [rows] the margin, rounded; no number: there is no such row */
     uint8_t *kept;           /* [rows] */
     float *sum;              /* [chunks][d] */
     float *ends_slope;       /* [2][slots][d] of users, then items, where contributions are not
@@ -253,6 +254,24 @@ __device__ inline void fetch_line(const void *at)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 #else
     (void)at;
+#endif
+}
+
+/* 16 bytes for what a block shares; they are there after await_copies. */
+__device__ inline void copy_soon(void *to, const void *from)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+#else
+    memcpy(to, from, 16);
+#endif
+}
+
+__device__ inline void await_copies()
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
