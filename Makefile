@@ -71,10 +71,12 @@ check-gpu: deps-check ## the tests of the CUDA engine on this machine's GPU, als
 .PHONY: torture
 torture: deps-check ## disturb every command at every place, in about half an hour; AREA=kills for a part
 	@$(call build,gcc)
-	@code=0; build/gcc/tests/torture/torture build/gcc/crosswise build/gcc/tests/torture/torture_preload.so \
+	@code=0; build/gcc/tests/torture/torture build/gcc/tests/torture/crosswise build/gcc/tests/torture/torture_preload.so \
 	    $(AREA) || code=1; \
 	[ -n "$(AREA)" ] || CROSSWISE=build/gcc/crosswise CROSSWISE_TORTURE=1 POSITIONS=60 \
-	    bash -eu tests/cli/corrupt.sh || code=1; exit $$code
+	    bash -eu tests/cli/corrupt.sh || code=1; \
+	[ -n "$(AREA)" ] || CROSSWISE=$(CURDIR)/build/gcc/crosswise tests/mpi/faults.sh \
+	    $(CURDIR)/build/gcc/tests/mpi/mpi_failing.so || [ $$? = 77 ] || code=1; exit $$code
 
 .PHONY: install
 install: release ## install under PREFIX (/usr/local), staged in DESTDIR

@@ -35,7 +35,8 @@ static cw_status draw(bench *b)
     CW_TRY(cwi_simulation_populate(b->ctx, &sim));
     CW_TRY(cwi_simulation_calibrate(b->ctx, &sim));
     double calibrated = bench_now();
-    CW_TRY(cwi_simulation_draw(b->ctx, &sim));
+    CW_TRY(cwi_simulation_count(b->ctx, &sim));
+    CW_TRY(cwi_simulation_draw(b->ctx, &sim, INT64_MAX));
     print_row(b, "simulate/calibrate", calibrated - start, sim.start[sim.plan.n_users]);
     print_row(b, "simulate/draw", bench_now() - calibrated, sim.start[sim.plan.n_users]);
 done:

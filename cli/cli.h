@@ -96,6 +96,28 @@ int cli_lack_memory(void);
 int cli_misuse(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- memory.c: --memory and --temp ------------------------------------------- */
+
+typedef struct cli_memory {
+    const char *size, *folder; /* as typed, NULL when not given */
+    int64_t bytes;
+} cli_memory;
+
+#define CLI_MEMORY_FLAGS(m)                                                                        \
+    {"memory", "SIZE", &(m)->size, NULL,                                                           \
+     "memory for rows and ids, such as 2G; rows beyond it go to files that vanish with the "       \
+     "command, and the result is the same; half of what is free unless given, 0 puts all rows "    \
+     "into files"},                                                                                \
+    {                                                                                              \
+        "temp", "DIR", &(m)->folder, NULL, "folder for these files; that of --out unless given"    \
+    }
+
+/* Reads the size; returns -1 to go on, or an exit code. */
+int cli_check_memory(const cli_command *command, cli_memory *memory);
+
+/* Tells the context of a command that writes to out. */
+cw_status cli_set_memory(cli_call *call, const cli_memory *memory, const char *out);
+
 /* ---- progress.c: what a person sees while waiting ------------------------- */
 
 void cli_watch(cli_call *call); /* route log, progress and signals of the context */

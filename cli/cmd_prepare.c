@@ -23,21 +23,23 @@ static cw_status import(cli_call *call, const given *files, cw_interactions **ou
                      out);
 }
 
-static cw_status prepare(cli_call *call, const given *files, const char *out, bool force)
+static cw_status prepare(cli_call *call, const given *files, const cli_memory *memory,
+                         const char *out, bool force)
 {
     cw_interactions *interactions = NULL;
     cw_dataset *dataset = NULL;
 
     cw_status status = cw_output_check(call->ctx, CW_OUTPUT_DATASET, out, force);
+    if (status == CW_OK) status = cli_set_memory(call, memory, out);
     if (status == CW_OK) status = cli_compare_files(call, &out, 1, files->path, 3);
     if (status == CW_OK) status = import(call, files, &interactions);
     if (status == CW_OK)
         status = cw_dataset_prepare(call->ctx, interactions, call->options[1], &dataset);
+    cw_interactions_free(interactions);
     if (status == CW_OK) status = cw_dataset_save(call->ctx, dataset, out, force);
     if (status == CW_OK && (call->json || !call->quiet))
         status = cli_show_dataset(call, out, dataset);
     cw_dataset_free(dataset);
-    cw_interactions_free(interactions);
     return status;
 }
 
@@ -46,6 +48,7 @@ static int run(const cli_command *command, int argc, char **argv)
     const char *out = NULL;
     bool force = false;
     given files = {{NULL, NULL, NULL}};
+    cli_memory memory = {0};
     const cli_flag flags[] = {
         {"out", "DIR", &out, NULL, "folder to make"},
         {"force", NULL, NULL, &force,
@@ -53,6 +56,7 @@ static int run(const cli_command *command, int argc, char **argv)
         {"train", "FILE", &files.path[0], NULL, "train part of a split made elsewhere"},
         {"valid", "FILE", &files.path[1], NULL, "its validation part"},
         {"test", "FILE", &files.path[2], NULL, "its test part"},
+        CLI_MEMORY_FLAGS(&memory),
         {0}};
     cli_call call;
 
@@ -64,7 +68,8 @@ static int run(const cli_command *command, int argc, char **argv)
         code = cli_misuse(command, "give either inputs or --train, --valid and --test, not both");
     if (code < 0 && has_parts && !files.path[0]) code = cli_misuse(command, "--train is missing");
     if (code < 0 && (!out || !out[0])) code = cli_misuse(command, "--out DIR is missing");
-    cw_status status = code < 0 ? prepare(&call, &files, out, force) : CW_OK;
+    if (code < 0) code = cli_check_memory(command, &memory);
+    cw_status status = code < 0 ? prepare(&call, &files, &memory, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }
 

@@ -1,11 +1,12 @@
 /* cmd_simulate.c - crosswise simulate --out DIR */
 #include "cli.h"
 
-static cw_status simulate(cli_call *call, const char *out, bool force)
+static cw_status simulate(cli_call *call, const cli_memory *memory, const char *out, bool force)
 {
     cw_dataset *dataset = NULL;
 
     cw_status status = cw_output_check(call->ctx, CW_OUTPUT_DATASET, out, force);
+    if (status == CW_OK) status = cli_set_memory(call, memory, out);
     if (status == CW_OK)
         status = cw_dataset_simulate(call->ctx, call->options[0], call->options[1], &dataset);
     if (status == CW_OK) status = cw_dataset_save(call->ctx, dataset, out, force);
@@ -19,9 +20,11 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     const char *out = NULL;
     bool force = false;
+    cli_memory memory = {0};
     const cli_flag flags[] = {{"out", "DIR", &out, NULL, "folder to make"},
                               {"force", NULL, NULL, &force,
                                "replace the folder when it is a dataset with nothing else in it"},
+                              CLI_MEMORY_FLAGS(&memory),
                               {0}};
     cli_call call;
 
@@ -29,7 +32,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code < 0 && call.n_inputs > 0)
         code = cli_misuse(command, "it takes no input; what is '%s'?", call.inputs[0]);
     if (code < 0 && (!out || !out[0])) code = cli_misuse(command, "--out DIR is missing");
-    cw_status status = code < 0 ? simulate(&call, out, force) : CW_OK;
+    if (code < 0) code = cli_check_memory(command, &memory);
+    cw_status status = code < 0 ? simulate(&call, &memory, out, force) : CW_OK;
     return cli_end(&call, code, status);
 }
 

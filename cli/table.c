@@ -91,12 +91,24 @@ static void print_propensities(const json_t *propensities)
     printf(" %8.3f\n", real(propensities, "mean"));
 }
 
+static void print_rates(const json_t *rates)
+{
+    const char *key;
+    json_t *rate;
+    if (!rates) {
+        printf("How many of its samples CPR accepts is not measured of rows in files; crosswise "
+               "describe does.\n");
+        return;
+    }
+    printf("CPR accepts of its samples:");
+    json_object_foreach((json_t *)rates, key, rate) printf(
+        "%s %.1f %% for k = %s", strcmp(key, "k2") ? "," : "", 100 * real(rate, "rate"), key + 1);
+    printf(".\n");
+}
+
 static void print_train(const json_t *root)
 {
     const json_t *items = json_object_get(root, "item_degrees");
-    const json_t *rates = json_object_get(root, "cpr_acceptance");
-    const char *key;
-    json_t *rate;
     char text[32];
 
     print_degrees(root);
@@ -104,10 +116,7 @@ static void print_train(const json_t *root)
     printf(
         "\nThe most popular 1 %% of items hold %.1f %% of the train rows, the top 10 %% %.1f %%.\n",
         100 * real(items, "top_1_percent"), 100 * real(items, "top_10_percent"));
-    printf("CPR accepts of its samples:");
-    json_object_foreach((json_t *)rates, key, rate) printf(
-        "%s %.1f %% for k = %s", strcmp(key, "k2") ? "," : "", 100 * real(rate, "rate"), key + 1);
-    printf(".\n");
+    print_rates(json_object_get(root, "cpr_acceptance"));
     if (integer(root, "cold_rows") > 0)
         printf("%s held-out rows have a user or item that train lacks.\n",
                cli_thousands(integer(root, "cold_rows"), text));

@@ -1,12 +1,17 @@
 """peer.py - epochs of training, and an evaluation, in PyTorch on the first GPU.
 
-    peer.py FOLDER [--dim N] [--batch N] [--layers N] [--steps N] [MODEL...]
+    peer.py FOLDER [--dim N] [--batch N] [--layers N] [--steps N] [--tf32] [MODEL...]
 
 FOLDER is a dataset folder of crosswise.  MODEL is one or more of mf-cpr (the default), mf-bpr, lightgcn-bpr, lightgcn-cpr,
 ngcf-bpr, neumf-bpr, mult-vae, evaluate.  Prints milliseconds an epoch of the plain program (eager) and of the same step in a
-CUDA graph, each the median of three after a warm-up; with --steps of so many steps, scaled to an epoch.  Everything is on the
-device: samples, the test for observed pairs, selection, products with the graph in both directions by one matrix, which is
-symmetric, and a fused Adam over all parameters.  Products are in fp32, as PyTorch has them unless told otherwise.
+CUDA graph, each the median of three after a warm-up; with --steps of so many steps, scaled to an epoch.
+
+Everything is on the device: samples, the test for observed pairs, selection, and a fused Adam over all parameters.  What is
+quicker in PyTorch than the first thing one would write is there: rows are taken by index_select, whose way back adds rows up
+where indexing sorts them first; a step takes the rows of all its slots at once; margins of CPR are found without a way back, which
+is taken by the selected rows alone; products with the graph go both ways by one matrix, which is symmetric and whose rows
+and columns have 32-bit numbers; gradients are made anew instead of being zeroed and added to.  Products of dense matrices are in fp32,
+as PyTorch has them unless told otherwise; with --tf32 by the units for small matrices, of eleven bits.
 """
 import argparse
 import time
@@ -41,7 +46,9 @@ class Data:
         a, b = torch.cat([self.user, self.item + self.n_users]), torch.cat([self.item + self.n_users, self.user])
         degree = torch.bincount(a, minlength=self.rows).float().clamp(min=1)
         value = (degree[a] * degree[b]).rsqrt()
-        return torch.sparse_coo_tensor(torch.stack([a, b]), value, (self.rows, self.rows)).coalesce().to_sparse_csr()
+        coo = torch.sparse_coo_tensor(torch.stack([a, b]), value, (self.rows, self.rows)).coalesce().to_sparse_csr()
+        start, column = coo.crow_indices().int(), coo.col_indices().int()
+        return torch.sparse_csr_tensor(start, column, coo.values(), (self.rows, self.rows))
 
 
 class Product(torch.autograd.Function):
@@ -61,6 +68,8 @@ class Product(torch.autograd.Function):
 
 
 class Table:
+    is_product = True  # differences of scores are scores of differences
+
     def __init__(self, data, dim, layers):
         self.data, self.layers = data, layers
         bound = (6 / (data.rows + dim)) ** 0.5
@@ -70,8 +79,8 @@ class Table:
     def vectors(self):
         return self.table
 
-    def score(self, vectors, user, item):
-        return (vectors[user] * vectors[self.data.n_users + item]).sum(-1)
+    def score(self, x, y):
+        return (x * y).sum(-1)
 
 
 class LightGCN(Table):
@@ -104,14 +113,15 @@ class NGCF(LightGCN):
 
 
 class NeuMF(Table):
+    is_product = False
+
     def __init__(self, data, dim, layers):
         super().__init__(data, dim, layers)
         self.first = torch.nn.Linear(2 * dim, HIDDEN).cuda()
         self.last = torch.nn.Linear(dim + HIDDEN, 1, bias=False).cuda()
         self.parameters = [self.table, *self.first.parameters(), *self.last.parameters()]
 
-    def score(self, vectors, user, item):
-        x, y = vectors[user], vectors[self.data.n_users + item]
+    def score(self, x, y):
         top = F.relu(self.first(torch.cat([x, y], -1)))
         return self.last(torch.cat([x * y, top], -1)).squeeze(-1)
 
@@ -125,21 +135,36 @@ def bpr(model, data, batch):
     other = torch.randint(data.n_items, (3, batch), device="cuda")  # the first that was not observed
     seen = data.has(user.expand(3, -1), other)
     other = other.gather(0, (seen * 4 + data.turns).argmin(0, keepdim=True))[0]
-    vectors = model.vectors()
-    return F.softplus(model.score(vectors, user, other) - model.score(vectors, user, item)).mean()
+    rows = torch.cat([user, data.n_users + item, data.n_users + other])
+    x, y, z = model.vectors().index_select(0, rows).view(3, batch, -1)
+    if model.is_product:
+        return F.softplus(model.score(x, z - y)).mean()
+    score = model.score(torch.cat([x, x]), torch.cat([y, z]))
+    return F.softplus(score[batch:] - score[:batch]).mean()
+
+
+def candidates(data, count, k):
+    """Rows of k pairs: users, items and the items of the next pair, [3][count][k]; and whether one of those was observed."""
+    pick = torch.randint(data.count, (count, k), device="cuda")
+    user, item = data.user[pick], data.item[pick]
+    crossed = item.roll(-1, dims=1)
+    rows = torch.stack([user, data.n_users + item, data.n_users + crossed])
+    return rows, data.has(user, crossed).any(-1)
 
 
 def cpr(model, data, batch):
-    vectors, margins = model.vectors(), []
+    vectors, most = model.vectors(), max(SPREAD)
+    fixed, found, margin, weight = vectors.detach(), [], [], []
     for k, share in SPREAD.items():
-        pick = torch.randint(data.count, (int(RATIO * batch * share), k), device="cuda")
-        user, item = data.user[pick], data.item[pick]
-        crossed = item.roll(1, dims=1)
-        apart = vectors[data.n_users + item] - vectors[data.n_users + crossed]
-        margin = (vectors[user] * apart).sum(-1).mean(-1)
-        margins.append(torch.where(data.has(user, crossed).any(-1), torch.inf, margin))
-    margin = torch.cat(margins)
-    return F.softplus(-margin[torch.topk(margin.detach(), batch, largest=False, sorted=False).indices]).mean()
+        rows, observed = candidates(data, int(RATIO * batch * share), k)
+        x, y = fixed.index_select(0, rows[:2].reshape(-1)).view(2, -1, k, fixed.shape[1])
+        margin.append(torch.where(observed, torch.inf, (x * (y - y.roll(-1, dims=1))).sum(-1).mean(-1)))
+        found.append(torch.cat([rows, rows[:, :, :1].expand(-1, -1, most - k)], 2))  # as many in all rows
+        weight.append((torch.arange(most, device="cuda") < k).float().div(k).expand(rows.shape[1], -1))
+    kept = torch.topk(torch.cat(margin), batch, largest=False, sorted=False).indices
+    rows, weight = torch.cat(found, 1)[:, kept], torch.cat(weight)[kept]
+    x, y, z = vectors.index_select(0, rows.reshape(-1)).view(3, batch, most, -1)
+    return F.softplus(-((x * (y - z)).sum(-1) * weight).sum(-1)).mean()
 
 
 class Slots:
@@ -150,7 +175,7 @@ class Slots:
                                      capturable=True)
 
     def __call__(self):
-        self.adam.zero_grad(set_to_none=False)
+        self.adam.zero_grad(set_to_none=True)
         self.loss_of(self.model, self.data, self.batch).backward()
         self.adam.step()
 
@@ -169,7 +194,7 @@ class MultVAE:
         self.adam = torch.optim.Adam(self.layer.parameters(), lr=1e-3, fused=True, capturable=True)
 
     def __call__(self):
-        self.adam.zero_grad(set_to_none=False)
+        self.adam.zero_grad(set_to_none=True)
         x = self.rows[torch.randint(self.n_users, (self.batch,), device="cuda")].float()
         inside = F.dropout(F.normalize(x), 1 - KEEP)
         mean, wide = self.layer[1](torch.tanh(self.layer[0](inside))).chunk(2, -1)
@@ -256,7 +281,9 @@ def main():
     parser.add_argument("model", nargs="*", default=["mf-cpr"])
     for name, value in ("dim", 128), ("batch", 2048), ("layers", 3), ("steps", 0):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--tf32", action="store_true")
     given = parser.parse_intermixed_args()
+    torch.backends.cuda.matmul.allow_tf32 = given.tf32
     data = Data(given.folder)
     for name in given.model:
         measure(name, make(name, data, given), given.steps)

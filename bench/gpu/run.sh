@@ -4,6 +4,7 @@
 # Parts, all but the last two unless some are named:
 #   epochs    seconds of an epoch and of an evaluation: methods and backbones, on the shapes ml10m, gowalla, ml1m
 #   same      two runs, and one that is killed and goes on, end in the same bytes
+#   cross     what begins on the GPU goes on on the CPU, and the other way round
 #   lists     evaluation of everybody, evaluate and recommend by GPU and CPU (whose bytes must be the same), and
 #             PyTorch's lists of everybody, where python3 has it
 #   peers     PyTorch on the same data, where python3 has it
@@ -18,12 +19,12 @@ crosswise=${CROSSWISE:-$here/../../build/release/crosswise} folder=${FOLDER:-$he
 table=${TABLE:-$here/../../build/gpu.csv}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-epochs=6 dim=128 batch=2048 large=8192 evaluates=0 tries=
+epochs=6 rounds=12 dim=128 batch=2048 large=8192 evaluates=0 tries=
 if [ "${1:-}" = --try ]; then
     shift
-    epochs=2 dim=8 batch=64 large=128 tries="--relevant 0.5 --popularity 0.5" folder=$scratch/shapes
+    epochs=2 rounds=4 dim=8 batch=64 large=128 tries="--relevant 0.5 --popularity 0.5" folder=$scratch/shapes
 fi
-parts=${*:-epochs same lists peers large}
+parts=${*:-epochs same cross lists peers large}
 mkdir -p "$folder"
 "$crosswise" info --devices
 device=$("$crosswise" info --devices --json | tr -d '\n' | sed -n 's/.*"device": "cuda:0"[^}]*"name": "\([^"]*\)".*/\1/p')
@@ -34,7 +35,8 @@ shape() {
     case $1 in
         ml10m) users=61770 items=6958 rows=1533956 ;;
         gowalla) users=29858 items=40981 rows=1027370 ;;
-        ml1m) users=5950 items=3125 rows=231000 ;;
+        ml1m) users=5950 items=3125 rows=205000 ;;
+        small) users=1200 items=800 rows=20000 ;;
         large) users=617700 items=69580 rows=15339560 ;;
     esac
     [ -z "$tries" ] || users=300 items=150 rows=3000
@@ -98,29 +100,78 @@ measure_epochs() {
     for set in ml10m gowalla ml1m; do evaluation $set cpr mf; done
 }
 
-# fix NAME OPTION...: the bytes of a model
-fix() {
-    name=$1 at=$(shape ml1m)
+# fix NAME OPTION...: the bytes of a model; messages go to $scratch/NAME.log
+fix() { (start "$@"); }
+
+start() {
+    name=$1
     shift
-    "$crosswise" train "$at" --method cpr --dim $dim --batch $batch --epochs 4 --device cuda --quiet --seed 5 \
-        --checkpoint-every 1 --out "$scratch/$name" --force "$@" >/dev/null
+    exec "$crosswise" train "$at" --preset paper --dim $dim --batch $batch --epochs $rounds --eval-every 0 --device cuda --seed 5 \
+        --checkpoint-every 1 --out "$scratch/$name" --force "$@" >/dev/null 2>"$scratch/$name.log"
 }
 
-# Kill one run about in the middle of what a whole one takes, and let it go on.
-measure_same() {
-    for backbone in mf lightgcn ngcf neumf; do
-        begin=$(date +%s%N)
-        fix one --backbone $backbone
-        half=$(awk -v a="$begin" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 2e9 }')
-        fix two --backbone $backbone
-        cmp "$scratch/one" "$scratch/two" || { echo "$backbone: two runs differ" >&2 && exit 1; }
+# The same, killed when it has written its first checkpoint.
+fix_and_kill() {
+    (start "$@") &
+    while kill -0 $! 2>/dev/null && [ ! -f "$scratch/$1.checkpoint" ]; do sleep 0.002; done
+    kill -KILL $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+}
+
+# one, two runs and a killed one: OPTION...
+compare_runs() {
+    fix one "$@"
+    fix two "$@"
+    cmp "$scratch/one" "$scratch/two" || { echo "$*: two runs differ" >&2 && exit 1; }
+    rm -f "$scratch"/two*
+    fix_and_kill two "$@"
+    fix two "$@" --resume
+    grep -q "going on from" "$scratch/two.log" || { echo "$*: the run was over before it was killed" >&2 && exit 1; }
+    cmp "$scratch/one" "$scratch/two" || { echo "$*: a killed run goes on otherwise" >&2 && exit 1; }
+    echo "$*: the same bytes from two runs, and from one that was killed"
+}
+
+last_loss() {
+    tr -d ' \n' <"$scratch/$1.run.json" | grep -o '"data_loss":[0-9.e-]*' | tail -1 | cut -d: -f2
+}
+
+# loss_apart NAME: the last loss, relative to that of the CPU alone
+loss_apart() {
+    awk -v a="$(last_loss whole)" -v b="$(last_loss "$1")" 'BEGIN { printf "%.1e", (a > b ? a - b : b - a) / a }'
+}
+
+# Begun on one device, gone on on the other: no other loss at the end than that of a run on the CPU, as far as a run on the
+# GPU alone has that one.  What training forgot would show in the second or third digit.  Some thirty steps: over hundreds
+# the smallest difference grows.
+cross_over() {
+    all_rounds=$rounds rounds=4
+    fix whole --device cpu "$@"
+    fix one "$@"
+    for devices in "cuda cpu" "cpu cuda"; do
         rm -f "$scratch"/two*
-        timeout -s KILL "$half" "$crosswise" train "$at" --method cpr --dim $dim --batch $batch --epochs 4 --device cuda \
-            --quiet --seed 5 --out "$scratch/two" --backbone $backbone --checkpoint-every 1 >/dev/null 2>&1 || true
-        fix two --backbone $backbone --resume
-        cmp "$scratch/one" "$scratch/two" || { echo "$backbone: a killed run goes on otherwise" >&2 && exit 1; }
-        echo "$backbone: the same bytes from two runs, and from one that was killed after $half s"
+        fix two --device "${devices% *}" --epochs $((rounds / 2)) --checkpoint-end "$@"
+        fix two --device "${devices#* }" --resume "$@"
+        grep -q "going on from" "$scratch/two.log" || { echo "$*: there is no checkpoint" >&2 && exit 1; }
+        echo "$* on $devices: the last loss is $(loss_apart two) from that of the CPU alone, the GPU alone $(loss_apart one)"
+        awk -v two="$(loss_apart two)" -v one="$(loss_apart one)" 'BEGIN { exit !(two < 1e-4 || two < 3 * one) }' ||
+            { echo "$*: $devices goes on otherwise" >&2 && exit 1; }
     done
+    rounds=$all_rounds
+}
+
+measure_same() {
+    at=$(shape ml1m)
+    for backbone in mf lightgcn ngcf neumf; do compare_runs --method cpr --backbone $backbone; done
+    compare_runs --method mult-vae
+    compare_runs --method cpr --optimizer adam-deferred
+    compare_runs --method dice --dis dcor
+}
+
+measure_cross() {
+    at=$(shape small)
+    for backbone in mf lightgcn ngcf neumf; do cross_over --method bpr --backbone $backbone; done
+    cross_over --method mult-vae
+    cross_over --method bpr --optimizer adam-deferred
 }
 
 # timed WHAT COMMAND...: milliseconds of a command whose output goes to $scratch/WHAT

@@ -100,6 +100,19 @@ CW_API void cw_context_set_event(cw_context *ctx, cw_event_fn event, void *user)
 CW_API CW_MUST_CHECK cw_status cw_context_set_threads(cw_context *ctx, int threads);
 CW_API int cw_context_threads(const cw_context *ctx);
 
+/*
+ * How much memory the rows and ids of a log may take in cw_import and its kin, cw_dataset_prepare
+ * and cw_dataset_simulate; what is more goes to files that have no name and vanish with the
+ * process. What comes of it is the same to the byte.  Interactions whose rows are in files can be
+ * prepared, and such a dataset can be described and saved; to train on it, load what was saved.
+ *   bytes   0 puts all rows into files; below 0 is half of what the machine, its containers and
+ *           limits leave now; else at least CW_LEAST_MEMORY, and ids that need more are an error
+ *   folder  where files are made; NULL takes the bound away, as it is from the beginning
+ */
+enum { CW_LEAST_MEMORY = 1 << 20 };
+CW_API CW_MUST_CHECK cw_status cw_context_set_memory(cw_context *ctx, int64_t bytes,
+                                                     const char *folder);
+
 /* The best instruction set of this CPU that crosswise knows: "avx512", "avx2",
  * "neon" or "ref". */
 CW_API const char *cw_cpu_isa(void);

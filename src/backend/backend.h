@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The numbers of a step of an optimiser, as far as it has them.  Adam in the TensorFlow form:
  * theta -= rate * m / (sqrt(v) + epsilon), after g = gradient + decay * theta,
@@ -41,6 +42,17 @@ enum {
  * whole units: it never exceeds 7.3 (Cauchy-Schwarz on the two averages), and half the bytes are
  * half the time where memory is what limits. */
 enum { CWI_DRIFT_UNITS = 4096 };
+
+/* The nearest whole number.  Added to 1.5 * 2^23 a number leaves its whole part in the low bits;
+ * what is no number gives any, but no undefined step. */
+static inline int16_t cwi_drift_nearest(float units)
+{
+    const float shift = 12582912.0f;
+    float x = units + shift;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int16_t)(uint16_t)bits;
+}
 
 /* A few steps without a gradient that a row has missed, added up (see optim/gap.c). */
 typedef struct cwi_adam_gap {

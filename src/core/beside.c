@@ -96,7 +96,8 @@ cw_status cwi_beside_open(const char *file, const char *what, const char *symbol
     memcpy(&find, &found, sizeof find); /* ISO C has no cast from an address to a function */
     const cwi_beside_calls *calls = find();
     if (calls->version != version || strcmp(calls->release, cw_version()) != 0) {
-        snprintf(why, CWI_BESIDE_TEXT, "%.300s is of crosswise %.40s, not %s", path, calls->release,
+        snprintf(why, CWI_BESIDE_TEXT, "%.300s is of %scrosswise %.40s, and this is crosswise %s",
+                 path, calls->version != version ? "another build, of " : "", calls->release,
                  cw_version());
         return CW_UNSUPPORTED;
     }

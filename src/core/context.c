@@ -38,6 +38,7 @@ void cw_context_free(cw_context *ctx)
 {
     if (!ctx) return;
     cwi_pool_free(ctx->pool);
+    free(ctx->room.folder);
     free(ctx);
 }
 

@@ -28,12 +28,20 @@ typedef struct cwi_callbacks {
     void *event_user;
 } cwi_callbacks;
 
+/* The memory that long lists of rows may take (core/room.h). */
+typedef struct cwi_room {
+    char *folder;   /* of the files for rows that find no place; NULL: no bound, and no files */
+    int64_t bytes;  /* rows and ids together */
+    bool is_strict; /* the bound is a user's word: ids that do not fit are an error */
+} cwi_room;
+
 #if !defined(__cplusplus) /* which has no C atomics and no need to look inside */
 struct cw_context {
     char error[1024];
     cwi_callbacks tell;
-    int threads;                 /* as set; 0 is one per core */
-    struct cwi_pool *pool;       /* made when first needed */
+    int threads;           /* as set; 0 is one per core */
+    struct cwi_pool *pool; /* made when first needed */
+    cwi_room room;
     struct cwi_world *world;     /* processes that do the same (comm/world.h), or NULL */
     atomic_int_fast64_t fail_at; /* test hook: allocations left until one fails; 0 is off */
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -73,6 +74,26 @@ cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BY
     XXH3_freeState(state);
     cwi_free(buffer);
     return status;
+}
+
+/* ---- without a name --------------------------------------------------------- */
+
+/* Where there are no such files, one that loses its name at once. */
+static int open_named(cw_context *ctx, const char *folder)
+{
+    char *path = cwi_path_join(ctx, folder, ".crosswise-XXXXXX");
+    int file = -1;
+    if (path) CWI_AGAIN(file, mkostemp(path, O_CLOEXEC));
+    if (file >= 0) (void)unlink(path);
+    cwi_free(path);
+    return file;
+}
+
+cw_status cwi_file_nameless(cw_context *ctx, const char *folder, const char *what, int *out)
+{
+    CWI_AGAIN(*out, open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (*out < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) *out = open_named(ctx, folder);
+    return *out >= 0 ? CW_OK : cwi_fail_errno(ctx, what, folder);
 }
 
 /* ---- reading -------------------------------------------------------------- */

@@ -76,6 +76,10 @@ void cwi_file_remove(const char *path, const cwi_file_kind *kind);
  * are more than `most`. */
 cw_status cwi_file_read(cw_context *ctx, const char *path, size_t most, char **out, size_t *length);
 
+/* A new file without a name, for reading and writing, that is gone when it is closed; `what` is
+ * what a message says of the folder, such as "make a file for rows in". */
+cw_status cwi_file_nameless(cw_context *ctx, const char *folder, const char *what, int *out);
+
 /* The same checksum of a file that exists. */
 cw_status cwi_file_hash(cw_context *ctx, const char *path, char hash[CWI_HASH_BYTES]);
 

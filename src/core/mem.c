@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { ALIGNMENT = 64, ALIGNED_FROM = 1024, HUGE_PAGE = 1 << 21, HUGE_FROM = HUGE_PAGE };
 
@@ -140,6 +141,34 @@ void cwi_pile_clear(cwi_pile *pile)
     for (size_t b = 0; b < pile->count; b++) free(pile->block[b]);
     free(pile->block);
     *pile = (cwi_pile){0};
+}
+
+void *cwi_space_open(cw_context *ctx, size_t bytes)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#ifdef MAP_NORESERVE
+    flags |= MAP_NORESERVE; /* there may be more than the machine has */
+#endif
+    if (must_fail(ctx)) return no_memory(ctx, bytes, 1);
+    void *space = mmap(NULL, bytes > 0 ? bytes : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (space == MAP_FAILED) return no_memory(ctx, bytes, 1);
+#ifdef MADV_NOHUGEPAGE
+    (void)madvise(space, bytes, MADV_NOHUGEPAGE);
+#endif
+    return space;
+}
+
+void cwi_space_forget(void *space, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to) (void)madvise((char *)space + from, to - from, MADV_DONTNEED);
+}
+
+void cwi_space_close(void *space, size_t bytes)
+{
+    if (space) (void)munmap(space, bytes > 0 ? bytes : 1);
 }
 
 void cwi_mem_fail_at(cw_context *ctx, int64_t nth)

@@ -57,6 +57,12 @@ __attribute__((always_inline)) static inline void cwi_fetch(const void *from, in
         __builtin_prefetch((const char *)from + b, 0, SECOND_LEVEL);
 }
 
+/* Address space for so many bytes, all 0, of which only what is written to takes memory.  forget
+ * takes back the pages that lie between two places: they are 0 again. */
+void *cwi_space_open(cw_context *ctx, size_t bytes);
+void cwi_space_forget(void *space, size_t from, size_t to);
+void cwi_space_close(void *space, size_t bytes); /* NULL is fine */
+
 /* Test hook: let the nth allocation from now on fail, once; 0 switches it off. */
 void cwi_mem_fail_at(cw_context *ctx, int64_t nth);
 

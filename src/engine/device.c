@@ -17,26 +17,15 @@ enum { LEAST_NUMBERS = 1000000 };
 /* Fewer products of numbers are added up before a GPU is ready. */
 static const double least_products = 1e12;
 
-/* ---- what is not trained there yet --------------------------------------------------------------
- */
-
-/* An option that has to be left as it is; NULL: all of them are. */
-static const char *find_foreign_option(const cwi_task *t)
-{
-    const cw_options *o = t->options;
-    if (!t->method->sampler) return NULL;
-    if (cw_options_get(o, "dis") && cwi_options_is(o, "dis", "dcor")) return "dis";
-    if (cwi_find_optimizer(cwi_options_text(o, "optimizer"))->schedule == CWI_STEP_LATE)
-        return "optimizer";
-    return NULL;
-}
+/* ---- what is not trained there ---- */
 
 bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
 {
-    const char *option = find_foreign_option(t);
     if (!t->method->sampler && t->backbone != &cwi_backbone_vae)
-        snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train method %s yet",
-                 t->method->name);
+        snprintf(why, CWI_DEVICE_TEXT,
+                 "--device is '%s', which does not train method %s: its parameters are found in "
+                 "closed form, by the CPU",
+                 cwi_options_text(t->options, "device"), t->method->name);
     else if (t->method->sampler && t->backbone != &cwi_backbone_mf &&
              t->backbone != &cwi_backbone_lightgcn && t->backbone != &cwi_backbone_ngcf &&
              t->backbone != &cwi_backbone_neumf)
@@ -46,9 +35,6 @@ bool cwi_cuda_trains(const cwi_task *t, char why[CWI_DEVICE_TEXT])
         snprintf(why, CWI_DEVICE_TEXT,
                  "--engine is 'ref', which is of the CPU: it takes no "
                  "--device cuda");
-    else if (option)
-        snprintf(why, CWI_DEVICE_TEXT, "--device cuda does not train with --%s '%s' yet", option,
-                 cwi_options_text(t->options, option));
     else
         return true;
     return false;

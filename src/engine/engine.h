@@ -64,6 +64,7 @@ typedef struct cwi_state_array {
     cwi_dtype dtype;
     int64_t rows, columns; /* no columns: a list */
     void *data;            /* NULL where rows are 0 */
+    bool may_lack;         /* a checkpoint without it is one, too: it is zeros there */
 } cwi_state_array;
 
 enum { CWI_MAX_STATE_ARRAYS = (1 + CWI_MAX_MEMORIES) * CWI_MAX_TENSORS + 2 };

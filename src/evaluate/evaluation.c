@@ -193,6 +193,7 @@ cw_status cw_evaluate(cw_context *ctx, const cw_dataset *dataset, const cw_model
     cwi_begin(ctx);
     *json = NULL;
     CW_TRY(cwi_options_check(ctx, options, "evaluate"));
+    CW_TRY(cwi_dataset_here(ctx, dataset));
     if (!options) CW_TRY(cwi_options_create(ctx, "evaluate", cwi_evaluate_options, &defaults));
     CW_TRY(evaluate(ctx, dataset, model, options ? options : defaults, json));
 done:

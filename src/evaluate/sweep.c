@@ -35,12 +35,13 @@ static cw_status find_spread(cw_context *ctx, const cwi_walk *walk, double *spre
     enum { ASKED = 64 };
     int32_t n_items = walk->ranker->n_items, asked = walk->n_users < ASKED ? walk->n_users : ASKED;
     float *score = cwi_alloc(ctx, (size_t)n_items, sizeof *score);
+    cw_status status = score ? CW_OK : CW_NO_MEMORY;
 
     *spread = 0;
-    if (!score) return CW_NO_MEMORY;
-    for (int32_t a = 0; a < asked; a++) {
+    for (int32_t a = 0; a < asked && score; a++) {
         double sum = 0, squares = 0, n = 0;
         int32_t user = walk->users[(int64_t)a * walk->n_users / asked];
+        CW_TRY(cwi_ranker_bring(ctx, walk->ranker, &user, 1));
         walk->ranker->score(walk->ranker, &user, 1, score);
         for (int32_t i = 0; i < n_items; i++) {
             if (!isfinite(score[i])) continue;
@@ -50,8 +51,9 @@ static cw_status find_spread(cw_context *ctx, const cwi_walk *walk, double *spre
         }
         if (n > 0) *spread += deviation(sum, squares, n) / asked;
     }
+done:
     cwi_free(score);
-    return CW_OK;
+    return status;
 }
 
 /* With dial 1 times the unit, popularity moves scores as much as the model itself does. */

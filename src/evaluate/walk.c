@@ -242,6 +242,7 @@ static cw_status rank_rows(cw_context *ctx, rooms *r, int32_t first, int32_t end
     for (r->first = first; r->first < end; r->first += n) {
         n = least(round, end - r->first);
         if (walk->stage) CW_PASS(cwi_progress(ctx, walk->stage, r->first, walk->n_users));
+        CW_PASS(cwi_ranker_bring(ctx, walk->ranker, walk->users + r->first, n));
         for (int32_t s = 0; s < r->n_slots; s++) r->bad_row[s] = -1, r->unhelped[s] = 0;
         cw_status status = cwi_pool_for(ctx, n, r->block, rank_block, r);
         if (status == CW_BAD_DATA) status = name_nan(ctx, r);

@@ -68,6 +68,7 @@ static cw_status join_rows(cw_context *ctx, const cw_dataset *data, cwi_rows *ou
         .count = (int64_t)(n + more), .n_users = data->n_users, .n_items = data->n_items};
     out->user = cwi_pile_add(ctx, &out->pile, n + more, sizeof *out->user);
     out->item = cwi_pile_add(ctx, &out->pile, n + more, sizeof *out->item);
+    out->part = cwi_pile_add(ctx, &out->pile, n + more, 1);
     CW_PASS(out->pile.status);
     memcpy(out->user, train->user, n * sizeof *out->user);
     memcpy(out->item, train->item, n * sizeof *out->item);
@@ -77,21 +78,21 @@ static cw_status join_rows(cw_context *ctx, const cw_dataset *data, cwi_rows *ou
     return CW_OK;
 }
 
-static cw_status take_part(cw_context *ctx, const cwi_rows *rows, const cwi_split *split, int part,
-                           int64_t count, cwi_pairs *out)
+static cw_status take_part(cw_context *ctx, const cwi_rows *rows, int part, int64_t count,
+                           cwi_pairs *out)
 {
     CW_PASS(cwi_pairs_create(ctx, count, out));
     int64_t at = 0;
     for (int64_t r = 0; r < rows->count; r++) {
-        if (split->part[r] != part) continue;
+        if (rows->part[r] != part) continue;
         out->user[at] = rows->user[r];
         out->item[at++] = rows->item[r];
     }
     return CW_OK;
 }
 
-static cw_status draw_fold(cw_context *ctx, const cw_dataset *data, const cwi_rows *rows,
-                           double cap, uint64_t seed, cw_dataset *out)
+static cw_status draw_fold(cw_context *ctx, const cw_dataset *data, cwi_rows *rows, double cap,
+                           uint64_t seed, cw_dataset *out)
 {
     cw_status status;
     cwi_split split;
@@ -99,8 +100,8 @@ static cw_status draw_fold(cw_context *ctx, const cw_dataset *data, const cwi_ro
     *out = *data;
     *train = *valid = (cwi_pairs){0};
     CW_PASS(cwi_split_draw(ctx, rows, cap, data->part[CW_PART_VALID].count, seed, &split));
-    CW_TRY(take_part(ctx, rows, &split, CW_PART_TRAIN, rows->count - split.n_held, train));
-    CW_TRY(take_part(ctx, rows, &split, CW_PART_VALID, split.n_held, valid));
+    CW_TRY(take_part(ctx, rows, CW_PART_TRAIN, rows->count - split.n_held, train));
+    CW_TRY(take_part(ctx, rows, CW_PART_VALID, split.n_held, valid));
     if (split.n_held == 0)
         CW_TRY(cwi_fail(ctx, CW_BAD_DATA,
                         "no row can be held out once more, for train would lack its user or item; "

@@ -646,6 +646,7 @@ cw_status cw_tune(cw_context *ctx, const cw_dataset *dataset, const cw_options *
     if (run) *run = NULL;
     if (json) *json = NULL;
     CW_TRY(cwi_options_check(ctx, options, "tune"));
+    CW_TRY(cwi_dataset_here(ctx, dataset));
     if (!options) CW_TRY(cwi_options_create(ctx, "tune", cwi_tune_options, &defaults));
     if (!options) options = defaults;
     if (cwi_options_is_set(options, "valid")) {

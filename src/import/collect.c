@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "import/fields.h"
 #include "import/import.h"
@@ -18,6 +19,7 @@ static void lose_times(cwi_import *import)
     import->has_time = false;
     cwi_free(import->rows->time);
     import->rows->time = NULL;
+    if (import->rows->spill) cwi_spill_lose_times(import->rows->spill);
 }
 
 cw_status cwi_import_begin(cwi_import *import, const cwi_source *source, bool has_rating,
@@ -55,12 +57,72 @@ cw_status cwi_import_bad(cwi_import *import, const cwi_source *source, const cha
     return CW_OK;
 }
 
+/* ---- room for rows ----------------------------------------------------------- */
+
+/* What a row takes in all while a log is prepared in memory, and what a time adds to it. */
+enum { BYTES_A_ROW = 28, BYTES_A_TIME = 16, BYTES_AN_ID = 64 };
+
+/* Ids are there twice, those of the log and those of the dataset, with tables of numbers. */
+static int64_t id_bytes(const cw_interactions *rows)
+{
+    return 2 * (cwi_idmap_bytes(&rows->users) + cwi_idmap_bytes(&rows->items)) +
+           BYTES_AN_ID * ((int64_t)rows->users.count + rows->items.count);
+}
+
+static cw_status check_ids(cwi_import *import)
+{
+    char what[100];
+    const cw_interactions *rows = import->rows;
+    snprintf(what, sizeof what, "the ids of %" PRId32 " users and %" PRId32 " items",
+             rows->users.count, rows->items.count);
+    return cwi_room_check(import->ctx, id_bytes(rows), what);
+}
+
+static void drop_arrays(cwi_import *import)
+{
+    cw_interactions *rows = import->rows;
+    cwi_free(rows->user);
+    cwi_free(rows->item);
+    cwi_free(rows->time);
+    cwi_free(rows->part);
+    rows->user = rows->item = NULL;
+    rows->time = NULL;
+    rows->part = NULL;
+    cwi_below_clear(&rows->below);
+}
+
+/* From now on rows go to a file, those before them too. */
+static cw_status spill_rows(cwi_import *import)
+{
+    cw_interactions *rows = import->rows;
+    cwi_reel reel = CWI_REEL(rows);
+    cwi_window w = cwi_window_over(&reel);
+    CW_PASS(cwi_spill_create(import->ctx, import->has_time, import->is_split, &rows->spill));
+    cwi_reel to = {.spill = rows->spill};
+    while (cwi_window_next(import->ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) CW_PASS(cwi_reel_take(import->ctx, &to, &w, k));
+    drop_arrays(import);
+    return CW_OK;
+}
+
+/* Would so many rows, with all that is made of them, be more than there is memory for? */
+static bool is_too_much(const cwi_import *import, size_t n_rows)
+{
+    int64_t each = BYTES_A_ROW + (import->has_time ? BYTES_A_TIME : 0);
+    const cwi_below *below = &import->rows->below;
+    int64_t others = (int64_t)(below->capacity * sizeof *below->row) +
+                     cwi_idmap_bytes(&below->users) + cwi_idmap_bytes(&below->items);
+    return !cwi_room_holds(import->ctx, (int64_t)n_rows * each + others + id_bytes(import->rows));
+}
+
 static cw_status grow_rows(cwi_import *import)
 {
     cw_interactions *rows = import->rows;
     size_t need = (size_t)rows->count + 1;
 
     if (need <= import->capacity) return CW_OK;
+    CW_PASS(check_ids(import));
+    if (is_too_much(import, need + need / 2)) return spill_rows(import);
     /* Each array starts from the common capacity, which changes once all have grown. */
     size_t capacity = import->capacity, grown = capacity;
     CW_PASS(cwi_grow(import->ctx, &rows->user, &grown, need, sizeof *rows->user));
@@ -77,6 +139,8 @@ static cw_status grow_rows(cwi_import *import)
     import->capacity = grown;
     return CW_OK;
 }
+
+/* ---- what is wrong ------------------------------------------------------------- */
 
 /* What is wrong with a value, with the value itself. */
 static cw_status bad_value(cwi_import *import, const cwi_source *source, const char *what,
@@ -135,6 +199,9 @@ typedef struct good_row {
 static cw_status keep_below(cwi_import *import, const good_row *good)
 {
     cwi_below *below = &import->rows->below;
+    if (import->rows->spill) return CW_OK; /* nobody asks */
+    if ((size_t)below->count == below->capacity && is_too_much(import, import->capacity))
+        return spill_rows(import);
     CW_PASS(cwi_grow(import->ctx, &below->row, &below->capacity, (size_t)below->count + 1,
                      sizeof *below->row));
     int32_t *row = below->row[below->count];
@@ -144,19 +211,31 @@ static cw_status keep_below(cwi_import *import, const good_row *good)
     return CW_OK;
 }
 
+static cw_status keep_numbers(cwi_import *import, int32_t user, int32_t item, double time)
+{
+    enum { CHECK_EVERY = 1 << 16 };
+    cw_interactions *rows = import->rows;
+    int64_t r = rows->count++;
+    if (rows->spill) {
+        if (r % CHECK_EVERY == 0) CW_PASS(check_ids(import));
+        return cwi_spill_add(import->ctx, rows->spill, user, item, time, import->part);
+    }
+    rows->user[r] = user;
+    rows->item[r] = item;
+    if (rows->time) rows->time[r] = time;
+    if (rows->part) rows->part[r] = import->part;
+    return CW_OK;
+}
+
 static cw_status keep(cwi_import *import, const good_row *good)
 {
     cw_interactions *rows = import->rows;
-    int64_t r = rows->count;
+    int32_t user, item;
     if (good->is_below) return keep_below(import, good);
-    CW_PASS(grow_rows(import));
-    CW_PASS(add_user(import->ctx, &rows->users, &import->last_user, good->user, &rows->user[r]));
-    CW_PASS(
-        cwi_idmap_add(import->ctx, &rows->items, good->item.at, good->item.length, &rows->item[r]));
-    if (rows->time) rows->time[r] = good->time;
-    if (rows->part) rows->part[r] = import->part;
-    rows->count++;
-    return CW_OK;
+    if (!rows->spill) CW_PASS(grow_rows(import));
+    CW_PASS(add_user(import->ctx, &rows->users, &import->last_user, good->user, &user));
+    CW_PASS(cwi_idmap_add(import->ctx, &rows->items, good->item.at, good->item.length, &item));
+    return keep_numbers(import, user, item, good->time);
 }
 
 static cw_status keep_translated(cwi_import *import, const cwi_source *source, const good_row *good)

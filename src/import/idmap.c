@@ -144,6 +144,12 @@ const char *cwi_idmap_text(const cwi_idmap *map, int32_t index)
     return map->text + map->start[index];
 }
 
+int64_t cwi_idmap_bytes(const cwi_idmap *map)
+{
+    return (int64_t)(map->start_capacity * sizeof *map->start + map->text_capacity +
+                     map->n_slots * sizeof *map->slot);
+}
+
 cw_status cwi_idmap_select(cw_context *ctx, const cwi_idmap *from, const int32_t *which,
                            int32_t count, cwi_idmap *out)
 {

@@ -39,6 +39,9 @@ int32_t cwi_idmap_find(const cwi_idmap *map, const char *id, size_t length);
 /* The id as it was read; borrowed until the next add or clear. */
 const char *cwi_idmap_text(const cwi_idmap *map, int32_t index);
 
+/* Memory that it takes. */
+int64_t cwi_idmap_bytes(const cwi_idmap *map);
+
 /* A new map of the given ids of `from`, in that order: new id k is old id which[k];
  * which NULL keeps all in their order. */
 cw_status cwi_idmap_select(cw_context *ctx, const cwi_idmap *from, const int32_t *which,

@@ -162,6 +162,8 @@ cw_status cwi_import_finish(cwi_import *import)
     cw_interactions *rows = import->rows;
 
     CW_PASS(check_not_empty(import));
+    if (rows->spill) CW_PASS(cwi_spill_flush(ctx, rows->spill));
+    rows->is_split = rows->part || (rows->spill && import->is_split);
     import->rows->keeps_repeats = import->settings.keep_duplicates;
     if (!import->settings.keep_duplicates && !import->is_distinct)
         CW_PASS(cwi_drop_repeats(ctx, rows, &import->repeats, &import->overlaps));

@@ -65,6 +65,14 @@ done:
     return status;
 }
 
+void cwi_below_clear(cwi_below *below)
+{
+    cwi_free(below->row);
+    cwi_idmap_clear(&below->users);
+    cwi_idmap_clear(&below->items);
+    *below = (cwi_below){0};
+}
+
 void cw_interactions_free(cw_interactions *interactions)
 {
     if (!interactions) return;
@@ -72,11 +80,10 @@ void cw_interactions_free(cw_interactions *interactions)
     cwi_free(interactions->item);
     cwi_free(interactions->time);
     cwi_free(interactions->part);
+    cwi_spill_free(interactions->spill);
     cwi_idmap_clear(&interactions->users);
     cwi_idmap_clear(&interactions->items);
-    cwi_free(interactions->below.row);
-    cwi_idmap_clear(&interactions->below.users);
-    cwi_idmap_clear(&interactions->below.items);
+    cwi_below_clear(&interactions->below);
     cwi_free(interactions->source);
     cwi_free(interactions);
 }
@@ -98,5 +105,13 @@ int32_t cw_interactions_items(const cw_interactions *interactions)
 
 bool cw_interactions_are_split(const cw_interactions *interactions)
 {
-    return interactions->part != NULL;
+    return interactions->is_split;
+}
+
+cw_status cwi_interactions_here(cw_context *ctx, const cw_interactions *interactions)
+{
+    if (!interactions->spill) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "the interactions are in a file; they can be prepared and saved, and nothing "
+                    "else");
 }

@@ -145,6 +145,8 @@ cw_status cw_model_export(cw_context *ctx, const cw_model *model, const char *fo
 
     cwi_begin(ctx);
     CW_TRY(cwi_model_rank(ctx, model, &ranker));
+    CW_TRY(cwi_ranker_bring_all(ctx, &ranker));
+    CW_TRY(cwi_params_complete(ctx, &model->params));
     CW_TRY(cwi_folder_begin(ctx, folder, replace, &cwi_export_kind, &work));
     const char *path = cwi_folder_path(work);
     CW_TRY(write_vectors(ctx, path, &ranker));

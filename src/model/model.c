@@ -103,6 +103,7 @@ bool cw_model_tensor(const cw_model *model, size_t index, cw_tensor *out)
 {
     if (index >= (size_t)model->params.count) return false;
     const cwi_tensor *tensor = &model->params.tensor[index];
+    if (tensor->far) return false;
     *out = (cw_tensor){tensor->name, tensor->rows, tensor->columns, tensor->data};
     return true;
 }

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "model/modelfile.h"
 #include "model/tensorfile.h"
+#include "registry/registry.h"
 
 /* Version 2 has guests or hidden rows, version 3 terms of items; a model without is written as the
  * version before, as it ever was. */
@@ -146,6 +147,7 @@ cw_status cwi_model_put(cw_context *ctx, const cw_model *model, const char *path
                            .n_notes = 3};
 
     CW_TRY(pile.status);
+    CW_TRY(cwi_params_complete(ctx, &model->params));
     file.n_arrays = list_arrays(model, &ids, arrays);
     CW_TRY(cwi_tensorfile_put(ctx, path, &file, writer));
 done:
@@ -154,6 +156,14 @@ done:
 }
 
 /* ---- reading ------------------------------------------------------------------ */
+
+/* What one of many processes leaves in the file. */
+static bool is_far(const cwi_tensorfile *file, const cwi_array *array)
+{
+    const char *name = cwi_tensorfile_note(file, "backbone");
+    const cwi_backbone *backbone = name ? cwi_find_backbone(name) : NULL;
+    return backbone && backbone->ranks_far && array->dtype == CWI_F32 && array->rank == 2;
+}
 
 typedef struct reader {
     cw_context *ctx;
@@ -258,6 +268,8 @@ static cw_status read_rows(const reader *r, const char *start_name, const char *
     if (!seen->start || !seen->value) return CW_NO_MEMORY;
     memcpy(seen->start, start->data, (size_t)(n + 1) * sizeof *seen->start);
     memcpy(seen->value, item->data, (size_t)count * sizeof *seen->value);
+    cwi_tensorfile_forget(r->file, start);
+    cwi_tensorfile_forget(r->file, item);
     return CW_OK;
 }
 
@@ -289,6 +301,8 @@ static cw_status read_ids(const reader *r, const char *start_name, const char *t
         CW_PASS(cwi_idmap_add(r->ctx, out, id, length, &index));
         if (index != k) return refuse(r, text_name, "has an id twice");
     }
+    cwi_tensorfile_forget(r->file, start);
+    cwi_tensorfile_forget(r->file, text);
     return CW_OK;
 }
 
@@ -360,6 +374,22 @@ static cw_status read_terms(const reader *r)
     return CW_OK;
 }
 
+/* A table that stays in the file. */
+static cw_status keep_far(const reader *r, const cwi_array *array)
+{
+    cwi_far *far;
+    const cwi_far like = {.path = (char *)r->name,
+                          .name = (char *)array->name,
+                          .file = r->file->file,
+                          .at = (const char *)array->data - (const char *)r->file->bytes,
+                          .rows = array->shape[0],
+                          .columns = array->shape[1]};
+    CW_PASS(cwi_far_open(r->ctx, &like, &far));
+    cw_status status = cwi_params_add_far(r->ctx, &r->model->params, far);
+    if (status != CW_OK) cwi_far_close(far);
+    return status;
+}
+
 static cw_status read_tensor(const reader *r, const cwi_array *array)
 {
     cwi_tensor *tensor;
@@ -369,6 +399,7 @@ static cw_status read_tensor(const reader *r, const cwi_array *array)
     if (!is_plain_name(array->name) || strlen(array->name) >= CWI_TENSOR_NAME_BYTES)
         return refuse(r, "a tensor", "has a name that is too long or has odd characters");
     if (array->rank != 2) return refuse(r, array->name, "is not a matrix");
+    if (r->file->space > 0 && is_far(r->file, array)) return keep_far(r, array);
     for (int64_t k = 0; k < count; k++)
         if (!isfinite(data[k])) return refuse(r, array->name, "has a number that is not finite");
     cw_status status = cwi_params_add(r->ctx, &r->model->params, array->name, array->shape[0],
@@ -443,7 +474,9 @@ cw_status cw_model_load(cw_context *ctx, const char *path, cw_model **out)
     cwi_tensorfile file;
     cwi_begin(ctx);
     *out = NULL;
-    cw_status status = cwi_tensorfile_read(ctx, path, format, FORMAT_VERSION, &file);
+    cw_status status =
+        ctx->world ? cwi_tensorfile_read_far(ctx, path, format, FORMAT_VERSION, is_far, &file)
+                   : cwi_tensorfile_read(ctx, path, format, FORMAT_VERSION, &file);
     if (status == CW_OK) status = build_model(ctx, path, &file, out);
     cwi_tensorfile_clear(&file);
     return status;

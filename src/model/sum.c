@@ -80,7 +80,10 @@ cw_status cwi_model_sum(cw_context *ctx, const cw_model *const *part, const doub
 
     *out = NULL;
     CW_TRY(cwi_model_create(ctx, &sum));
-    for (int m = 0; m < 2; m++) CW_TRY(cwi_model_rank(ctx, part[m], &ranker[m]));
+    for (int m = 0; m < 2; m++) {
+        CW_TRY(cwi_model_rank(ctx, part[m], &ranker[m]));
+        CW_TRY(cwi_ranker_bring_all(ctx, &ranker[m]));
+    }
     CW_TRY(copy_common(ctx, part[0], sum));
     CW_TRY(join_vectors(ctx, ranker, weight, &sum->params));
     CW_TRY(join_words(ctx, part, weight, ranker[0].width + ranker[1].width, sum));

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/numbers.h"
 #include "core/text.h"
-
-enum { MAX_HEADER_BYTES = 100000000 }; /* what other readers allow, too */
 
 const char *const cwi_dtype_names[] = {"F32", "F64", "I32", "I64", "U8", "U64", "I16", NULL};
 const size_t cwi_dtype_bytes[] = {4, 8, 4, 8, 1, 8, 2};
@@ -26,6 +25,7 @@ typedef struct reader {
     size_t length;
     uint64_t header_bytes;
     uint64_t data_bytes;
+    const char *digits; /* the checksum of the bytes; NULL: it is to be made */
     cwi_tensorfile *out;
 } reader;
 
@@ -57,8 +57,9 @@ static cw_status check_length(reader *r)
         return refuse(r, "this is not a safetensors file: it is too short");
     memcpy(&r->header_bytes, r->bytes, sizeof r->header_bytes);
     cwi_numbers_turn(&r->header_bytes, 1, sizeof r->header_bytes);
-    if (r->header_bytes > r->length - CWI_TENSORFILE_PREFIX || r->header_bytes > MAX_HEADER_BYTES ||
-        r->header_bytes < 2 || r->bytes[CWI_TENSORFILE_PREFIX] != '{')
+    if (r->header_bytes > r->length - CWI_TENSORFILE_PREFIX ||
+        r->header_bytes > CWI_TENSORFILE_MAX_HEADER || r->header_bytes < 2 ||
+        r->bytes[CWI_TENSORFILE_PREFIX] != '{')
         return refuse(r, "this is not a safetensors file, or it was cut off");
     r->data_bytes = r->length - CWI_TENSORFILE_PREFIX - r->header_bytes;
     return CW_OK;
@@ -114,7 +115,10 @@ static cw_status check_checksum(const reader *r)
     if (r->header_bytes < sizeof start - 1 + CWI_CHECKSUM_DIGITS ||
         memcmp(r->bytes + CWI_TENSORFILE_PREFIX, start, sizeof start - 1) != 0)
         return refuse(r, "the header was changed by another program, so the checksum is lost");
-    cwi_tensorfile_checksum(r->bytes, r->length, digits);
+    if (r->digits)
+        memcpy(digits, r->digits, sizeof digits);
+    else
+        cwi_tensorfile_checksum(r->bytes, r->length, digits);
     if (memcmp(r->bytes + CWI_CHECKSUM_AT, digits, CWI_CHECKSUM_DIGITS) != 0)
         return refuse(r, "the file is damaged: its checksum does not match");
     memcpy(r->out->checksum, digits, sizeof digits);
@@ -268,11 +272,13 @@ static void turn_arrays(const reader *r)
 
 /* ---- the whole ---------------------------------------------------------------- */
 
-cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
-                               const char *format, int version, cwi_tensorfile *out)
+cw_status cwi_tensorfile_parse_header(cw_context *ctx, const char *name, const void *bytes,
+                                      size_t length, const char *digits, const char *format,
+                                      int version, cwi_tensorfile *out)
 {
     cw_status status;
-    reader r = {.ctx = ctx, .name = name, .bytes = bytes, .length = length, .out = out};
+    reader r = {
+        .ctx = ctx, .name = name, .bytes = bytes, .length = length, .digits = digits, .out = out};
 
     *out = (cwi_tensorfile){0};
     if (CWI_TURNED) CW_TRY(copy_bytes(&r));
@@ -291,15 +297,27 @@ done:
     return status;
 }
 
-static cw_status read_bytes(cw_context *ctx, FILE *file, const char *path, void **bytes,
-                            size_t *length)
+cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
+                               const char *format, int version, cwi_tensorfile *out)
+{
+    return cwi_tensorfile_parse_header(ctx, name, bytes, length, NULL, format, version, out);
+}
+
+cw_status cwi_tensorfile_measure(cw_context *ctx, int file, const char *path, size_t *length)
 {
     struct stat info;
-    if (fstat(fileno(file), &info) != 0) return cwi_fail_errno(ctx, "read", path);
+    if (fstat(file, &info) != 0) return cwi_fail_errno(ctx, "read", path);
     if (!S_ISREG(info.st_mode)) return cwi_fail(ctx, CW_BAD_DATA, "%s: not a plain file", path);
     if ((uint64_t)info.st_size > SIZE_MAX)
         return cwi_fail(ctx, CW_NO_MEMORY, "%s is too large for the memory of this machine", path);
     *length = (size_t)info.st_size;
+    return CW_OK;
+}
+
+static cw_status read_bytes(cw_context *ctx, FILE *file, const char *path, void **bytes,
+                            size_t *length)
+{
+    CW_PASS(cwi_tensorfile_measure(ctx, fileno(file), path, length));
     *bytes = cwi_alloc(ctx, *length, 1);
     if (!*bytes) return CW_NO_MEMORY;
     if (fread(*bytes, 1, *length, file) != *length)
@@ -346,7 +364,12 @@ void cwi_tensorfile_clear(cwi_tensorfile *file)
 {
     cwi_free(file->arrays);
     cwi_free(file->notes);
-    cwi_free(file->bytes);
+    if (file->space > 0) {
+        cwi_space_close(file->bytes, file->space);
+        close(file->file);
+    } else {
+        cwi_free(file->bytes);
+    }
     json_decref(file->header);
     *file = (cwi_tensorfile){0};
 }

@@ -40,6 +40,8 @@ typedef struct cwi_tensorfile {
     char *signature;   /* writing only: room for the checksum, as below; NULL: not asked for */
     void *bytes;       /* reading only: the whole file, */
     void *header;      /* and its header */
+    size_t space;      /* of cwi_tensorfile_read_far: `bytes` is address space of so many; 0 else */
+    int file;          /* which stays open then */
     char checksum[33]; /* reading only */
 } cwi_tensorfile;
 
@@ -59,9 +61,27 @@ bool cwi_tensorfile_begins(const char *start, size_t length, const char *format)
 cw_status cwi_tensorfile_read(cw_context *ctx, const char *path, const char *format, int version,
                               cwi_tensorfile *out);
 
+/* The same, but of an array that is far only its place is known: `data` of it has nothing in
+ * memory. The file is read whole once, for its checksum.  Where numbers have to be turned round,
+ * nothing is far. */
+typedef bool cwi_is_far_fn(const cwi_tensorfile *file, const cwi_array *array);
+cw_status cwi_tensorfile_read_far(cw_context *ctx, const char *path, const char *format,
+                                  int version, cwi_is_far_fn *is_far, cwi_tensorfile *out);
+
+/* Such a file needs no memory for this array any more. */
+void cwi_tensorfile_forget(const cwi_tensorfile *file, const cwi_array *array);
+
 /* The same from memory, which is borrowed, aligned to 8 bytes.  name is for messages. */
 cw_status cwi_tensorfile_parse(cw_context *ctx, const char *name, const void *bytes, size_t length,
                                const char *format, int version, cwi_tensorfile *out);
+
+/* The same without a look at anything but the header, where the checksum has been made already. */
+cw_status cwi_tensorfile_parse_header(cw_context *ctx, const char *name, const void *bytes,
+                                      size_t length, const char *digits, const char *format,
+                                      int version, cwi_tensorfile *out);
+
+/* How long a plain file is. */
+cw_status cwi_tensorfile_measure(cw_context *ctx, int file, const char *path, size_t *length);
 
 /* By name; NULL when there is none. */
 const cwi_array *cwi_tensorfile_find(const cwi_tensorfile *file, const char *name);
@@ -78,7 +98,8 @@ int64_t cwi_array_count(const cwi_array *array);
  * of the file after it, in 32 hexadecimal digits. */
 #define CWI_TENSORFILE_START "{\"__metadata__\":{\"checksum\":\""
 enum {
-    CWI_TENSORFILE_PREFIX = 8, /* the length of the header */
+    CWI_TENSORFILE_PREFIX = 8,             /* the length of the header */
+    CWI_TENSORFILE_MAX_HEADER = 100000000, /* what other readers allow, too */
     CWI_CHECKSUM_AT = CWI_TENSORFILE_PREFIX + sizeof CWI_TENSORFILE_START - 1,
     CWI_CHECKSUM_DIGITS = 32
 };

@@ -45,7 +45,23 @@ void cwi_pairs_clear(cwi_pairs *pairs)
 {
     cwi_free(pairs->user);
     cwi_free(pairs->item);
+    cwi_spill_free(pairs->spill);
     *pairs = (cwi_pairs){0};
+}
+
+cwi_reel cwi_pairs_reel(const cwi_pairs *pairs)
+{
+    return (cwi_reel){
+        .count = pairs->count, .user = pairs->user, .item = pairs->item, .spill = pairs->spill};
+}
+
+cw_status cwi_dataset_here(cw_context *ctx, const cw_dataset *dataset)
+{
+    bool has_files = false;
+    for (int p = 0; p < CWI_PARTS; p++) has_files = has_files || dataset->part[p].spill;
+    if (!has_files) return CW_OK;
+    return cwi_fail(ctx, CW_BAD_ARG,
+                    "the rows of the dataset are in files; save it and load what was saved");
 }
 
 void cwi_degrees(const int32_t *ids, int64_t count, int32_t n, int64_t *degree)

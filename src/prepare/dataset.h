@@ -4,13 +4,15 @@
 
 #include "core/context.h"
 #include "core/file.h"
+#include "core/reel.h"
 #include "import/idmap.h"
 #include "prepare/csr.h"
 
 typedef struct cwi_pairs {
     int64_t count;
-    int32_t *user; /* [count] */
-    int32_t *item; /* [count] */
+    int32_t *user;    /* [count] */
+    int32_t *item;    /* [count] */
+    cwi_spill *spill; /* NULL; else pairs are in this file and the arrays NULL */
 } cwi_pairs;
 
 /* What the simulator knows and real data does not; docs/simulator.md has the model:
@@ -31,7 +33,7 @@ typedef struct cwi_truth {
 } cwi_truth;
 
 /* What --min-rating, the core filter, or a split that drops rows, left out of a dataset that was
- * prepared just now; empty for one that was loaded. */
+ * prepared just now; empty for one that was loaded, and without rows for one in files. */
 typedef struct cwi_rest {
     cwi_idmap users; /* raw ids of users that are not in the dataset, by first appearance */
     cwi_csr rows;    /* [users.count] their items that are, as its numbers, ascending */
@@ -71,12 +73,18 @@ extern const cw_option_info cwi_simulate_options[];
 /* An empty dataset to be filled. */
 cw_status cwi_dataset_create(cw_context *ctx, cw_dataset **out);
 
+/* Fail where its pairs are in files: what the caller does wants them in memory. */
+cw_status cwi_dataset_here(cw_context *ctx, const cw_dataset *dataset);
+
 /* Rows of a part, wherever they are. */
 int64_t cwi_dataset_rows(const cw_dataset *dataset, int part);
 
 /* Room for count pairs; pairs must be empty. */
 cw_status cwi_pairs_create(cw_context *ctx, int64_t count, cwi_pairs *pairs);
 void cwi_pairs_clear(cwi_pairs *pairs);
+
+/* For windows over them. */
+cwi_reel cwi_pairs_reel(const cwi_pairs *pairs);
 
 void cwi_truth_free(cwi_truth *truth); /* NULL is fine */
 

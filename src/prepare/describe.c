@@ -24,60 +24,68 @@ static cw_status add_parts(cw_context *ctx, const cw_dataset *dataset, json_t **
     return CW_OK;
 }
 
-/* Held-out rows whose user or item has no train row cannot be learnt. */
-static cw_status add_cold_rows(cw_context *ctx, const cw_dataset *dataset, const cwi_csr *train,
-                               json_t **root)
+/* Held-out rows whose user or item has no train row cannot be learnt; both tables are zeros. */
+static cw_status count_cold_rows(cw_context *ctx, const cw_dataset *dataset, uint8_t *has_user,
+                                 uint8_t *has_item, int64_t *cold)
 {
-    uint8_t *has_item = cwi_alloc_zero(ctx, (size_t)dataset->n_items, 1);
-    int64_t cold = 0;
-
-    if (!has_item) return CW_NO_MEMORY;
-    const cwi_pairs *pairs = &dataset->part[CW_PART_TRAIN];
-    for (int64_t k = 0; k < pairs->count; k++) has_item[pairs->item[k]] = 1;
-    for (int p = CW_PART_VALID; p < CWI_PARTS; p++)
-        for (int64_t k = 0; k < dataset->part[p].count; k++) {
-            int32_t u = dataset->part[p].user[k];
-            cold += train->start[u] == train->start[u + 1] || !has_item[dataset->part[p].item[k]];
-        }
-    cwi_free(has_item);
-    cwi_json_set(root, "cold_rows", json_integer(cold));
+    *cold = 0;
+    for (int p = 0; p < CWI_PARTS; p++) {
+        const cwi_reel reel = cwi_pairs_reel(&dataset->part[p]);
+        cwi_window w = cwi_window_over(&reel);
+        while (cwi_window_next(ctx, &w))
+            for (int64_t k = 0; k < w.n; k++) {
+                if (p == CW_PART_TRAIN)
+                    has_user[w.user[k]] = has_item[w.item[k]] = 1;
+                else
+                    *cold += !has_user[w.user[k]] || !has_item[w.item[k]];
+            }
+        CW_PASS(w.status);
+    }
     return CW_OK;
 }
 
-static cw_status add_acceptance(cw_context *ctx, const cw_dataset *dataset, const cwi_csr *train,
-                                json_t **root)
+static cw_status add_cold_rows(cw_context *ctx, const cw_dataset *dataset, json_t **root)
+{
+    int64_t cold;
+    size_t n_users = (size_t)dataset->n_users;
+    uint8_t *has = cwi_alloc_zero(ctx, n_users + (size_t)dataset->n_items, 1);
+    if (!has) return CW_NO_MEMORY;
+    cw_status status = count_cold_rows(ctx, dataset, has, has + n_users, &cold);
+    if (status == CW_OK) cwi_json_set(root, "cold_rows", json_integer(cold));
+    cwi_free(has);
+    return status;
+}
+
+static cw_status add_acceptance(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
     cw_status status;
     double rate, error;
+    const cwi_pairs *pairs = &dataset->part[CW_PART_TRAIN];
+    cwi_csr train = {0};
     json_t *rates = json_object();
 
+    CW_TRY(cwi_csr_create(ctx, pairs->user, pairs->item, pairs->count, dataset->n_users, &train));
+    cwi_csr_sort(&train);
     for (int k = 2; k <= 4; k++) {
         const char name[] = {'k', (char)('0' + k), '\0'};
-        CW_TRY(cwi_acceptance(ctx, &dataset->part[CW_PART_TRAIN], train, k, &rate, &error));
+        CW_TRY(cwi_acceptance(ctx, pairs, &train, k, &rate, &error));
         cwi_json_set(&rates, name, json_pack("{s:f, s:f}", "rate", rate, "error", error));
     }
     cwi_json_set(root, "cpr_acceptance", json_incref(rates));
 done:
+    cwi_csr_clear(&train);
     json_decref(rates);
     return status;
 }
 
-/* What needs the train part. */
+/* What needs the train part.  Tuples are looked at only where rows are in memory. */
 static cw_status add_train(cw_context *ctx, const cw_dataset *dataset, json_t **root)
 {
-    cw_status status;
-    const cwi_pairs *pairs = &dataset->part[CW_PART_TRAIN];
-    cwi_csr train = {0};
-
-    CW_TRY(cwi_stats_degrees(ctx, dataset, root));
-    CW_TRY(cwi_stats_propensities(ctx, dataset, usual_power, root));
-    CW_TRY(cwi_csr_create(ctx, pairs->user, pairs->item, pairs->count, dataset->n_users, &train));
-    cwi_csr_sort(&train);
-    CW_TRY(add_cold_rows(ctx, dataset, &train, root));
-    CW_TRY(add_acceptance(ctx, dataset, &train, root));
-done:
-    cwi_csr_clear(&train);
-    return status;
+    CW_PASS(cwi_stats_degrees(ctx, dataset, root));
+    CW_PASS(cwi_stats_propensities(ctx, dataset, usual_power, root));
+    CW_PASS(add_cold_rows(ctx, dataset, root));
+    if (dataset->part[CW_PART_TRAIN].spill) return CW_OK;
+    return add_acceptance(ctx, dataset, root);
 }
 
 cw_status cw_dataset_describe(cw_context *ctx, const cw_dataset *dataset, char **json)

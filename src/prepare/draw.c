@@ -1,186 +1,136 @@
 /* draw.c - successive sampling by keys, and as the published splits did it. */
 #include "prepare/draw.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "core/elementary.h"
 #include "core/mem.h"
 #include "core/mt19937.h"
+#include "core/nth.h"
 #include "core/pool.h"
-#include "core/smallest.h"
+#include "core/room.h"
 
 /* ---- by keys -------------------------------------------------------------- */
 
-typedef struct key_job {
-    const double *weight;
-    const int32_t *which;
-    uint64_t seed;
-    cwi_purpose purpose;
-    int64_t first; /* thing whose key is key[0] */
-    double *key;
-} key_job;
-
-static double weight_of(const key_job *job, int64_t k)
+static double weight_of(const cwi_lottery *l, int64_t at)
 {
-    if (!job->weight) return 1.0;
-    return job->weight[job->which ? job->which[k] : k];
+    if (!l->weight) return 1.0;
+    return l->weight[l->which ? l->which[at] : l->first + at];
 }
 
 static cw_status make_keys(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
-    const key_job *job = arg;
+    const cwi_lottery *l = arg;
     (void)chunk;
     for (int64_t at = begin; at < end; at++) {
         cwi_rng rng;
-        int64_t k = job->first + at;
-        cwi_rng_init(&rng, job->seed, job->purpose, (uint64_t)k);
-        job->key[at] = -cwi_ln(cwi_rng_real(&rng)) / weight_of(job, k);
+        cwi_rng_init(&rng, l->seed, l->purpose, (uint64_t)(l->first + at));
+        l->key[at] = -cwi_ln(cwi_rng_real(&rng)) / weight_of(l, at);
     }
     return CW_OK;
 }
 
-enum { KEYS_A_CHUNK = 16384 };
+enum { KEYS_A_CHUNK = 16384, LEAN_FROM = 1 << 23, BYTES_A_KEY = 16, PART_FOR_KEYS = 8 };
 
-static cw_status draw_at_once(cw_context *ctx, key_job *job, int64_t count, int64_t n,
-                              uint8_t *drawn)
+cw_status cwi_lottery_keys(cw_context *ctx, cwi_lottery *lottery, int64_t first, int64_t n,
+                           const int32_t *which, const double **key)
 {
-    cw_status status;
-    double *key = cwi_alloc(ctx, (size_t)count, 2 * sizeof *key);
-    if (!key) return CW_NO_MEMORY;
-    job->key = key;
-    CW_TRY(cwi_pool_for(ctx, count, KEYS_A_CHUNK, make_keys, job));
-    cwi_limit limit = cwi_smallest(key, count, n, key + count); /* of equal keys the first wins */
-    for (int64_t k = 0; k < count; k++) drawn[k] = (uint8_t)cwi_limit_take(&limit, key[k]);
-done:
-    cwi_free(key);
+    *key = lottery->has_all ? lottery->key + first : lottery->key;
+    if (lottery->has_all) return CW_OK;
+    lottery->first = first;
+    lottery->which = which;
+    return cwi_pool_for(ctx, n, KEYS_A_CHUNK, make_keys, lottery);
+}
+
+/* All keys, which are kept; of equal ones the first wins. */
+static cw_status find_at_once(cw_context *ctx, cwi_lottery *l, const cwi_reel *things, int64_t n)
+{
+    double *work = cwi_alloc(ctx, (size_t)things->count, sizeof *work);
+    if (!work) return CW_NO_MEMORY;
+    l->which = things->item;
+    cw_status status = cwi_pool_for(ctx, things->count, KEYS_A_CHUNK, make_keys, l);
+    if (status == CW_OK) l->limit = cwi_smallest(l->key, things->count, n, work);
+    l->has_all = true;
+    cwi_free(work);
     return status;
 }
 
-/* ---- in little memory ------------------------------------------------------ */
-
-enum { KEYS_AT_ONCE = 1 << 20, BIN_SHIFT = 44, N_BINS = 1 << 19 };
-
-/* Keys are positive: their bits are in the order of their values.  A bin has those that begin with
- * the same 20 bits, the first of which is the sign. */
-static int64_t bin_of(double key)
+/* Keys are made anew each time. */
+static cw_status find_in_walks(cw_context *ctx, cwi_lottery *l, const cwi_reel *things, int64_t n)
 {
-    uint64_t bits;
-    memcpy(&bits, &key, sizeof bits);
-    return (int64_t)(bits >> BIN_SHIFT);
-}
-
-typedef struct lean {
-    int64_t *bins; /* [N_BINS] how many keys are in each */
-    int64_t bin;   /* the one that has the last winner */
-    double *few;   /* keys of that bin, and as much room again */
-    int64_t n_few;
-    cwi_limit limit;
-    uint8_t *drawn;
-} lean;
-
-typedef void (*keys_fn)(lean *l, const double *key, int64_t first, int64_t n);
-
-static void count_keys(lean *l, const double *key, int64_t first, int64_t n)
-{
-    (void)first;
-    for (int64_t k = 0; k < n; k++) l->bins[bin_of(key[k])]++;
-}
-
-static void collect_keys(lean *l, const double *key, int64_t first, int64_t n)
-{
-    (void)first;
-    for (int64_t k = 0; k < n; k++)
-        if (bin_of(key[k]) == l->bin) l->few[l->n_few++] = key[k];
-}
-
-static void take_keys(lean *l, const double *key, int64_t first, int64_t n)
-{
-    for (int64_t k = 0; k < n; k++)
-        l->drawn[first + k] = (uint8_t)cwi_limit_take(&l->limit, key[k]);
-}
-
-/* All keys, in their order, some at a time. */
-static cw_status walk_keys(cw_context *ctx, key_job *job, int64_t count, keys_fn fn, lean *l)
-{
-    for (job->first = 0; job->first < count; job->first += KEYS_AT_ONCE) {
-        int64_t n = count - job->first < KEYS_AT_ONCE ? count - job->first : KEYS_AT_ONCE;
-        CW_PASS(cwi_pool_for(ctx, n, KEYS_A_CHUNK, make_keys, job));
-        fn(l, job->key, job->first, n);
+    cw_status status;
+    cwi_nth nth;
+    cwi_window w = {0};
+    const double *key;
+    CW_TRY(cwi_nth_open(ctx, things->count, n, &nth));
+    while (!nth.is_found) {
+        w = cwi_window_over(things);
+        while (cwi_window_next(ctx, &w)) {
+            CW_TRY(cwi_lottery_keys(ctx, l, w.first, w.n, w.item, &key));
+            cwi_nth_see(&nth, key, w.n);
+        }
+        CW_TRY(w.status);
+        cwi_nth_turn(&nth);
     }
-    return CW_OK;
-}
-
-/* Which bin has the nth smallest key.  Returns how many keys are below it. */
-static int64_t find_bin(lean *l, int64_t n)
-{
-    int64_t below = 0;
-    for (l->bin = 0; below + l->bins[l->bin] < n; l->bin++) below += l->bins[l->bin];
-    return below;
-}
-
-/* The limit of the n smallest keys of the bin, which may be all of them. */
-static cwi_limit limit_of(const lean *l, int64_t n)
-{
-    cwi_limit limit = {l->few[0], n};
-    if (n < l->n_few) return cwi_smallest(l->few, l->n_few, n, l->few + l->n_few);
-    for (int64_t k = 0; k < n; k++)
-        if (l->few[k] > limit.value) limit.value = l->few[k];
-    return limit;
-}
-
-static cw_status draw_in_walks(cw_context *ctx, key_job *job, int64_t count, int64_t n,
-                               uint8_t *drawn)
-{
-    cw_status status;
-    lean l = {.drawn = drawn};
-    cwi_pile pile = {0};
-    job->key = cwi_pile_add(ctx, &pile, KEYS_AT_ONCE, sizeof *job->key);
-    l.bins = cwi_pile_add_zero(ctx, &pile, N_BINS, sizeof *l.bins);
-    CW_TRY(pile.status);
-    CW_TRY(walk_keys(ctx, job, count, count_keys, &l));
-    int64_t below = find_bin(&l, n), few = l.bins[l.bin];
-    l.few = cwi_pile_add(ctx, &pile, (size_t)few, 2 * sizeof *l.few);
-    CW_TRY(pile.status);
-    CW_TRY(walk_keys(ctx, job, count, collect_keys, &l));
-    l.limit = limit_of(&l, n - below);
-    CW_TRY(walk_keys(ctx, job, count, take_keys, &l));
+    l->limit = nth.limit;
 done:
-    cwi_pile_clear(&pile);
+    cwi_window_close(&w);
+    cwi_nth_clear(&nth);
     return status;
 }
 
-/* ---- either ---------------------------------------------------------------- */
-
-/* Is there nothing to choose? */
-static bool takes_all_or_none(int64_t count, int64_t n, uint8_t *drawn)
+cw_status cwi_lottery_open(cw_context *ctx, const double *weight, const cwi_reel *things, int64_t n,
+                           uint64_t seed, cwi_purpose purpose, cwi_lottery *out)
 {
-    if (n > 0 && n < count) return false;
-    memset(drawn, n > 0, (size_t)count);
-    return true;
+    bool is_lean = things->count >= LEAN_FROM || things->spill ||
+                   things->count > cwi_room_share(ctx, PART_FOR_KEYS) / BYTES_A_KEY;
+    int64_t n_keys = is_lean && things->count > CWI_WINDOW_ROWS ? CWI_WINDOW_ROWS : things->count;
+    *out = (cwi_lottery){.weight = weight, .seed = seed, .purpose = purpose};
+    out->key = cwi_alloc(ctx, (size_t)n_keys, sizeof *out->key);
+    cw_status status = !out->key ? CW_NO_MEMORY
+                       : is_lean ? find_in_walks(ctx, out, things, n)
+                                 : find_at_once(ctx, out, things, n);
+    if (status != CW_OK) cwi_lottery_close(out);
+    return status;
 }
 
-cw_status cwi_draw_lean(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
-                        int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn)
+void cwi_lottery_close(cwi_lottery *lottery)
 {
-    key_job job = {.weight = weight, .which = which, .seed = seed, .purpose = purpose};
-    return takes_all_or_none(count, n, drawn) ? CW_OK : draw_in_walks(ctx, &job, count, n, drawn);
+    cwi_free(lottery->key);
+    lottery->key = NULL;
 }
 
-cw_status cwi_draw_by(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
-                      int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn)
+/* Who wins goes to drawn or, where that is NULL, to the parts of the things. */
+static cw_status draw(cw_context *ctx, const double *weight, const cwi_reel *things, int64_t n,
+                      uint64_t seed, cwi_purpose purpose, uint8_t *drawn)
 {
-    enum { LEAN_FROM = 1 << 23 };
-    key_job job = {.weight = weight, .which = which, .seed = seed, .purpose = purpose};
-    if (takes_all_or_none(count, n, drawn)) return CW_OK;
-    return count < LEAN_FROM ? draw_at_once(ctx, &job, count, n, drawn)
-                             : draw_in_walks(ctx, &job, count, n, drawn);
+    cw_status status;
+    cwi_lottery l;
+    const double *key;
+    cwi_window w = cwi_window_over(things);
+    CW_PASS(cwi_lottery_open(ctx, weight, things, n, seed, purpose, &l));
+    while (cwi_window_next(ctx, &w)) {
+        uint8_t *won = drawn ? drawn + w.first : w.part;
+        CW_TRY(cwi_lottery_keys(ctx, &l, w.first, w.n, w.item, &key));
+        for (int64_t k = 0; k < w.n; k++) won[k] = (uint8_t)cwi_limit_take(&l.limit, key[k]);
+        if (!drawn) CW_TRY(cwi_window_keep_parts(ctx, &w));
+    }
+    status = w.status;
+done:
+    cwi_window_close(&w);
+    cwi_lottery_close(&l);
+    return status;
 }
 
 cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
                    cwi_purpose purpose, uint8_t *drawn)
 {
-    return cwi_draw_by(ctx, weight, NULL, count, n, seed, purpose, drawn);
+    const cwi_reel things = {.count = count};
+    return draw(ctx, weight, &things, n, seed, purpose, drawn);
+}
+
+cw_status cwi_draw_rows(cw_context *ctx, const double *weight, const cwi_reel *rows, int64_t n,
+                        uint64_t seed, cwi_purpose purpose)
+{
+    return draw(ctx, weight, rows, n, seed, purpose, NULL);
 }
 
 /* ---- as published --------------------------------------------------------- */

@@ -2,8 +2,9 @@
 #ifndef CWI_PREPARE_DRAW_H
 #define CWI_PREPARE_DRAW_H
 
-#include "core/context.h"
+#include "core/reel.h"
 #include "core/rng.h"
+#include "core/smallest.h"
 
 /*
  * Draw n of count things without replacement, each draw proportional to weight among those left
@@ -15,13 +16,34 @@
 cw_status cwi_draw(cw_context *ctx, const double *weight, int64_t count, int64_t n, uint64_t seed,
                    cwi_purpose purpose, uint8_t *drawn);
 
-/* The same where the weight of thing k is weight[which[k]]. */
-cw_status cwi_draw_by(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
-                      int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn);
+/* The same of rows, the weight of each being that of its item: their parts are 1 and 0. */
+cw_status cwi_draw_rows(cw_context *ctx, const double *weight, const cwi_reel *rows, int64_t n,
+                        uint64_t seed, cwi_purpose purpose);
 
-/* The same with little memory for the keys, which are made three times: what large draws use. */
-cw_status cwi_draw_lean(cw_context *ctx, const double *weight, const int32_t *which, int64_t count,
-                        int64_t n, uint64_t seed, cwi_purpose purpose, uint8_t *drawn);
+/*
+ * The same for who asks for one thing after the other: open, then for windows of things, in their
+ * order, cwi_lottery_keys and for each of them cwi_limit_take with its key.
+ *   things  whose items the weights are of; without items, weight[k] is that of thing k
+ */
+typedef struct cwi_lottery {
+    const double *weight;
+    const int32_t *which; /* of the things whose keys are made */
+    uint64_t seed;
+    cwi_purpose purpose;
+    int64_t first; /* the first of them */
+    double *key;
+    bool has_all; /* keys */
+    cwi_limit limit;
+} cwi_lottery;
+
+cw_status cwi_lottery_open(cw_context *ctx, const double *weight, const cwi_reel *things, int64_t n,
+                           uint64_t seed, cwi_purpose purpose, cwi_lottery *out);
+
+/* Keys of n things from the first on, at most CWI_WINDOW_ROWS.  which is NULL, or has the
+ * items of these things. */
+cw_status cwi_lottery_keys(cw_context *ctx, cwi_lottery *lottery, int64_t first, int64_t n,
+                           const int32_t *which, const double **key);
+void cwi_lottery_close(cwi_lottery *lottery);
 
 /*
  * The same law, drawn as the paper's published splits were: bit for bit from MT19937.

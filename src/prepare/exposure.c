@@ -79,10 +79,11 @@ static cw_status count_users(void *arg, int64_t chunk, int64_t begin, int64_t en
 static cw_status fill_users(void *arg, int64_t chunk, int64_t begin, int64_t end)
 {
     const block *b = arg;
+    const cwi_simulation *sim = b->sim;
     (void)chunk;
     for (int64_t u = b->first + begin; u < b->first + end; u++) {
-        int32_t *row = b->sim->item + b->sim->start[u];
-        sort(row, draw_user(b->sim, u, row));
+        int32_t *row = sim->item + (sim->start[u] - sim->start[sim->first]);
+        sort(row, draw_user(sim, u, row));
     }
     return CW_OK;
 }
@@ -92,24 +93,44 @@ static cw_status for_users(cw_context *ctx, cwi_simulation *sim, const char *sta
     int64_t n_users = sim->plan.n_users;
     cw_status status = CW_OK;
 
-    for (int64_t u = 0; u < n_users && status == CW_OK; u += USERS_PER_PROGRESS) {
+    for (int64_t u = sim->first; u < sim->end && status == CW_OK; u += USERS_PER_PROGRESS) {
         block b = {.sim = sim, .first = u};
-        int64_t count = n_users - u < USERS_PER_PROGRESS ? n_users - u : USERS_PER_PROGRESS;
+        int64_t left = sim->end - u, count = left < USERS_PER_PROGRESS ? left : USERS_PER_PROGRESS;
         status = cwi_progress(ctx, stage, u, n_users);
         if (status == CW_OK) status = cwi_pool_for(ctx, count, CWI_SIM_CHUNK, fn, &b);
     }
     return status;
 }
 
-cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim)
+cw_status cwi_simulation_count(cw_context *ctx, cwi_simulation *sim)
 {
     int64_t n_users = sim->plan.n_users;
 
     sim->start = cwi_alloc_zero(ctx, (size_t)n_users + 1, sizeof *sim->start);
     if (!sim->start) return CW_NO_MEMORY;
+    sim->end = n_users;
     CW_PASS(for_users(ctx, sim, "counting interactions", count_users));
     for (int64_t u = 0; u < n_users; u++) sim->start[u + 1] += sim->start[u];
-    sim->item = cwi_alloc(ctx, (size_t)sim->start[n_users], sizeof *sim->item);
-    CW_PASS(sim->item ? CW_OK : CW_NO_MEMORY);
+    sim->end = 0;
+    return CW_OK;
+}
+
+cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim, int64_t most)
+{
+    int64_t first = sim->end, end = first + 1;
+    while (end < sim->plan.n_users && sim->start[end + 1] - sim->start[first] <= most) end++;
+    cwi_free(sim->item);
+    sim->item = cwi_alloc(ctx, (size_t)(sim->start[end] - sim->start[first]), sizeof *sim->item);
+    if (!sim->item) return CW_NO_MEMORY;
+    sim->first = first;
+    sim->end = end;
     return for_users(ctx, sim, "drawing interactions", fill_users);
+}
+
+const int32_t *cwi_simulation_items(const cwi_simulation *sim, int64_t user, int32_t *room)
+{
+    if (user >= sim->first && user < sim->end)
+        return sim->item + (sim->start[user] - sim->start[sim->first]);
+    sort(room, draw_user(sim, user, room));
+    return room;
 }

@@ -183,11 +183,16 @@ cw_status cwi_pairs_write(cw_context *ctx, const char *path, const cwi_pairs *pa
     CW_PASS(cwi_writer_open(ctx, path, &writer));
     cwi_writer_text(writer, header);
     cwi_writer_put(writer, "\n", 1);
-    for (int64_t k = 0; k < pairs->count; k++) {
-        cwi_writer_int(writer, pairs->user[k]);
-        cwi_writer_put(writer, ",", 1);
-        cwi_writer_int(writer, pairs->item[k]);
-        cwi_writer_put(writer, "\n", 1);
-    }
-    return cwi_writer_close(ctx, writer, hash);
+    const cwi_reel reel = cwi_pairs_reel(pairs);
+    cwi_window w = cwi_window_over(&reel);
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) {
+            cwi_writer_int(writer, w.user[k]);
+            cwi_writer_put(writer, ",", 1);
+            cwi_writer_int(writer, w.item[k]);
+            cwi_writer_put(writer, "\n", 1);
+        }
+    if (w.status == CW_OK) return cwi_writer_close(ctx, writer, hash);
+    cwi_writer_abandon(writer);
+    return w.status;
 }

@@ -48,8 +48,11 @@ static cw_status note_drawn(cw_context *ctx, const cwi_rows *rows, history *past
 {
     past->drawn = cwi_alloc_zero(ctx, (size_t)rows->n_users, 1);
     if (!past->drawn) return CW_NO_MEMORY;
-    for (int64_t r = 0; r < rows->count; r++) past->drawn[rows->user[r]] = 1;
-    return CW_OK;
+    const cwi_reel reel = CWI_REEL(rows);
+    cwi_window w = cwi_window_over(&reel);
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) past->drawn[w.user[k]] = 1;
+    return w.status;
 }
 
 static cw_status filter(cw_context *ctx, const cw_interactions *from, const cw_options *options,
@@ -109,32 +112,72 @@ static void keep_all_numbers(renumbering *map, int32_t n_old)
     for (int32_t k = 0; k < n_old; k++) renumber(map, k);
 }
 
-static void append(cwi_pairs *pairs, renumbering *users, renumbering *items, const cwi_rows *rows,
-                   int64_t r)
+/* Both ways of numbering, and where rows go with their new numbers. */
+typedef struct parting {
+    renumbering users, items;
+    cwi_reel part[CWI_PARTS];
+} parting;
+
+static cw_status put(cw_context *ctx, parting *to, int part, int32_t user, int32_t item)
 {
-    pairs->user[pairs->count] = renumber(users, rows->user[r]);
-    pairs->item[pairs->count++] = renumber(items, rows->item[r]);
+    return cwi_reel_put(ctx, &to->part[part], renumber(&to->users, user),
+                        renumber(&to->items, item));
+}
+
+/* Room for the rows of each part, in files or in memory. */
+static cw_status open_parts(cw_context *ctx, const cwi_rows *rows, bool in_files, parting *to,
+                            cw_dataset *dataset)
+{
+    int64_t size[CWI_PARTS + 1] = {0};
+    const cwi_reel reel = CWI_REEL(rows);
+    cwi_window w = cwi_window_over(&reel);
+
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) size[w.part[k]]++;
+    CW_PASS(w.status);
+    for (int p = 0; p < CWI_PARTS; p++) {
+        cwi_pairs *pairs = &dataset->part[p];
+        dataset->has_part[p] = true;
+        CW_PASS(in_files ? cwi_spill_create(ctx, false, false, &pairs->spill)
+                         : cwi_pairs_create(ctx, size[p], pairs));
+        to->part[p] = cwi_pairs_reel(pairs);
+        to->part[p].count = 0;
+    }
+    return CW_OK;
+}
+
+/* The rows of a part in their order. */
+static cw_status fill_part(cw_context *ctx, const cwi_rows *rows, int part, parting *to)
+{
+    const cwi_reel reel = CWI_REEL(rows);
+    cwi_window w = cwi_window_over(&reel);
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n && w.status == CW_OK; k++)
+            if (w.part[k] == part) w.status = put(ctx, to, part, w.user[k], w.item[k]);
+    return w.status;
+}
+
+/* The same in the order of the split. */
+static cw_status fill_ordered(cw_context *ctx, const cwi_rows *rows, const cwi_split *split,
+                              int part, parting *to)
+{
+    for (int64_t h = 0; h < split->n_held; h++) {
+        int64_t r = split->order[h];
+        if (rows->part[r] == part) CW_PASS(put(ctx, to, part, rows->user[r], rows->item[r]));
+    }
+    return CW_OK;
 }
 
 /* Copy rows into the parts: train first, so that its ids are the lowest. */
 static cw_status fill_parts(cw_context *ctx, const cwi_rows *rows, const cwi_split *split,
-                            renumbering *users, renumbering *items, cw_dataset *dataset)
+                            parting *to, cw_dataset *dataset)
 {
-    int64_t size[CWI_PARTS + 1] = {0};
-
-    for (int64_t r = 0; r < rows->count; r++) size[split->part[r]]++;
     for (int p = 0; p < CWI_PARTS; p++) {
-        CW_PASS(cwi_pairs_create(ctx, size[p], &dataset->part[p]));
-        dataset->part[p].count = 0;
-        dataset->has_part[p] = true;
+        CW_PASS(split->order && p != CW_PART_TRAIN ? fill_ordered(ctx, rows, split, p, to)
+                                                   : fill_part(ctx, rows, p, to));
+        CW_PASS(cwi_reel_end(ctx, &to->part[p]));
+        dataset->part[p].count = to->part[p].count;
     }
-    for (int64_t r = 0; r < rows->count; r++)
-        if (split->part[r] == CW_PART_TRAIN)
-            append(&dataset->part[CW_PART_TRAIN], users, items, rows, r);
-    for (int p = CW_PART_VALID; p <= CW_PART_TEST; p++)
-        for (int64_t h = 0; h < split->n_held; h++)
-            if (split->part[split->held[h]] == p)
-                append(&dataset->part[p], users, items, rows, split->held[h]);
     return CW_OK;
 }
 
@@ -143,21 +186,23 @@ static cw_status assemble(cw_context *ctx, const cw_interactions *from, const cw
 {
     cw_status status;
     cwi_pile pile = {0};
-    renumbering users = renumbering_create(ctx, &pile, rows->n_users);
-    renumbering items = renumbering_create(ctx, &pile, rows->n_items);
+    parting to = {.users = renumbering_create(ctx, &pile, rows->n_users),
+                  .items = renumbering_create(ctx, &pile, rows->n_items)};
+    renumbering *users = &to.users, *items = &to.items;
 
     CW_TRY(pile.status);
     if (from->keeps_numbers) {
-        keep_all_numbers(&users, rows->n_users);
-        keep_all_numbers(&items, rows->n_items);
+        keep_all_numbers(users, rows->n_users);
+        keep_all_numbers(items, rows->n_items);
     }
-    CW_TRY(fill_parts(ctx, rows, split, &users, &items, dataset));
-    dataset->n_users = users.count;
-    dataset->n_items = items.count;
+    CW_TRY(open_parts(ctx, rows, from->spill, &to, dataset)); /* where the interactions are */
+    CW_TRY(fill_parts(ctx, rows, split, &to, dataset));
+    dataset->n_users = users->count;
+    dataset->n_items = items->count;
     dataset->keeps_repeats = from->keeps_repeats;
-    CW_TRY(cwi_idmap_select(ctx, &from->users, users.old_id, users.count, &dataset->users));
-    CW_TRY(cwi_idmap_select(ctx, &from->items, items.old_id, items.count, &dataset->items));
-    const cwi_kept kept = {users.new_id, items.new_id, past->drawn, users.count};
+    CW_TRY(cwi_idmap_select(ctx, &from->users, users->old_id, users->count, &dataset->users));
+    CW_TRY(cwi_idmap_select(ctx, &from->items, items->old_id, items->count, &dataset->items));
+    const cwi_kept kept = {users->new_id, items->new_id, past->drawn, users->count};
     CW_TRY(cwi_rest_fill(ctx, from, &kept, &dataset->rest));
     CW_TRY(cwi_hide_below(ctx, &from->below, dataset));
 done:

@@ -12,16 +12,17 @@
 static const double most_held = 0.3, least_held = 0.1;
 
 /* Rows of each item that has any, ascending; *n of them. */
-static int64_t *list_degrees(cw_context *ctx, const cwi_rows *rows, int64_t *n)
+static cw_status list_degrees(cw_context *ctx, const cwi_rows *rows, int64_t **out, int64_t *n)
 {
-    int64_t *degree = cwi_alloc(ctx, (size_t)rows->n_items, sizeof *degree);
+    const cwi_reel reel = CWI_REEL(rows);
+    int64_t *degree = *out = cwi_alloc(ctx, (size_t)rows->n_items, sizeof *degree);
     *n = 0;
-    if (!degree) return NULL;
-    cwi_degrees(rows->item, rows->count, rows->n_items, degree);
+    if (!degree) return CW_NO_MEMORY;
+    CW_PASS(cwi_reel_degrees(ctx, &reel, 0, NULL, rows->n_items, degree));
     for (int32_t i = 0; i < rows->n_items; i++)
         if (degree[i] > 0) degree[(*n)++] = degree[i];
     cwi_sort_counts(degree, *n);
-    return degree;
+    return CW_OK;
 }
 
 /* Rows that are expected to be drawn when items of up to `alike` rows lose half of theirs and all
@@ -58,13 +59,14 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 cw_status cwi_reach_fit(cw_context *ctx, const cwi_rows *rows, const cw_options *options,
                         double *cap, double *holdout)
 {
+    cw_status status;
     bool has_cap = cwi_options_is_set(options, "cap");
     bool has_holdout = cwi_options_is_set(options, "holdout");
     *holdout = has_holdout ? cwi_options_real(options, "holdout") : most_held;
     if (has_cap) *cap = cwi_options_real(options, "cap");
     if (has_cap || rows->count == 0) return CW_OK;
-    int64_t n, alike, *degree = list_degrees(ctx, rows, &n);
-    if (!degree) return CW_NO_MEMORY;
+    int64_t n, alike, *degree;
+    CW_TRY(list_degrees(ctx, rows, &degree, &n));
     double count = (double)rows->count;
     if (has_holdout) {
         alike = find_alike(degree, n, *holdout * count);
@@ -75,8 +77,9 @@ cw_status cwi_reach_fit(cw_context *ctx, const cwi_rows *rows, const cw_options 
         *holdout = fmin(fmax(share, least_held), most_held);
     }
     *cap = 1 / (double)alike;
+done:
     cwi_free(degree);
-    return CW_OK;
+    return status;
 }
 
 /* ---- what it came to --------------------------------------------------------------- */
@@ -88,20 +91,29 @@ typedef struct tally {
     cwi_pile pile;
 } tally;
 
-static cw_status open_tally(cw_context *ctx, const cwi_rows *rows, const cwi_split *split, tally *t)
+static cw_status count_rows(cw_context *ctx, const cwi_rows *rows, tally *t)
+{
+    const cwi_reel reel = CWI_REEL(rows);
+    cwi_window w = cwi_window_over(&reel);
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) {
+            int32_t i = w.item[k];
+            t->all[i]++;
+            t->held[i] += w.part[k] == CW_PART_VALID || w.part[k] == CW_PART_TEST;
+            t->test[i] += w.part[k] == CW_PART_TEST;
+        }
+    return w.status;
+}
+
+static cw_status open_tally(cw_context *ctx, const cwi_rows *rows, tally *t)
 {
     size_t n = (size_t)rows->n_items;
     t->all = cwi_pile_add_zero(ctx, &t->pile, n, sizeof *t->all);
     t->held = cwi_pile_add_zero(ctx, &t->pile, n, sizeof *t->held);
     t->test = cwi_pile_add_zero(ctx, &t->pile, n, sizeof *t->test);
     t->order = cwi_pile_add(ctx, &t->pile, n, sizeof *t->order);
-    if (t->pile.status != CW_OK) return t->pile.status;
-    for (int64_t r = 0; r < rows->count; r++) {
-        int32_t i = rows->item[r];
-        t->all[i]++;
-        t->held[i] += split->part[r] == CW_PART_VALID || split->part[r] == CW_PART_TEST;
-        t->test[i] += split->part[r] == CW_PART_TEST;
-    }
+    CW_PASS(t->pile.status);
+    CW_PASS(count_rows(ctx, rows, t));
     for (size_t i = 0; i < n; i++) t->order[i] = (cwi_ordered){(double)t->all[i], -(int64_t)i};
     cwi_order(t->order, n);
     return CW_OK;
@@ -127,7 +139,7 @@ cw_status cwi_reach_measure(cw_context *ctx, const cwi_rows *rows, const cwi_spl
     cw_status status;
 
     *out = (cwi_reach){0};
-    CW_TRY(open_tally(ctx, rows, split, &t));
+    CW_TRY(open_tally(ctx, rows, &t));
     for (int32_t i = 0; i < rows->n_items; i++) {
         out->items += t.all[i] > 0;
         out->above_cap += split->cap > 0 && (double)t.all[i] * split->cap >= 1 - 1e-9;

@@ -64,18 +64,24 @@ static void number(int32_t id, int32_t *number_of, int32_t *ids, int32_t *n)
     ids[(*n)++] = id;
 }
 
-static void number_all(listing *l)
+static void number_row(listing *l, int32_t user, int32_t item)
 {
     const cwi_kept *kept = l->kept;
-    for (int64_t r = 0; r < l->from->count; r++) {
-        int32_t user = l->from->user[r], item = l->from->item[r];
-        bool has_user = kept->user[user] >= 0, has_item = kept->item[item] >= 0;
-        if (kept->drawn && !kept->drawn[user]) continue;
-        if (!has_user) number(user, l->user_number, l->users, &l->n_users);
-        if (!has_item) number(item, l->item_number, l->items, &l->n_items);
-        l->n_lost += !has_item;
-        l->n_rows += has_item && !has_user;
-    }
+    bool has_user = kept->user[user] >= 0, has_item = kept->item[item] >= 0;
+    if (kept->drawn && !kept->drawn[user]) return;
+    if (!has_user) number(user, l->user_number, l->users, &l->n_users);
+    if (!has_item) number(item, l->item_number, l->items, &l->n_items);
+    l->n_lost += !has_item;
+    l->n_rows += has_item && !has_user;
+}
+
+static cw_status number_all(cw_context *ctx, listing *l)
+{
+    const cwi_reel reel = CWI_REEL(l->from);
+    cwi_window w = cwi_window_over(&reel);
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) number_row(l, w.user[k], w.item[k]);
+    return w.status;
 }
 
 static void append(cwi_pairs *rows, int32_t user, int32_t item)
@@ -126,10 +132,10 @@ cw_status cwi_rest_fill(cw_context *ctx, const cw_interactions *from, const cwi_
     cw_status status;
 
     CW_TRY(open_listing(ctx, &l));
-    number_all(&l);
+    CW_TRY(number_all(ctx, &l));
     CW_TRY(cwi_idmap_select(ctx, &from->users, l.users, l.n_users, &out->users));
     CW_TRY(cwi_idmap_select(ctx, &from->items, l.items, l.n_items, &out->items));
-    CW_TRY(fill_rows(ctx, &l, out));
+    if (!from->spill) CW_TRY(fill_rows(ctx, &l, out)); /* else nobody recommends */
 done:
     cwi_pile_clear(&l.pile);
     return status;

@@ -1,10 +1,12 @@
 /* simulate.c - a dataset whose true relevances are known; docs/simulator.md has the model. */
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/option_rows.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "import/interactions.h"
 #include "prepare/simulation.h"
@@ -74,22 +76,32 @@ static cw_status name_id(cw_context *ctx, cwi_idmap *map, int32_t *known, int32_
     return status;
 }
 
-/* Rows by user, then by item; raw ids are the simulator's numbers. */
-static cw_status fill_rows(cw_context *ctx, const cwi_simulation *sim, int32_t *known,
-                           cw_interactions *rows)
-{
-    char digits[CWI_NUMBER_BYTES];
-    int32_t user;
+/* Rows on their way to where they are kept. */
+typedef struct filling {
+    const cwi_simulation *sim;
+    cw_interactions *rows;
+    cwi_reel to;
+    int32_t *known; /* of name_id, [n_items] */
+} filling;
 
-    for (int32_t u = 0; u < sim->plan.n_users; u++) {
-        if (sim->start[u] == sim->start[u + 1]) continue;
-        CW_PASS(cwi_idmap_add(ctx, &rows->users, digits, cwi_print_int(u, digits), &user));
-        for (int64_t k = sim->start[u]; k < sim->start[u + 1]; k++) {
-            rows->user[k] = user;
-            CW_PASS(name_id(ctx, &rows->items, known, sim->item[k], &rows->item[k]));
+/* Rows of the users whose items are here, by user, then by item; raw ids are the simulator's
+ * numbers. */
+static cw_status fill_rows(cw_context *ctx, filling *f)
+{
+    const cwi_simulation *sim = f->sim;
+    char digits[CWI_NUMBER_BYTES];
+    int32_t user, item;
+
+    for (int64_t u = sim->first; u < sim->end; u++) {
+        const int32_t *items = cwi_simulation_items(sim, u, NULL);
+        int64_t n = sim->start[u + 1] - sim->start[u];
+        if (n == 0) continue;
+        CW_PASS(cwi_idmap_add(ctx, &f->rows->users, digits, cwi_print_int(u, digits), &user));
+        for (int64_t k = 0; k < n; k++) {
+            CW_PASS(name_id(ctx, &f->rows->items, f->known, items[k], &item));
+            CW_PASS(cwi_reel_put(ctx, &f->to, user, item));
         }
     }
-    rows->count = sim->start[sim->plan.n_users];
     return CW_OK;
 }
 
@@ -105,26 +117,60 @@ static cw_status describe(cw_context *ctx, const cwi_simulation *sim, const cw_o
     return cwi_json_text(ctx, root, &rows->source);
 }
 
-static cw_status make_rows(cw_context *ctx, const cwi_simulation *sim, const cw_options *options,
+/* What a row takes in all in memory; users with their truth, and items. */
+enum { BYTES_A_ROW = 34, BYTES_AN_ID = 192, BYTES_A_TRAIT = 8 };
+
+static int64_t id_bytes(const cwi_simulation_plan *plan)
+{
+    int64_t each = BYTES_AN_ID + (int64_t)plan->dim * BYTES_A_TRAIT;
+    return ((int64_t)plan->n_users + plan->n_items) * each;
+}
+
+static cw_status check_ids(cw_context *ctx, const cwi_simulation_plan *plan)
+{
+    char what[100];
+    snprintf(what, sizeof what, "%d users and %d items with %d traits each", plan->n_users,
+             plan->n_items, plan->dim);
+    return cwi_room_check(ctx, id_bytes(plan), what);
+}
+
+/* Arrays, or a file. */
+static cw_status make_room(cw_context *ctx, const cwi_simulation *sim, filling *f)
+{
+    int64_t count = sim->start[sim->plan.n_users];
+    cw_interactions *rows = f->rows;
+    f->known = cwi_alloc_zero(ctx, (size_t)sim->plan.n_items, sizeof *f->known);
+    if (!f->known) return CW_NO_MEMORY;
+    if (!cwi_room_holds(ctx, count * BYTES_A_ROW + id_bytes(&sim->plan)))
+        return cwi_spill_create(ctx, false, false, &rows->spill);
+    rows->user = cwi_alloc(ctx, (size_t)count, sizeof *rows->user);
+    rows->item = cwi_alloc(ctx, (size_t)count, sizeof *rows->item);
+    return rows->user && rows->item ? CW_OK : CW_NO_MEMORY;
+}
+
+static cw_status make_rows(cw_context *ctx, cwi_simulation *sim, const cw_options *options,
                            cw_interactions **out)
 {
-    size_t count = (size_t)sim->start[sim->plan.n_users];
     cw_interactions *rows = cwi_alloc_zero(ctx, 1, sizeof *rows);
-    int32_t *known = NULL;
+    filling f = {.sim = sim, .rows = rows};
     cw_status status;
 
     if (!rows) return CW_NO_MEMORY;
-    known = cwi_alloc_zero(ctx, (size_t)sim->plan.n_items, sizeof *known);
-    rows->user = cwi_alloc(ctx, count, sizeof *rows->user);
-    rows->item = cwi_alloc(ctx, count, sizeof *rows->item);
-    CW_TRY(known && rows->user && rows->item ? CW_OK : CW_NO_MEMORY);
-    CW_TRY(fill_rows(ctx, sim, known, rows));
+    CW_TRY(make_room(ctx, sim, &f));
+    f.to = CWI_REEL(rows);
+    int64_t most = rows->spill ? cwi_room_share(ctx, 16) : INT64_MAX;
+    while (sim->end < sim->plan.n_users) {
+        CW_TRY(cwi_simulation_draw(ctx, sim, most));
+        CW_TRY(fill_rows(ctx, &f));
+    }
+    CW_TRY(cwi_reel_end(ctx, &f.to));
+    rows->count = f.to.count;
     CW_TRY(describe(ctx, sim, options, rows));
     *out = rows;
     rows = NULL;
 done:
     cw_interactions_free(rows);
-    cwi_free(known);
+    cwi_free(f.known);
     return status;
 }
 
@@ -167,9 +213,10 @@ static cw_status simulate(cw_context *ctx, const cw_options *options, const cw_o
     cw_status status;
 
     CW_TRY(cwi_progress(ctx, "simulating", 0, 0));
+    CW_TRY(check_ids(ctx, &sim.plan));
     CW_TRY(cwi_simulation_populate(ctx, &sim));
     CW_TRY(cwi_simulation_calibrate(ctx, &sim));
-    CW_TRY(cwi_simulation_draw(ctx, &sim));
+    CW_TRY(cwi_simulation_count(ctx, &sim));
     CW_TRY(make_rows(ctx, &sim, options, &rows));
     CW_TRY(cw_dataset_prepare(ctx, rows, split, out));
     CW_TRY(attach_truth(ctx, &sim, *out));

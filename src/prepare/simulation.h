@@ -22,7 +22,8 @@ typedef struct cwi_simulation {
     double *log_chance;    /* [n_items] log of the propensity of ranked[k] */
     double activity_scale; /* c of user_propensity = min(1, c * activity) */
     int64_t *start;        /* [n_users + 1] where each user's items start */
-    int32_t *item;         /* [start[n_users]] items of each user, ascending */
+    int32_t *item;         /* items of users first <= u < end, each user's ascending */
+    int64_t first, end;    /* users whose items are here now */
     cwi_pile pile;         /* of the items */
 } cwi_simulation;
 
@@ -48,8 +49,15 @@ double cwi_simulation_chance(const cwi_simulation *sim, double propensity, doubl
 /* relevance^(1 + alpha), the share of such exposures that become interactions. */
 double cwi_simulation_uptake(const cwi_simulation *sim, double relevance);
 
-/* Draw the interactions of all pairs. */
-cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim);
+/* Count the interactions of every user: fill start. */
+cw_status cwi_simulation_count(cw_context *ctx, cwi_simulation *sim);
+
+/* Draw those of the users from sim->end on, as many users as have at most so many together, but at
+ * least one; those of the users before are gone then. */
+cw_status cwi_simulation_draw(cw_context *ctx, cwi_simulation *sim, int64_t most);
+
+/* Items of a user: where they are here, or drawn into room, which has room for them. */
+const int32_t *cwi_simulation_items(const cwi_simulation *sim, int64_t user, int32_t *room);
 
 /*
  * Show every kept user plan.n_shown kept items that they have not interacted with, drawn uniformly

@@ -84,67 +84,76 @@ static json_t *report_propensities(const int64_t *sorted, int32_t n, double powe
     return out;
 }
 
-/* Degrees of n ids in count rows, ascending; NULL: no memory. */
-static int64_t *sort_degrees(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n)
+/* Degrees of users or of items in train, ascending. */
+static cw_status sort_degrees(cw_context *ctx, const cw_dataset *dataset, bool of_users,
+                              int64_t **out)
 {
-    int64_t *degree = cwi_alloc(ctx, (size_t)n, sizeof *degree);
-    if (!degree) return NULL;
-    cwi_degrees(ids, count, n, degree);
+    const cwi_reel reel = cwi_pairs_reel(&dataset->part[CW_PART_TRAIN]);
+    int32_t n = of_users ? dataset->n_users : dataset->n_items;
+    int64_t *degree = *out = cwi_alloc(ctx, (size_t)n, sizeof *degree);
+    if (!degree) return CW_NO_MEMORY;
+    CW_PASS(cwi_reel_degrees(ctx, &reel, n, of_users ? degree : NULL, n, of_users ? NULL : degree));
     cwi_sort_counts(degree, n);
-    return degree;
+    return CW_OK;
 }
 
-static cw_status put_degrees(cw_context *ctx, const char *key, const int32_t *ids, int64_t count,
-                             int32_t n, json_t **object)
+static cw_status put_degrees(cw_context *ctx, const cw_dataset *dataset, bool of_users,
+                             json_t **object)
 {
-    int64_t *degree = sort_degrees(ctx, ids, count, n);
-    if (!degree) return CW_NO_MEMORY;
-    cwi_json_set(object, key, report_degrees(degree, n, count));
+    int64_t *degree, rows = dataset->part[CW_PART_TRAIN].count;
+    cw_status status = sort_degrees(ctx, dataset, of_users, &degree);
+    int32_t n = of_users ? dataset->n_users : dataset->n_items;
+    if (status == CW_OK)
+        cwi_json_set(object, of_users ? "user_degrees" : "item_degrees",
+                     report_degrees(degree, n, rows));
     cwi_free(degree);
-    return cwi_json_check(ctx, *object);
+    return status == CW_OK ? cwi_json_check(ctx, *object) : status;
 }
 
 cw_status cwi_stats_degrees(cw_context *ctx, const cw_dataset *dataset, json_t **object)
 {
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    CW_PASS(put_degrees(ctx, "user_degrees", train->user, train->count, dataset->n_users, object));
-    return put_degrees(ctx, "item_degrees", train->item, train->count, dataset->n_items, object);
+    CW_PASS(put_degrees(ctx, dataset, true, object));
+    return put_degrees(ctx, dataset, false, object);
 }
 
 cw_status cwi_stats_propensities(cw_context *ctx, const cw_dataset *dataset, double power,
                                  json_t **object)
 {
-    const cwi_pairs *train = &dataset->part[CW_PART_TRAIN];
-    int64_t *degree = sort_degrees(ctx, train->item, train->count, dataset->n_items);
-    if (!degree) return CW_NO_MEMORY;
-    cwi_json_set(object, "propensities", report_propensities(degree, dataset->n_items, power));
+    int64_t *degree;
+    cw_status status = sort_degrees(ctx, dataset, false, &degree);
+    if (status == CW_OK)
+        cwi_json_set(object, "propensities", report_propensities(degree, dataset->n_items, power));
     cwi_free(degree);
-    return cwi_json_check(ctx, *object);
+    return status == CW_OK ? cwi_json_check(ctx, *object) : status;
 }
 
-/* How many of n ids occur. */
-static cw_status count_distinct(cw_context *ctx, const int32_t *ids, int64_t count, int32_t n,
-                                int64_t *distinct)
+/* Users and items that have occurred. */
+typedef struct roll {
+    uint8_t *user, *item;
+    int64_t users, items;
+} roll;
+
+static void call(roll *r, int32_t user, int32_t item)
 {
-    uint8_t *seen = cwi_alloc_zero(ctx, (size_t)n, 1);
-    if (!seen) return CW_NO_MEMORY;
-    *distinct = 0;
-    for (int64_t k = 0; k < count; k++) {
-        *distinct += !seen[ids[k]];
-        seen[ids[k]] = 1;
-    }
-    cwi_free(seen);
-    return CW_OK;
+    r->users += !r->user[user];
+    r->items += !r->item[item];
+    r->user[user] = r->item[item] = 1;
 }
 
 static cw_status report_part(cw_context *ctx, const cw_dataset *dataset, int part, json_t **out)
 {
-    const cwi_pairs *pairs = &dataset->part[part];
-    int64_t users, items;
-    CW_PASS(count_distinct(ctx, pairs->user, pairs->count, dataset->n_users, &users));
-    CW_PASS(count_distinct(ctx, pairs->item, pairs->count, dataset->n_items, &items));
-    *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)pairs->count, "users",
-                     (json_int_t)users, "items", (json_int_t)items);
+    const cwi_reel reel = cwi_pairs_reel(&dataset->part[part]);
+    cwi_window w = cwi_window_over(&reel);
+    size_t n_users = (size_t)dataset->n_users;
+    roll r = {.user = cwi_alloc_zero(ctx, n_users + (size_t)dataset->n_items, 1)};
+    if (!r.user) return CW_NO_MEMORY;
+    r.item = r.user + n_users;
+    while (cwi_window_next(ctx, &w))
+        for (int64_t k = 0; k < w.n; k++) call(&r, w.user[k], w.item[k]);
+    cwi_free(r.user);
+    CW_PASS(w.status);
+    *out = json_pack("{s:I, s:I, s:I}", "rows", (json_int_t)reel.count, "users",
+                     (json_int_t)r.users, "items", (json_int_t)r.items);
     return CW_OK;
 }
 

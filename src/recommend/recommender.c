@@ -64,7 +64,7 @@ const cw_model *cw_recommender_model(const cw_recommender *rec)
 
 const float *cw_recommender_users(const cw_recommender *rec, int32_t *width)
 {
-    bool is_dot = cwi_ranker_is_dot(&rec->ranker);
+    bool is_dot = cwi_ranker_is_dot(&rec->ranker) && !rec->ranker.far;
     *width = is_dot ? rec->ranker.width : 0;
     return is_dot ? rec->ranker.users : NULL;
 }
@@ -306,7 +306,9 @@ static cw_status list_trained(cw_context *ctx, cwi_listing *listing, const int32
     listing->hidden = cwi_model_count_hidden(model) > 0 ? &model->rest.hidden : NULL;
     bool is_done;
     CW_PASS(cwi_listing_screen(ctx, listing, n, &is_done));
-    return is_done ? CW_OK : cwi_listing_run(ctx, listing, n);
+    if (is_done) return CW_OK;
+    CW_PASS(cwi_ranker_bring(ctx, &listing->rec->ranker, users, (int64_t)n));
+    return cwi_listing_run(ctx, listing, n);
 }
 
 static cw_status list_guest(cw_context *ctx, cwi_listing *listing, int32_t user)
@@ -472,6 +474,7 @@ cw_status cw_similar_users(cw_context *ctx, const cw_recommender *rec, const int
 
     cwi_begin(ctx);
     CW_TRY(cwi_listing_init(ctx, rec, NULL, lists, &listing));
+    CW_TRY(cwi_ranker_bring_all(ctx, &rec->ranker));
     listing.alike = rec->ranker.users;
     listing.n_scores = rec->model->n_users;
     CW_TRY(list_alike(ctx, &listing, "user", "users", users, n));
@@ -530,6 +533,7 @@ cw_status cw_score_pairs(cw_context *ctx, const cw_recommender *rec, const int32
     CW_PASS(cwi_check_numbers(ctx, "items", items, n, rec->model->n_items));
     if (n > 0) CW_PASS(cwi_check_given(ctx, "scores", scores));
     pairs p = {&rec->ranker, users, items, scores};
+    CW_PASS(cwi_ranker_bring(ctx, p.ranker, users, (int64_t)n));
     if (cwi_ranker_is_dot(&rec->ranker))
         CW_PASS(cwi_pool_for(ctx, (int64_t)n, PAIRS_A_CHUNK, score_products, &p));
     else

@@ -162,6 +162,7 @@ static cw_status copy_params(cw_context *ctx, const change *c, cw_model *to)
                         "method %s has more than one vector for a user: they cannot be folded in "
                         "for good",
                         c->rec->model->method);
+    CW_PASS(cwi_params_complete(ctx, old));
     CW_PASS(grow_table(ctx, c, &old->tensor[0], &to->params, &table));
     return fold_vectors(ctx, c, to, table);
 }

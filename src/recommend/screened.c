@@ -126,6 +126,7 @@ static cw_status list_screened(cw_context *ctx, const cwi_listing *l, const cwi_
                            .stage = "recommending"};
     CW_PASS(cwi_walk_run(ctx, &walk));
     if (!l->out.scores) return CW_OK;
+    CW_PASS(cwi_ranker_bring(ctx, walk.ranker, l->who, n));
     return cwi_pool_for(ctx, n, LISTS_A_CHUNK, score_lists, (void *)l);
 }
 

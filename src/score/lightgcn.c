@@ -7,8 +7,11 @@
  * factorisation, bit for bit.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/file.h"
 #include "core/pool.h"
 #include "score/graph.h"
 #include "score/score.h"
@@ -64,12 +67,13 @@ static void clear_layers(layers *l)
     cwi_pile_clear(&l->pile);
 }
 
+/* columns: so many at a time; 0: all. */
 static cw_status create_layers(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
-                               const cwi_params *params, layers *out)
+                               const cwi_params *params, int32_t columns, layers *out)
 {
     *out = (layers){.count = cwi_options_integer(options, "layers")};
     CW_PASS(cwi_table_expect(ctx, shape, params, &out->table));
-    out->d = (int32_t)out->table->columns;
+    out->d = columns > 0 ? columns : (int32_t)out->table->columns;
     CW_PASS(cwi_graph_create(ctx, shape->train, shape->n_users, shape->n_items, &out->graph));
     size_t rows = (size_t)out->table->rows, bytes = (size_t)out->d * sizeof(float);
     out->final = cwi_alloc_zero(ctx, rows, bytes);
@@ -164,7 +168,7 @@ static cw_status open_state(cw_context *ctx, const cwi_shape *shape, const cw_op
 {
     state *s = *out = cwi_alloc_zero(ctx, 1, sizeof *s);
     if (!s) return CW_NO_MEMORY;
-    CW_PASS(create_layers(ctx, shape, options, params, &s->l));
+    CW_PASS(create_layers(ctx, shape, options, params, 0, &s->l));
     s->final = (cwi_table){
         .data = s->l.final, .n_users = shape->n_users, .d = s->l.d, .heads = shape->heads};
     cwi_table_set_scorer(options, &s->final);
@@ -318,21 +322,112 @@ static cw_status explain(cw_context *ctx, const cwi_ranker *ranker, const int32_
     return CW_OK;
 }
 
-/* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums.
- */
-static float *keep_messages(cw_context *ctx, const cwi_shape *shape, const layers *l,
-                            cwi_pile *pile)
+/* (E_i^(0) + ... + E_i^(L-1)) / ((L + 1) sqrt(d_i)) of every item, while l->final holds the sums:
+ * its first n columns go to those of `out`, which has so many. */
+static void keep_messages(const cwi_shape *shape, const layers *l, int32_t n, float *out,
+                          int32_t columns)
 {
-    int32_t columns = l->d / shape->heads * shape->ranked;
-    float *out = cwi_pile_add(ctx, pile, (size_t)shape->n_items, (size_t)columns * sizeof *out);
-    for (int64_t i = 0; i < shape->n_items && out; i++) {
+    for (int64_t i = 0; i < shape->n_items; i++) {
         int64_t node = shape->n_users + i;
         int64_t degree = l->graph.start[node + 1] - l->graph.start[node];
         float factor = mean_factor(l) / sqrtf(degree > 0 ? (float)degree : 1.0f);
-        for (int32_t j = 0; j < columns; j++)
-            out[i * columns + j] = factor * l->final[node * l->d + j];
+        for (int32_t j = 0; j < n; j++) out[i * columns + j] = factor * l->final[node * l->d + j];
     }
-    return out;
+}
+
+static float *make_messages(cw_context *ctx, const cwi_shape *shape, int32_t columns,
+                            cwi_pile *pile)
+{
+    return cwi_pile_add(ctx, pile, (size_t)shape->n_items, (size_t)columns * sizeof(float));
+}
+
+static void use_messages(const layers *l, float *messages, cwi_ranker *out)
+{
+    out->state = messages;
+    if (l->count == 0) return;
+    out->fold_in = fold_in;
+    out->explain = explain;
+}
+
+/*
+ * Of a table in a file: columns do not know of each other, so some of them go through the layers at
+ * a time, and end in another file, which has no name.
+ */
+enum { COLUMNS_AT_ONCE = 8 };
+
+static cw_status open_finals(cw_context *ctx, const cwi_shape *shape, int32_t columns,
+                             cwi_far **out)
+{
+    const char *folder = ctx->room.folder ? ctx->room.folder : P_tmpdir;
+    cwi_far like = {.path = (char *)folder,
+                    .name = "a vector",
+                    .rows = (int64_t)shape->n_users + shape->n_items,
+                    .columns = columns};
+    CW_PASS(cwi_file_nameless(ctx, folder, "make a file for vectors in", &like.file));
+    cw_status status = cwi_far_open(ctx, &like, out);
+    close(like.file);
+    return status;
+}
+
+/* Columns of E^(0) to those of E, in the other file, and of the messages. */
+static cw_status make_columns(cw_context *ctx, const cwi_shape *shape, layers *l, int32_t first,
+                              float *input, cwi_far *finals, float *messages)
+{
+    cwi_far *far = l->table->far;
+    sweep s = {l, input, NULL};
+    CW_PASS(cwi_far_columns(ctx, far, first, l->d, input));
+    CW_PASS(add_layers(ctx, l, &s, far->rows));
+    keep_messages(shape, l, l->d, messages + first, (int32_t)finals->columns);
+    if (l->count > 0) CW_PASS(add_last_layer(ctx, l, &s, far->rows));
+    return cwi_far_write(ctx, finals, first, l->d, l->final);
+}
+
+/* Those that rank, which are the first; they have room of their own. */
+static cw_status make_finals(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                             const cwi_params *params, cwi_far *finals, float *messages)
+{
+    cw_status status;
+    layers l = {.count = 0};
+    int32_t all = (int32_t)finals->columns, most = all < COLUMNS_AT_ONCE ? all : COLUMNS_AT_ONCE;
+    float *input = cwi_alloc(ctx, (size_t)finals->rows, (size_t)most * sizeof *input);
+    CW_TRY(input ? CW_OK : CW_NO_MEMORY);
+    CW_TRY(create_layers(ctx, shape, options, params, most, &l));
+    for (int32_t first = 0; first < all; first += l.d) {
+        l.d = all - first < most ? all - first : most;
+        CW_TRY(make_columns(ctx, shape, &l, first, input, finals, messages));
+    }
+done:
+    cwi_free(input);
+    clear_layers(&l);
+    return status;
+}
+
+static cw_status rank_far(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                          const cwi_params *params, cwi_ranker *out)
+{
+    cw_status status;
+    cwi_pile kept = {0};
+    cwi_far *finals = NULL;
+    cwi_shape ranking = *shape;
+    int32_t columns = (int32_t)params->tensor[0].columns / shape->heads * shape->ranked;
+    const layers l = {.count = cwi_options_integer(options, "layers")};
+
+    CW_TRY(open_finals(ctx, shape, columns, &finals));
+    float *messages = make_messages(ctx, shape, columns, &kept);
+    CW_TRY(kept.status);
+    CW_TRY(make_finals(ctx, shape, options, params, finals, messages));
+    ranking.heads = shape->ranked; /* there are no others in this file */
+    const cwi_tensor table = {
+        .rows = finals->rows, .columns = columns, .data = finals->data, .far = finals};
+    CW_TRY(cwi_table_rank_far(ctx, &ranking, options, &table, true, out));
+    finals = NULL;
+    out->pile = kept;
+    kept = (cwi_pile){0};
+    use_messages(&l, messages, out);
+done:
+    cwi_far_close(finals);
+    cwi_pile_clear(&kept);
+    return status;
 }
 
 /* Propagate once; the final embeddings and the messages are kept. */
@@ -340,23 +435,24 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
                       const cwi_params *params, cwi_ranker *out)
 {
     cw_status status;
+    const cwi_tensor *table;
     layers l = {.count = 0};
     cwi_pile kept = {0};
-    CW_TRY(create_layers(ctx, shape, options, params, &l));
+    CW_TRY(cwi_table_expect(ctx, shape, params, &table));
+    if (table->far) return rank_far(ctx, shape, options, params, out);
+    CW_TRY(create_layers(ctx, shape, options, params, 0, &l));
     sweep s = {&l, l.table->data, NULL};
-    CW_TRY(add_layers(ctx, &l, &s, l.table->rows));
-    float *messages = keep_messages(ctx, shape, &l, &kept), *vectors = l.final;
+    int32_t columns = l.d / shape->heads * shape->ranked;
+    float *messages = make_messages(ctx, shape, columns, &kept), *vectors = l.final;
     CW_TRY(kept.status);
+    CW_TRY(add_layers(ctx, &l, &s, l.table->rows));
+    keep_messages(shape, &l, columns, messages, columns);
     if (l.count > 0) CW_TRY(add_last_layer(ctx, &l, &s, l.table->rows));
     l.final = NULL;
     status = cwi_table_rank(ctx, shape, options, vectors, l.d, true, kept, out);
     kept = (cwi_pile){0};
     if (status != CW_OK) goto done;
-    out->state = messages;
-    if (l.count > 0) {
-        out->fold_in = fold_in;
-        out->explain = explain;
-    }
+    use_messages(&l, messages, out);
 done:
     clear_layers(&l);
     cwi_pile_clear(&kept);
@@ -373,5 +469,6 @@ const cwi_backbone cwi_backbone_lightgcn = {
     .rank = rank,
     .close = close_state,
     .vector_width = cwi_table_width,
+    .ranks_far = true,
     .options = options_of_lightgcn,
 };

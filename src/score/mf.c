@@ -61,6 +61,7 @@ static cw_status rank(cw_context *ctx, const cwi_shape *shape, const cw_options 
 {
     const cwi_tensor *table;
     CW_PASS(cwi_table_expect(ctx, shape, params, &table));
+    if (table->far) return cwi_table_rank_far(ctx, shape, options, table, false, out);
     return cwi_table_rank(ctx, shape, options, table->data, (int32_t)table->columns, false,
                           (cwi_pile){0}, out);
 }
@@ -75,6 +76,7 @@ const cwi_backbone cwi_backbone_mf = {
     .rank = rank,
     .close = close_state,
     .vector_width = cwi_table_width,
+    .ranks_far = true,
     .is_table = true,
     .options = options_of_mf,
 };

@@ -10,8 +10,8 @@ size_t cwi_tensor_bytes(const cwi_tensor *tensor)
     return (size_t)tensor->rows * (size_t)tensor->columns * sizeof *tensor->data;
 }
 
-cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
-                         int64_t columns, cwi_tensor **out)
+static cw_status add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
+                     int64_t columns, cwi_far *far, cwi_tensor **out)
 {
     if (params->count == CWI_MAX_TENSORS)
         return cwi_fail(ctx, CW_BAD_DATA, "there are more than %d tensors", CWI_MAX_TENSORS);
@@ -20,13 +20,34 @@ cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, 
         return cwi_fail(ctx, CW_BAD_DATA, "tensor %.40s has a name or a shape that is too long",
                         name);
     cwi_tensor *tensor = &params->tensor[params->count];
-    float *data = NULL;
-    if (!params->is_plan) data = cwi_alloc_zero(ctx, (size_t)rows * (size_t)columns, sizeof *data);
-    if (!data && !params->is_plan) return CW_NO_MEMORY;
-    *tensor = (cwi_tensor){.rows = rows, .columns = columns, .data = data};
+    float *data = far ? far->data : NULL;
+    bool is_bare = far || params->is_plan;
+    if (!is_bare) data = cwi_alloc_zero(ctx, (size_t)rows * (size_t)columns, sizeof *data);
+    if (!data && !is_bare) return CW_NO_MEMORY;
+    *tensor = (cwi_tensor){.rows = rows, .columns = columns, .data = data, .far = far};
     snprintf(tensor->name, sizeof tensor->name, "%s", name);
     params->count++;
     if (out) *out = tensor;
+    return CW_OK;
+}
+
+cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
+                         int64_t columns, cwi_tensor **out)
+{
+    return add(ctx, params, name, rows, columns, NULL, out);
+}
+
+cw_status cwi_params_add_far(cw_context *ctx, cwi_params *params, cwi_far *far)
+{
+    return add(ctx, params, far->name, far->rows, far->columns, far, NULL);
+}
+
+cw_status cwi_params_complete(cw_context *ctx, const cwi_params *params)
+{
+    for (int t = 0; t < params->count; t++) {
+        cwi_far *far = params->tensor[t].far;
+        if (far) CW_PASS(cwi_far_read(ctx, far, 0, far->rows));
+    }
     return CW_OK;
 }
 
@@ -53,8 +74,8 @@ cw_status cwi_params_expect(cw_context *ctx, const cwi_params *params, const cha
 
 cw_status cwi_params_copy(cw_context *ctx, const cwi_params *from, cwi_params *out)
 {
-    cw_status status = CW_OK;
     *out = (cwi_params){0};
+    cw_status status = cwi_params_complete(ctx, from);
     for (int t = 0; t < from->count && status == CW_OK; t++) {
         const cwi_tensor *tensor = &from->tensor[t];
         status = cwi_params_add(ctx, out, tensor->name, tensor->rows, tensor->columns, NULL);
@@ -84,6 +105,12 @@ void cwi_params_assign(cwi_params *to, const cwi_params *from)
 
 void cwi_params_clear(cwi_params *params)
 {
-    for (int t = 0; t < params->count; t++) cwi_free(params->tensor[t].data);
+    for (int t = 0; t < params->count; t++) {
+        cwi_tensor *tensor = &params->tensor[t];
+        if (tensor->far)
+            cwi_far_close(tensor->far);
+        else
+            cwi_free(tensor->data);
+    }
     *params = (cwi_params){0};
 }

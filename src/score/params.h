@@ -2,6 +2,7 @@
 #ifndef CWI_SCORE_PARAMS_H
 #define CWI_SCORE_PARAMS_H
 
+#include "core/far.h"
 #include "core/mem.h"
 
 enum { CWI_MAX_TENSORS = 132, CWI_TENSOR_NAME_BYTES = 32 };
@@ -18,7 +19,9 @@ typedef struct cwi_tensor {
     int64_t rows, columns;
     float *data;   /* [rows][columns] */
     cwi_init init; /* set by who declares it; Xavier unless told */
-    float decay;   /* its L2 term is decay / 2 times its sum of squares; 0 unless told */
+    cwi_far
+        *far;    /* its rows lie in a file, and `data` has those that were read; NULL: it has all */
+    float decay; /* its L2 term is decay / 2 times its sum of squares; 0 unless told */
 } cwi_tensor;
 
 /* Tensor 0 is the embedding table of a backbone that has one: users first, then items. */
@@ -33,6 +36,12 @@ size_t cwi_tensor_bytes(const cwi_tensor *tensor); /* of its values */
 /* Append a zeroed tensor; borrowed pointer in *out (may be NULL). */
 cw_status cwi_params_add(cw_context *ctx, cwi_params *params, const char *name, int64_t rows,
                          int64_t columns, cwi_tensor **out);
+
+/* Append one whose rows lie in a file, and which from now on frees it. */
+cw_status cwi_params_add_far(cw_context *ctx, cwi_params *params, cwi_far *far);
+
+/* Read what still lies in files. */
+cw_status cwi_params_complete(cw_context *ctx, const cwi_params *params);
 
 /* The tensor of that name, or NULL. */
 const cwi_tensor *cwi_params_find(const cwi_params *params, const char *name);

@@ -105,7 +105,8 @@ cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranke
         return status;
     }
     *s = (shifted){*ranker, term};
-    out.gram = NULL; /* the inner one has it */
+    s->inner.far = NULL; /* the outer one has it */
+    out.gram = NULL;     /* the inner one has it */
     out.state = s;
     out.score = score_shifted;
     out.list = NULL;
@@ -124,6 +125,7 @@ void cwi_ranker_close(cwi_ranker *ranker)
     if (ranker->gram) cwi_free(atomic_load(ranker->gram));
     cwi_free(ranker->gram);
     if (ranker->close) ranker->close(ranker);
+    cwi_far_users_close(ranker->far);
     cwi_pile_clear(&ranker->pile);
     *ranker = (cwi_ranker){0};
 }

@@ -70,6 +70,7 @@ struct cwi_ranker {
     void *state;
     const struct cwi_world *world; /* processes of which each ranks for the users whose rows it has;
                                       NULL: this one ranks for all */
+    struct cwi_far_users *far;     /* users' vectors lie in a file (far.c); NULL: all are here */
     cwi_pile pile;                 /* what is freed with it */
     void (*close)(cwi_ranker *ranker);
 };
@@ -90,6 +91,13 @@ void cwi_ranker_narrow(cwi_ranker *ranker, int32_t first, int32_t n);
 /* Add a term of every item to all scores from now on.  term is borrowed; items, users and width
  * stay those of before.  On failure the ranker is as it was. */
 cw_status cwi_ranker_shift(cw_context *ctx, const float *term, cwi_ranker *ranker);
+
+/* Before these users are asked for, and in place of those before; nothing is done where all are
+ * here. */
+cw_status cwi_ranker_bring(cw_context *ctx, const cwi_ranker *ranker, const int32_t *users,
+                           int64_t n);
+cw_status cwi_ranker_bring_all(cw_context *ctx, const cwi_ranker *ranker);
+void cwi_far_users_close(struct cwi_far_users *far); /* NULL is fine */
 
 void cwi_ranker_close(cwi_ranker *ranker); /* a zeroed one is fine */
 

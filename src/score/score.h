@@ -101,8 +101,9 @@ typedef struct cwi_backbone {
     /* numbers of a vector whose inner product with another is a score, where that is so: then it
      * takes grids, too; NULL else */
     int32_t (*vector_width)(const cw_options *options);
-    bool is_table; /* a score is the inner product of two rows of the table: an engine may do it
-                      by itself */
+    bool is_table;  /* a score is the inner product of two rows of the table: an engine may do it
+                       by itself */
+    bool ranks_far; /* `rank` takes a table whose rows lie in a file */
     const cw_option_info *options;
 } cwi_backbone;
 

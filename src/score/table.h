@@ -48,6 +48,12 @@ float *cwi_table_columns(cw_context *ctx, const float *data, int64_t rows, int32
 cw_status cwi_table_rank(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
                          float *data, int32_t d, bool owned, cwi_pile pile, cwi_ranker *out);
 
+/* The same of a table whose rows lie in a file: those of items are read now, those of users when
+ * cwi_ranker_bring asks for them.  owned: the file is closed with the ranker; not after a failure.
+ */
+cw_status cwi_table_rank_far(cw_context *ctx, const cwi_shape *shape, const cw_options *options,
+                             const cwi_tensor *table, bool owned, cwi_ranker *out);
+
 /* For every row that a batch touches its contributions are listed in slot order, so that sums do
  * not depend on threads. */
 typedef struct cwi_table_plan {

@@ -140,6 +140,17 @@ static cw_status write_contents(cwi_trainer *t, contents *c, const char *path, c
     return status;
 }
 
+/* The checkpoint could not be written: its parts go, unless the one that is there names them. */
+static void withdraw(cwi_trainer *t, const char *path, const char *sums)
+{
+    cwi_tensorfile file = {0};
+    bool is_there = cwi_path_exists(path);
+    bool is_known = !is_there || cwi_tensorfile_read(t->ctx, path, format, VERSION, &file) == CW_OK;
+    const char *named = file.n_notes > 0 ? cwi_tensorfile_note(&file, "sums") : NULL;
+    if (is_known && (!named || strcmp(named, sums) != 0)) cwi_parts_withdraw(t);
+    cwi_tensorfile_clear(&file);
+}
+
 /* Of many processes each writes its rows, and the one that leads the rest. */
 static cw_status write_all(cwi_trainer *t, contents *c, const char *path)
 {
@@ -148,7 +159,9 @@ static cw_status write_all(cwi_trainer *t, contents *c, const char *path)
     cw_status status = CW_OK;
     if (w) CW_TRY(cwi_parts_write(t, c->array + N_COMMON, c->count - N_COMMON, &sums));
     if (w) c->count = N_COMMON;
-    if (cwi_trainer_leads(t)) CW_TRY(write_contents(t, c, path, sums));
+    if (cwi_trainer_leads(t)) status = write_contents(t, c, path, sums);
+    if (status != CW_OK && sums) withdraw(t, path, sums);
+    CW_TRY(status);
     if (cwi_trainer_leads(t)) cwi_parts_sweep(t, w ? w->size : 0);
     if (w) w->calls->meet();
 done:
@@ -223,7 +236,11 @@ static cw_status take_rows(cwi_trainer *t, const cwi_parts_source *source, void 
         const cwi_state_array *a = &wanted->state->array[k];
         const cwi_array to = {
             a->name, a->dtype, a->columns ? 2 : 1, {a->rows, a->columns}, a->data};
-        CW_PASS(cwi_parts_take(t, source, &to));
+        const cwi_array *from = cwi_tensorfile_find(source->file, a->name);
+        if (a->may_lack && (!from || cwi_array_count(from) == 0))
+            memset(a->data, 0, (size_t)(a->rows * a->columns) * cwi_dtype_bytes[a->dtype]);
+        else
+            CW_PASS(cwi_parts_take(t, source, &to));
     }
     for (int k = 0; k < t->best.count && wanted->has_best; k++) {
         const cwi_tensor *b = &t->best.tensor[k];

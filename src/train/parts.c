@@ -129,6 +129,15 @@ void cwi_parts_sweep(const cwi_trainer *t, int parts)
     sweep_beside(cwi_options_text(t->options, "checkpoint"), parts > 0 ? ending : NULL);
 }
 
+void cwi_parts_withdraw(const cwi_trainer *t)
+{
+    for (int p = 0; p < t->task.world->size; p++) {
+        char *path = path_of(t, p + 1, t->task.world->size);
+        if (path) cwi_file_remove(path, &part_kind);
+        cwi_free(path);
+    }
+}
+
 void cwi_parts_remove(const char *checkpoint)
 {
     sweep_beside(checkpoint, NULL);
@@ -174,7 +183,7 @@ cw_status cwi_parts_take(cwi_trainer *t, const cwi_parts_source *source, const c
     int64_t table = (int64_t)t->task.shape.n_users + t->task.shape.n_items;
     bool is_dealt = (source->parts > 1 || ours.world.size > 1) && rows > 0;
     const cwi_array *array = cwi_tensorfile_find(source->file, to->name);
-    if (rows == 0 && t->task.world) return CW_OK; /* nothing of it is for this process */
+    if (rows == 0) return CW_OK; /* nothing of it is for this process, or for this engine */
     if (is_dealt) {
         from.rows = ours.rows = table;
         if (cwi_rows_of(&ours.world, ours.world.rank, table) != rows)

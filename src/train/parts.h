@@ -15,6 +15,9 @@ cw_status cwi_parts_write(cwi_trainer *t, cwi_array *arrays, size_t n, char **su
 /* Once the checkpoint is there: remove parts that do not go with it. */
 void cwi_parts_sweep(const cwi_trainer *t, int parts);
 
+/* Remove those of this place in training, for which no checkpoint came about. */
+void cwi_parts_withdraw(const cwi_trainer *t);
+
 /* Remove all parts of a checkpoint. */
 void cwi_parts_remove(const char *checkpoint);
 

@@ -245,6 +245,7 @@ cw_status cw_train(cw_context *ctx, const cw_dataset *dataset, const cw_options 
     cwi_begin(ctx);
     *out = NULL;
     if (run) *run = NULL;
+    CW_PASS(cwi_dataset_here(ctx, dataset));
     return train(ctx, dataset, options, NULL, out, run);
 }
 

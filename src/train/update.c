@@ -520,8 +520,10 @@ cw_status cw_update(cw_context *ctx, const cw_model *model, const cw_interaction
     *out = NULL;
     if (run) *run = NULL;
     CW_TRY(cwi_options_check(ctx, options, "update"));
+    CW_TRY(cwi_interactions_here(ctx, interactions));
     CW_TRY(cwi_json_reparse(ctx, model->about ? model->about : "{}", &about));
     CW_TRY(refuse_sum(ctx, about));
+    CW_TRY(cwi_params_complete(ctx, &model->params));
     CW_TRY(grow(ctx, model, interactions, &g));
     CW_TRY(note_latest(ctx, about, interactions, &g.data));
     CW_TRY(train_on(ctx, model, &g, options, about, out, run));

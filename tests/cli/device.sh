@@ -2,9 +2,8 @@
 crosswise simulate --users 300 --items 150 --relevant 0.5 --popularity 0.5 --quiet --out set
 try() { crosswise train set --epochs 1 --dim 4 --out model --force --quiet "$@" || echo "exit code $?"; }
 for device in tpu cuda: cuda:x cuda:1x cuda0 cuda:-1 GPU; do try --device "$device"; done
-try --device cuda --method ials
+for method in ials ease itemknn pop; do try --device cuda --method $method; done
 try --device cuda --engine ref
-try --device cuda --optimizer adam-deferred
 # no machine has so many
 try --device cuda:999 >/dev/null 2>message && grep -q "^crosswise: --device is 'cuda" message && echo "there are less"
 for device in auto cpu; do

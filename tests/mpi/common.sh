@@ -33,5 +33,14 @@ many() {
     mpirun -n "$n" "$CROSSWISE" train "$@" --device mpi --threads 1
 }
 
+# The last process of the job that this test has started, not of another test's.
+last_process() {
+    local pid last=
+    for pid in $(ps -eo pid,args | awk -v c="$CROSSWISE" '$2 == c && /--device mpi/ { print $1 }'); do
+        if [ "$(readlink "/proc/$pid/cwd")" = "$scratch" ]; then last=$pid; fi
+    done
+    echo "$last"
+}
+
 # Eight blocks of rows, so that seven processes all have some, and not the same number of them.
 "$CROSSWISE" simulate --users 1500 --items 400 --relevant 0.2 --quiet --out set

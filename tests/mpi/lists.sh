@@ -24,6 +24,13 @@ same() {
 case $1 in
 measured)
     for n in 1 2 3 4 7; do same $n evaluate set model; done
+    # Vectors at length 1, several of a user, and of a graph.
+    for words in "cross-softmax --scorer cosine" dice "bpr --backbone lightgcn --layers 2"; do
+        # shellcheck disable=SC2086 # words
+        "$CROSSWISE" train set --method $words --dim 12 --epochs 1 --epoch-steps 25 --quiet --threads 1 --out other --force
+        same 3 evaluate set other --json --popularity-sweep auto
+        same 2 recommend other --all --k 7 --popularity 0.1
+    done
     same 3 evaluate set model --json --k 10,20 --bootstrap 50 --popularity-sweep auto --mask-valid
     same 2 evaluate set model --json --split valid --popularity 0.1 --popularity-sweep=-1,0,1 --recall capped
     same 4 evaluate set model --propensity-power 0.5 --truth off --groups 2
@@ -89,8 +96,7 @@ killed)
         sleep 0.1
     done
     [ -n "$(ls -A place)" ] || fail "no file is written"
-    victim=$(ps -eo pid,args | awk -v c="$CROSSWISE" '$2 == c && /--device mpi/ { last = $1 } END { print last }')
-    kill -9 "$victim"
+    kill -9 "$(last_process)"
     if wait $job; then fail "the job has not ended"; fi
     grep -q "signal 9" message || fail "nobody says why: $(cat message)"
     [ "$(grep -c "^crosswise" message)" -le 1 ] || fail "more than a line: $(cat message)"

@@ -3,7 +3,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 
-words="set --method cpr --dim 12 --quiet --optimizer adam-deferred --eval-every 2"
+words="set --method cpr --dim 12 --epoch-steps 12 --quiet --optimizer adam-deferred --eval-every 2"
 
 # shellcheck disable=SC2086 # words
 "$CROSSWISE" train $words --epochs 6 --threads 1 --out whole
@@ -17,8 +17,7 @@ for _ in $(seq 600); do
     sleep 0.1
 done
 [ -e state ] || fail "there is no checkpoint"
-victim=$(ps -eo pid,ppid,args | awk -v c="$CROSSWISE" '$3 == c && /--device mpi/ { last = $1 } END { print last }')
-kill -9 "$victim"
+kill -9 "$(last_process)"
 if wait $job; then fail "the job has not ended"; fi
 grep -q "signal 9" message || fail "nobody says why: $(cat message)"
 [ ! -e model ] || fail "there is a model"
@@ -41,42 +40,40 @@ cmp one/model many/model || fail "another model after a kill"
 for folder in one many; do [ -z "$(find $folder -name 'state*')" ] || fail "left behind: $(ls $folder)"; done
 rm -f state*
 
-# A few steps, and a stop, by numbers of processes that differ.
+# A few steps, and a stop; what two processes left is gone on from by other numbers of them.
 # shellcheck disable=SC2086
+many 2 $words --epochs 3 --checkpoint state --checkpoint-end --out model --force
+mkdir kept
+cp state* kept
 for n in 1 4 2; do
-    many 2 $words --epochs 3 --checkpoint state --checkpoint-end --out model --force
+    cp kept/* .
     many $n $words --epochs 6 --checkpoint state --resume --out model --force
     cmp whole model || fail "another model after going on with $n processes"
     [ -z "$(find . -maxdepth 1 -name 'state*')" ] || fail "left behind: $(ls)"
 done
+cp kept/* .
+"$CROSSWISE" train $words --epochs 6 --threads 1 --checkpoint state --resume --out model --force
+cmp whole model || fail "another model after one process went on"
 
-# A refit, and a part that is missing.
+# A part that is missing, and one that has the name of another.
 # shellcheck disable=SC2086
 {
-    "$CROSSWISE" train $words --epochs 4 --refit --out refitted
-    many 3 $words --epochs 4 --refit --out model --force
-    cmp refitted model || fail "another model after a refit"
-    many 2 $words --epochs 3 --checkpoint state --checkpoint-end --out model --force
+    cp kept/* .
     rm state.*.2-of-2
     if many 2 $words --epochs 6 --checkpoint state --resume --out model --force 2>message; then fail "no part was missed"; fi
     grep -q "^crosswise: rank [01]: cannot read state.3-0.2-of-2: No such file" message || fail "$(cat message)"
-    rm state*
-    # A part of another place in training, under the name of one that goes with the checkpoint.
-    many 2 $words --epochs 2 --checkpoint state --checkpoint-end --out model --force
-    cp state.2-0.2-of-2 other
-    many 2 $words --epochs 3 --checkpoint state --resume --checkpoint-end --out model --force
-    mv other state.3-0.2-of-2
+    cp kept/state.3-0.1-of-2 state.3-0.2-of-2
     if many 3 $words --epochs 6 --checkpoint state --resume --out model --force 2>message; then fail "a foreign part was taken"; fi
     grep -q "^crosswise: rank [012]: state.3-0.2-of-2 is not the part that goes with state" message || fail "$(cat message)"
     rm state*
 }
 
-# From many to one and the other way.
+# A refit, and from one process to many.
 # shellcheck disable=SC2086
 {
-    many 3 $words --epochs 2 --checkpoint state --checkpoint-end --out model --force
-    "$CROSSWISE" train $words --epochs 6 --threads 1 --checkpoint state --resume --out model --force
-    cmp whole model || fail "another model after one process went on"
+    "$CROSSWISE" train $words --epochs 4 --refit --threads 1 --out refitted
+    many 3 $words --epochs 4 --refit --out model --force
+    cmp refitted model || fail "another model after a refit"
     "$CROSSWISE" train $words --epochs 2 --threads 1 --checkpoint state --checkpoint-end --out model --force
     many 3 $words --epochs 6 --checkpoint state --resume --out model --force
     cmp whole model || fail "another model after many went on"
@@ -90,7 +87,7 @@ for _ in $(seq 600); do
     [ ! -e state ] || break
     sleep 0.1
 done
-kill -TERM "$(ps -eo pid,args | awk -v c="$CROSSWISE" '$2 == c && /--device mpi/ { last = $1 } END { print last }')"
+kill -TERM "$(last_process)"
 code=0
 wait $job || code=$?
 [ $code = 143 ] || fail "exit code $code"

@@ -53,3 +53,39 @@ refused "lists have at most 256 items; --k is 257" evaluate sim mf --device cuda
 ./crosswise recommend mf --all --diversity 0.5 --k 3 --device cuda 2>&1 >cuda.out | grep -q "are made by the CPU"
 ./crosswise recommend mf --all --diversity 0.5 --k 3 >cpu.out
 cmp cpu.out cuda.out
+
+# A device that is lost in the middle leaves a message and a checkpoint, or neither a model nor half of one; training goes
+# on from there, here and on the CPU.
+on_device() {
+    name=$1
+    shift
+    ./crosswise train sim --method bpr --preset paper --dim 8 --batch 256 --epochs 4 --eval-every 2 --checkpoint-every 1 --device cuda \
+        --quiet --out "$name" "$@"
+}
+on_device whole >/dev/null
+for nth in 5 120 250; do
+    code=0
+    rm -f lost*
+    SIMT_FAULT="work $nth 1" on_device lost >out 2>err || code=$?
+    [ $code -eq 1 ] || { echo "work $nth: exit code $code" >&2 && exit 1; }
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "GPU 0 is lost (CUDA says: fibres were cut)" err || { cat err >&2 && exit 1; }
+    [ ! -e lost ] && [ -z "$(find . -name '*.tmp*')" ] || { ls >&2 && exit 1; }
+    [ "$nth" -lt 250 ] || [ -f lost.checkpoint ] || { echo "work $nth: there is no checkpoint" >&2 && exit 1; }
+    on_device lost --resume >/dev/null
+    cmp whole lost || { echo "work $nth: it goes on otherwise" >&2 && exit 1; }
+done
+for nth in 3 40; do
+    code=0
+    SIMT_FAULT="memory $nth 1" on_device none >out 2>err || code=$?
+    [ $code -eq 1 ] && [ ! -e none ] && grep -q "^crosswise: GPU 0 has no memory left$" err || { cat err >&2 && exit 1; }
+done
+(export SIMT_BYTES=100000 && refused "training takes " train sim --dim 8 --device cuda --out none)
+(export SIMT_BYTES=1000 && refused "lists of 245 items take " recommend mf --all --device cuda)
+(export SIMT_FAULT="work 9 1" && refused "; --device cpu does without it" recommend mf --all --device cuda)
+refused "which does not train method ease: its parameters are found in closed form" train sim --method ease --device cuda --out none
+
+# Begun on one, ended on the other.
+on_device mixed --epochs 2 --checkpoint-end --optimizer adam-deferred >/dev/null
+on_device mixed --resume --optimizer adam-deferred --device cpu --force >/dev/null
+on_device mixed --epochs 6 --checkpoint-end --optimizer adam-deferred --device cpu --force >/dev/null
+on_device mixed --epochs 8 --resume --optimizer adam-deferred --force 2>err >/dev/null

@@ -2,7 +2,6 @@
 #include "engine/cuda/gpu.h"
 
 #include <algorithm>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -15,35 +14,48 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 enum { STACK = 64 << 10, MOST_THREADS = 1024 };
 enum state { RUNS, AT_WARP, AT_BLOCK, DONE };
 
+/* A place to go on at.  The compiler's own jump knows nothing of signals and is several times as
+ * quick; it may not be made within the function that it leads to, which is why all are made here. */
+#if defined(__GNUC__) && (!defined(__clang__) || defined(__x86_64__))
+typedef void *place[5];
+#define IS_BACK(p) __builtin_setjmp(p)
+__attribute__((noinline, noreturn)) static void jump(place p) { __builtin_longjmp(p, 1); }
+#else
+#include <setjmp.h>
+typedef jmp_buf place;
+#define IS_BACK(p) _setjmp(p)
+__attribute__((noinline, noreturn)) static void jump(place p) { _longjmp(p, 1); }
+#endif
+
 struct fibre {
-    jmp_buf here;
+    place here;
     ucontext_t start;
-    char *stack;
+    char *stack; /* which holds it from its first kernel on: it waits there for the next */
     state is;
-    bool has_begun;
+    bool turn; /* of the two rooms of its warp */
 };
 
 static fibre fibres[MOST_THREADS];
-static uint64_t rooms[MOST_THREADS / 32][32];
-static jmp_buf scheduler;
+static uint64_t rooms[2][MOST_THREADS / 32][32];
+static place scheduler;
 static ucontext_t home;
 static unsigned current, n_threads;
 static const std::function<void()> *kernel_now;
 static bool backwards;
 
-static void begin_fibre()
-{
-    (*kernel_now)();
-    fibres[current].is = DONE;
-    _longjmp(scheduler, 1);
-}
-
 static void pause_as(state is)
 {
-    dim3 me = threadIdx;
-    fibres[current].is = is;
-    if (_setjmp(fibres[current].here) == 0) _longjmp(scheduler, 1);
-    threadIdx = me;
+    fibre *me = &fibres[current];
+    me->is = is;
+    if (!IS_BACK(me->here)) jump(scheduler);
+}
+
+static void begin_fibre()
+{
+    for (;;) {
+        (*kernel_now)();
+        pause_as(DONE);
+    }
 }
 
 void simt_meet_block()
@@ -56,9 +68,11 @@ void simt_meet_warp()
     pause_as(AT_WARP);
 }
 
+/* Two that take turns: who writes into one has met all that read it two turns before. */
 uint64_t *simt_warp_room()
 {
-    return rooms[threadIdx.x / 32];
+    bool turn = fibres[current].turn = !fibres[current].turn;
+    return rooms[turn][threadIdx.x / 32];
 }
 
 unsigned simt_warp_size()
@@ -71,9 +85,9 @@ static void resume(unsigned t)
     fibre *f = &fibres[t];
     current = t;
     threadIdx = dim3(t);
-    if (_setjmp(scheduler) != 0) return;
-    if (f->has_begun) _longjmp(f->here, 1);
-    f->has_begun = true;
+    if (IS_BACK(scheduler)) return;
+    if (f->stack) jump(f->here);
+    f->stack = (char *)malloc(STACK);
     getcontext(&f->start);
     f->start.uc_stack.ss_sp = f->stack;
     f->start.uc_stack.ss_size = STACK;
@@ -98,11 +112,7 @@ static bool release(unsigned begin, unsigned end, state from)
 
 static void run_block()
 {
-    for (unsigned t = 0; t < n_threads; t++) {
-        if (!fibres[t].stack) fibres[t].stack = (char *)malloc(STACK);
-        fibres[t].is = RUNS;
-        fibres[t].has_begun = false;
-    }
+    for (unsigned t = 0; t < n_threads; t++) fibres[t].is = RUNS, fibres[t].turn = false;
     for (;;) {
         bool goes_on = false, is_left = false;
         for (unsigned k = 0; k < n_threads; k++) {
@@ -135,6 +145,37 @@ void simt_launch(dim3 grid, dim3 block, const std::function<void()> &kernel)
             blockIdx = dim3(backwards ? grid.x - 1 - k : k, y);
             run_block();
         }
+}
+
+/* ---- faults --------------------------------------------------------------------------------- */
+
+/* SIMT_FAULT is "KIND N RUN": number N of what is asked for from now on, allocations or work, goes wrong.
+ * Another RUN begins to count anew. */
+static bool is_fault(const char *kind)
+{
+    static long asked, last_run;
+    char named[8];
+    long nth, run;
+    const char *text = getenv("SIMT_FAULT");
+    if (!text || sscanf(text, "%7s %ld %ld", named, &nth, &run) != 3 || strcmp(kind, named) != 0)
+        return false;
+    if (run != last_run) asked = 0;
+    last_run = run;
+    return ++asked == nth;
+}
+
+/* A device that is lost stays so. */
+bool gpu_goes(gpu *g)
+{
+    if (g->status == CW_OK && !g->is_measuring && is_fault("work"))
+        gpu_fail(g, false, "fibres were cut");
+    return g->status == CW_OK && !g->is_measuring;
+}
+
+static bool may_take(gpu *g)
+{
+    if (g->status == CW_OK && is_fault("memory")) gpu_fail(g, true, "");
+    return g->status == CW_OK;
 }
 
 /* ---- gpu.h ---------------------------------------------------------------------------------- */
@@ -170,13 +211,14 @@ void *gpu_alloc(gpu *g, int64_t count, size_t size)
 {
     size_t bytes = (size_t)(count > 0 ? count : 1) * size;
     g->bytes += (int64_t)bytes;
-    if (g->is_measuring || g->n_blocks == GPU_BLOCKS) return NULL;
+    if (!g->is_measuring && g->n_blocks == GPU_BLOCKS) gpu_fail(g, true, "");
+    if (g->is_measuring || !may_take(g)) return NULL;
     return g->block[g->n_blocks++] = calloc(bytes, 1);
 }
 
 void gpu_put(gpu *g, void *to, const void *from, size_t bytes)
 {
-    if (!g->is_measuring && bytes) memcpy(to, from, bytes);
+    if (bytes && gpu_goes(g)) memcpy(to, from, bytes);
 }
 
 void gpu_get(gpu *g, void *to, const void *from, size_t bytes)
@@ -190,10 +232,12 @@ void gpu_get_soon(gpu *g, void *to, const void *from, size_t bytes)
 }
 
 /* What was there is lost on a device, too. */
-void *gpu_grow(gpu *, gpu_room *room, int64_t bytes)
+void *gpu_grow(gpu *g, gpu_room *room, int64_t bytes)
 {
     if (bytes <= room->bytes && room->at) return room->at;
     free(room->at);
+    *room = (gpu_room){NULL, 0};
+    if (!may_take(g)) return NULL;
     room->at = malloc((size_t)(bytes > 0 ? bytes : 1));
     memset(room->at, 0xa5, (size_t)bytes);
     room->bytes = bytes;
@@ -221,16 +265,19 @@ int gpu_block_bytes(gpu *)
     return 1 << 20;
 }
 
-void gpu_use_room(gpu *, const void *, int) {}
-
-void gpu_copy(gpu *, void *to, const void *from, size_t bytes)
+void gpu_use_room(gpu *g, const void *, int)
 {
-    if (bytes) memcpy(to, from, bytes);
+    (void)gpu_goes(g);
+}
+
+void gpu_copy(gpu *g, void *to, const void *from, size_t bytes)
+{
+    if (bytes && gpu_goes(g)) memcpy(to, from, bytes);
 }
 
 void gpu_zero(gpu *g, void *at, size_t bytes)
 {
-    if (!g->is_measuring) memset(at, 0, bytes);
+    if (gpu_goes(g)) memset(at, 0, bytes);
 }
 
 void gpu_turn(gpu *, int) {}
@@ -249,7 +296,11 @@ bool gpu_replay(gpu *, int)
 }
 
 void gpu_forget(gpu *, int) {}
-void gpu_wait(gpu *) {}
+void gpu_wait(gpu *g)
+{
+    (void)gpu_goes(g);
+}
+
 void gpu_launched(gpu *) {}
 
 size_t gpu_sort_bytes(gpu *, int64_t)
@@ -257,9 +308,10 @@ size_t gpu_sort_bytes(gpu *, int64_t)
     return 1;
 }
 
-void gpu_sort(gpu *, void *, size_t, const uint32_t *key, uint32_t *sorted_key, const uint32_t *id,
+void gpu_sort(gpu *g, void *, size_t, const uint32_t *key, uint32_t *sorted_key, const uint32_t *id,
               uint32_t *sorted_id, int64_t n, int bits)
 {
+    if (!gpu_goes(g)) return;
     std::vector<int64_t> order((size_t)n);
     uint32_t mask = bits < 32 ? (1u << bits) - 1 : ~0u;
     for (int64_t k = 0; k < n; k++) order[(size_t)k] = k;
@@ -271,8 +323,9 @@ void gpu_sort(gpu *, void *, size_t, const uint32_t *key, uint32_t *sorted_key, 
     }
 }
 
-void gpu_add_up(gpu *, void *, size_t, const uint64_t *from, uint64_t *to, int64_t n)
+void gpu_add_up(gpu *g, void *, size_t, const uint64_t *from, uint64_t *to, int64_t n)
 {
     uint64_t sum = 0;
+    if (!gpu_goes(g)) return;
     for (int64_t k = 0; k < n; k++) to[k] = sum += from[k];
 }

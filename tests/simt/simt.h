@@ -56,8 +56,9 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 void simt_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
 void simt_meet_block();
 void simt_meet_warp();
-uint64_t *simt_warp_room(); /* a number for each thread of the warp */
-unsigned simt_warp_size();  /* threads of the warp that are there */
+uint64_t *
+simt_warp_room(); /* a number for each thread of the warp; not where the last ones are read */
+unsigned simt_warp_size(); /* threads of the warp that are there */
 
 inline void __syncthreads()
 {
@@ -75,11 +76,10 @@ template <typename T> T simt_exchange(T value, unsigned from)
 {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
+    uint64_t *room = simt_warp_room();
+    room[threadIdx.x % 32] = bits;
     simt_meet_warp();
-    simt_warp_room()[threadIdx.x % 32] = bits;
-    simt_meet_warp();
-    bits = simt_warp_room()[from % 32];
-    simt_meet_warp();
+    bits = room[from % 32];
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -93,12 +93,11 @@ template <typename T> T __shfl_xor_sync(unsigned, T value, int apart)
 }
 inline unsigned __ballot_sync(unsigned, bool vote)
 {
-    unsigned votes = 0;
+    unsigned votes = 0, size = simt_warp_size();
+    uint64_t *room = simt_warp_room();
+    room[threadIdx.x % 32] = vote;
     simt_meet_warp();
-    simt_warp_room()[threadIdx.x % 32] = vote;
-    simt_meet_warp();
-    for (unsigned k = 0; k < simt_warp_size(); k++) votes |= (unsigned)simt_warp_room()[k] << k;
-    simt_meet_warp();
+    for (unsigned k = 0; k < size; k++) votes |= (unsigned)room[k] << k;
     return votes;
 }
 inline int __ffs(int bits)

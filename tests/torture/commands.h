@@ -15,6 +15,7 @@ typedef struct command {
     const char *whole; /* a folder that is old or new as a whole */
     const char *pair;  /* MODEL and record of the same run: PAIR.safetensors, PAIR.run.json */
     bool has_plugins;  /* librsvg may be loaded; then memory is not for it */
+    bool is_many;      /* --device mpi; the loader, which fails in its own words, is not tried */
     long most;         /* cases of an area, evenly chosen, for a slow command; 0: all */
 } command;
 

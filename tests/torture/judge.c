@@ -23,7 +23,26 @@ bool is_unfinished(const char *path)
 
 bool is_state(const char *path)
 {
-    return strstr(path, ".checkpoint") != NULL || strcmp(path, "state") == 0;
+    return strstr(path, ".checkpoint") != NULL || strcmp(path, "state") == 0 ||
+           strncmp(path, "state.", 6) == 0;
+}
+
+/* Is it a part of a checkpoint, as in state.4-0.1-of-2, that is not one of those which the
+ * checkpoint names by their checksums? */
+static bool is_orphan(const tree *now, const entry *e)
+{
+    static const char start[] = "{\"__metadata__\":{\"checksum\":\"";
+    enum { PREFIX = 8, DIGITS = 32, AT = PREFIX + sizeof start - 1 };
+    char name[256];
+    snprintf(name, sizeof name, "%s", e->path);
+    for (int point = 0; point < 2; point++) {
+        char *end = strrchr(name, '.');
+        if (!end) return false;
+        *end = '\0';
+    }
+    if (!strstr(e->path, "-of-") || e->length < AT + DIGITS) return false;
+    const entry *whole = tree_find(now, name);
+    return !whole || !memmem(whole->bytes, whole->length, e->bytes + AT, DIGITS);
 }
 
 static bool is_below(const char *path, const char *folder)
@@ -61,6 +80,8 @@ static bool check_places(const subject *s, const tree *now, bool may_be_unfinish
     for (size_t k = 0; k < now->count; k++) {
         const entry *e = &now->list[k], *old = tree_find(&s->start, e->path);
         const entry *new = tree_find(&s->end, e->path);
+        if (!may_be_unfinished && is_orphan(now, e))
+            return fail("%s is left behind, a part of nothing", e->path);
         if (is_state(e->path) || entry_equal(e, old) || entry_equal(e, new)) continue;
         if (is_unfinished(e->path) && may_be_unfinished) continue;
         return fail(old || new ? "%s is neither the old nor the new" : "%s is left behind",

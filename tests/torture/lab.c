@@ -37,7 +37,7 @@ outcome run_words(const lab *l, const char *words, order o)
     o.root = l->root;
     o.argv = split(l, words, &parts);
     o.seconds = TIMEOUT_S;
-    o.page.has_plugins = l->s && l->s->c->has_plugins;
+    o.page.has_plugins = l->s && (l->s->c->has_plugins || l->s->c->is_many);
     outcome r = trace_run(&o);
     if (l->only_case) /* somebody wants to know */
         printf("crosswise %s\nexit code %d, signal %d\n%s%s", words, r.code, r.signal, r.out,

@@ -70,8 +70,8 @@ static inline int free_small_data(void **state)
     return 0;
 }
 
-/* A trainer whose epochs are one step, from "name=value name=value" in turn. */
-static inline cwi_trainer *open_trainer(small_data *f, const char *first, const char *second)
+/* Options of tiny trainings, from "name=value name=value" in turn. */
+static inline cw_options *trainer_options(small_data *f, const char *first, const char *second)
 {
     static const char common[] =
         "dim=4 batch=24 layers=2 hidden=6,4 vae-sizes=3,5 init=normal init-scale=0.5 reg=0.3 "
@@ -80,7 +80,6 @@ static inline cwi_trainer *open_trainer(small_data *f, const char *first, const 
     const char *const texts[] = {common, first, second};
     char name[32], value[32];
     int length;
-    cwi_trainer *t;
     cw_options *options;
     assert_int_equal(cw_options_create(f->l.ctx, "train", &options), CW_OK);
     assert_int_equal(cw_options_set(f->l.ctx, options, "preset", "paper"), CW_OK);
@@ -94,6 +93,14 @@ static inline cwi_trainer *open_trainer(small_data *f, const char *first, const 
             if (k < 3 ? is_pair : cw_method_takes(method, backbone, name))
                 assert_int_equal(cw_options_set(f->l.ctx, options, name, value), CW_OK);
         }
+    return options;
+}
+
+/* A trainer whose epochs are one step. */
+static inline cwi_trainer *open_trainer(small_data *f, const char *first, const char *second)
+{
+    cwi_trainer *t;
+    cw_options *options = trainer_options(f, first, second);
     if (cwi_trainer_create(f->l.ctx, f->data, options, &t) != CW_OK)
         fail_msg("%s %s: %s", first, second, cw_context_error(f->l.ctx));
     cw_options_free(options);

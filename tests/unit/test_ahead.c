@@ -82,7 +82,7 @@ static void draw_alone(const story *s, int64_t rows)
     cw_context *ctx;
     const cwi_method *method;
     cwi_training t;
-    cwi_pairs pairs = {rows, user_of, item_of};
+    cwi_pairs pairs = {.count = rows, .user = user_of, .item = item_of};
     int64_t max_slots;
     void *state;
     assert_int_equal(cw_context_create(&ctx), CW_OK);
@@ -270,7 +270,7 @@ static void every_missing_block_of_memory_is_told(void **state)
     const cwi_method *method;
     cw_status status = CW_NO_MEMORY;
     (void)state;
-    cwi_pairs pairs = {make_rows(ITEMS), user_of, item_of};
+    cwi_pairs pairs = {.count = make_rows(ITEMS), .user = user_of, .item = item_of};
     assert_int_equal(cw_context_create(&ctx), CW_OK);
     assert_int_equal(cw_context_set_threads(ctx, 1), CW_OK);
     cw_options *options = options_of(ctx, &stories[0], &method);

@@ -154,7 +154,7 @@ static void make_data(cw_context *ctx, cw_dataset *out)
                                                                                "t"};
     static int32_t user[] = {0, 1}, item[] = {0, 1};
     *out = (cw_dataset){.n_users = 4, .n_items = 5};
-    out->part[CW_PART_TRAIN] = (cwi_pairs){2, user, item};
+    out->part[CW_PART_TRAIN] = (cwi_pairs){.count = 2, .user = user, .item = item};
     sample_ids(ctx, users, 4, &out->users);
     sample_ids(ctx, items, 5, &out->items);
 }

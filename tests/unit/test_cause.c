@@ -168,7 +168,7 @@ static void the_debiased_part_follows_the_weights(void **state)
     listener l;
     cw_options *options;
     cwi_training training;
-    cwi_pairs pairs = {14, (int32_t *)user14, (int32_t *)item14};
+    cwi_pairs pairs = {.count = 14, .user = (int32_t *)user14, .item = (int32_t *)item14};
     double drawn[3] = {0}, total = 8.0 / 8 + 4.0 / 4 + 2.0 / 3;
     listener_init(&l);
     assert_int_equal(cwi_train_options(l.ctx, &options), CW_OK);
@@ -215,7 +215,7 @@ static void draw_begin(drawing *d, const char *batch, const char *negatives)
     int32_t user[MOST], item[MOST];
     uint8_t treated[MOST];
     int64_t max_slots;
-    cwi_pairs pairs = {0, user, item};
+    cwi_pairs pairs = {.count = 0, .user = user, .item = item};
     memset(d, 0, sizeof *d);
     listener_init(&d->l);
     assert_int_equal(cwi_train_options(d->l.ctx, &d->options), CW_OK);

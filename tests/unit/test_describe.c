@@ -13,7 +13,7 @@ static void acceptance_of_a_small_set_is_exact(void **state)
     (void)state;
     int32_t user[] = {0, 1, 2, 3, 3}, item[] = {0, 1, 2, 3, 0};
     const double expected[] = {14 / 25.0, 24 / 125.0, 106 / 625.0};
-    cwi_pairs pairs = {5, user, item};
+    cwi_pairs pairs = {.count = 5, .user = user, .item = item};
     cwi_csr train;
     listener l;
     double rate, error;
@@ -41,7 +41,7 @@ static void acceptance_of_a_large_set_is_estimated(void **state)
         item[SINGLES + k] = SINGLES + k % 400;
     }
     double expected = 1 - SINGLES / ((double)N * N) - 0.25;
-    cwi_pairs pairs = {N, user, item};
+    cwi_pairs pairs = {.count = N, .user = user, .item = item};
     cwi_csr train;
     listener l;
     double rate[2], error;

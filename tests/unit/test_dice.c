@@ -435,7 +435,7 @@ static void compare(const cwi_training *t, const trial *try, counts count)
 static void try_sampler(small *s, const crowd *c, const trial *try)
 {
     static counts count;
-    cwi_pairs pairs = {c->n, (int32_t *)c->user, (int32_t *)c->item};
+    cwi_pairs pairs = {.count = c->n, .user = (int32_t *)c->user, .item = (int32_t *)c->item};
     cwi_training training;
     cwi_batch batch;
     cwi_draws draws = {0};
@@ -494,7 +494,7 @@ static void pools_are_those_of_the_specification(void **state)
     listener l;
     listener_init(&l);
     make_specified(c);
-    cwi_pairs pairs = {c->n, c->user, c->item};
+    cwi_pairs pairs = {.count = c->n, .user = c->user, .item = c->item};
     assert_int_equal(cwi_training_create(l.ctx, c->n_users, c->n_items, &pairs, &training), CW_OK);
     static const double fair[] = {0.25, 0, 0.25, 0, 0, 0, 0.25, 0.25};
     static const double rare[] = {0, 0, 0, 0, 0, 0, 0.5, 0.5};
@@ -518,7 +518,7 @@ static void negatives_differ_while_there_are_others(void **state)
     void *sampler;
     int64_t max_slots, seen = 0;
     make_specified(c);
-    cwi_pairs pairs = {c->n, c->user, c->item};
+    cwi_pairs pairs = {.count = c->n, .user = c->user, .item = c->item};
     set(s, "batch", "4000");
     set(s, "margin", "5");
     set(s, "min-size", "3");

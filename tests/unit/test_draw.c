@@ -78,48 +78,73 @@ static void exactly_n_are_drawn(void **state)
     listener_clear(&l);
 }
 
+enum { ROWS = 600 };
+
+/* The same rows in memory and in a file. */
+typedef struct twins {
+    int32_t user[ROWS], item[ROWS];
+    uint8_t part[ROWS];
+    cwi_reel memory, file;
+} twins;
+
+static void open_twins(cw_context *ctx, twins *t)
+{
+    assert_int_equal(cw_context_set_memory(ctx, 0, "."), CW_OK);
+    t->memory = (cwi_reel){.count = ROWS, .user = t->user, .item = t->item, .part = t->part};
+    t->file = (cwi_reel){0};
+    assert_int_equal(cwi_spill_create(ctx, false, true, &t->file.spill), CW_OK);
+    for (int32_t k = 0; k < ROWS; k++) {
+        t->user[k] = 0;
+        t->item[k] = k * 7 % 4;
+        assert_int_equal(cwi_reel_put(ctx, &t->file, 0, t->item[k]), CW_OK);
+    }
+    assert_int_equal(cwi_reel_end(ctx, &t->file), CW_OK);
+}
+
 /* Every number of winners, so that the last one is first, last and alone in its bin. */
-static void little_memory_draws_the_same(void **state)
+static void rows_in_a_file_draw_the_same(void **state)
 {
     (void)state;
-    enum { COUNT = 600 };
     static const double weight[] = {1, 1 / 60.0, 1e-3, 1e3};
-    static uint8_t drawn[COUNT], lean[COUNT];
-    int32_t which[COUNT];
-    double each[COUNT];
+    static twins t;
+    static uint8_t drawn[ROWS];
+    double each[ROWS];
     listener l;
     listener_init(&l);
-    for (int32_t k = 0; k < COUNT; k++) {
-        which[k] = k * 7 % 4;
-        each[k] = weight[which[k]];
+    open_twins(l.ctx, &t);
+    for (int32_t k = 0; k < ROWS; k++) each[k] = weight[t.item[k]];
+    for (int64_t n = 0; n <= ROWS; n += 1 + n / 50) {
+        assert_int_equal(cwi_draw(l.ctx, each, ROWS, n, 3, CWI_RNG_TEST, drawn), CW_OK);
+        assert_int_equal(cwi_draw_rows(l.ctx, weight, &t.memory, n, 3, CWI_RNG_TEST), CW_OK);
+        assert_memory_equal(drawn, t.part, ROWS);
+        assert_int_equal(cwi_draw_rows(l.ctx, weight, &t.file, n, 3, CWI_RNG_TEST), CW_OK);
+        cwi_window w = cwi_window_over(&t.file);
+        while (cwi_window_next(l.ctx, &w))
+            assert_memory_equal(drawn + w.first, w.part, (size_t)w.n);
+        assert_int_equal(w.status, CW_OK);
+        assert_int_equal(w.first, ROWS);
     }
-    for (int64_t n = 0; n <= COUNT; n += 1 + n / 50) {
-        assert_int_equal(cwi_draw(l.ctx, each, COUNT, n, 3, CWI_RNG_TEST, drawn), CW_OK);
-        assert_int_equal(cwi_draw_by(l.ctx, weight, which, COUNT, n, 3, CWI_RNG_TEST, lean), CW_OK);
-        assert_memory_equal(drawn, lean, COUNT);
-        memset(lean, 7, COUNT);
-        assert_int_equal(cwi_draw_lean(l.ctx, weight, which, COUNT, n, 3, CWI_RNG_TEST, lean),
-                         CW_OK);
-        assert_memory_equal(drawn, lean, COUNT);
-    }
+    cwi_spill_free(t.file.spill);
     listener_clear(&l);
 }
 
-static void a_lean_draw_tells_of_missing_memory(void **state)
+static void draws_from_a_file_tell_of_missing_memory(void **state)
 {
     (void)state;
-    uint8_t drawn[100];
+    static twins t;
     listener l;
     cw_status status = CW_NO_MEMORY;
     int64_t nth = 1;
     listener_init(&l);
+    open_twins(l.ctx, &t);
     for (; status == CW_NO_MEMORY; nth++) {
         cwi_mem_fail_at(l.ctx, nth);
-        status = cwi_draw_lean(l.ctx, NULL, NULL, 100, 40, 3, CWI_RNG_TEST, drawn);
+        status = cwi_draw_rows(l.ctx, NULL, &t.file, 40, 3, CWI_RNG_TEST);
         assert_in_range(nth, 1, 20);
     }
     assert_int_equal(status, CW_OK);
     assert_true(nth > 4);
+    cwi_spill_free(t.file.spill);
     listener_clear(&l);
 }
 
@@ -138,8 +163,8 @@ int main(void)
         cmocka_unit_test(published_draws_are_repeated),
         cmocka_unit_test(inclusion_follows_the_weights),
         cmocka_unit_test(exactly_n_are_drawn),
-        cmocka_unit_test(little_memory_draws_the_same),
-        cmocka_unit_test(a_lean_draw_tells_of_missing_memory),
+        cmocka_unit_test(rows_in_a_file_draw_the_same),
+        cmocka_unit_test(draws_from_a_file_tell_of_missing_memory),
         cmocka_unit_test(values_are_ordered_and_ties_by_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

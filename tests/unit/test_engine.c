@@ -4,8 +4,10 @@
  * An engine is met by its row in `engines`; everything here then holds for it, on every method and
  * backbone that the registry has.
  */
+#include <fnmatch.h>
 #include <math.h>
 
+#include "engine/cpu/pack.h"
 #include "engine/cuda/library.h"
 #include "engine/device.h"
 #include "engine_check.h"
@@ -108,10 +110,14 @@ static void check_steps(small_data *f, const char *pair, const kind *engine, con
 
 static int met, listed; /* trainings that were tried on a GPU, and rankings there */
 
+static bool is_part;           /* not all tests were asked for */
+static const char *only = "*"; /* trainings whose words are like this are tried */
+
 /* Does the engine take it? */
 static bool takes(small_data *f, const char *pair, const kind *engine, const char *more)
 {
     char why[CWI_DEVICE_TEXT];
+    if (fnmatch(only, pair, 0) != 0) return false;
     if (strstr(engine->options, "deferred")) return !strstr(pair, "mult-vae");
     if (!strstr(engine->options, "cuda")) return true;
     cwi_trainer *t = open_engine(f, pair, more);
@@ -148,6 +154,10 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=bpr backbone=mf", "dim=131"},
         {"method=dice backbone=mf", "neg=2 dis=l1"},
         {"method=dice backbone=lightgcn", "dis=dcor"},
+        {"method=dice backbone=mf", "dis=dcor neg=3 dim=18"},
+        {"method=dice backbone=mf", "dis=dcor dim=142 reg-kind=batch"},
+        {"method=dice backbone=neumf", "dis=dcor dim=6 scorer=cosine spectral=0.1"},
+        {"method=dice backbone=ngcf", "dis=dcor dis-penalty=2 reg-target=final"},
         {"method=cause backbone=mf", "neg=3 cause-penalty=l1"},
         {"method=rel-mf backbone=mf", "relmf-loss=log negatives=user"},
         {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
@@ -187,6 +197,13 @@ static void variants_of_methods_are_the_same_too(void **state)
         {"method=mult-vae init=joint", "vae-sizes=6 batch=20"},
         {"method=mult-vae init=joint", "vae-sizes=5,8,7 kl-steps=4 reg=0.02 keep=0.7"},
         {"method=bsl backbone=mf", "candidates=30 reg-kind=batch"},
+        /* as much as there may be */
+        {"method=bpr backbone=lightgcn", "layers=16"},
+        {"method=bpr backbone=lightgcn", "layers=0"},
+        {"method=bpr backbone=ngcf", "layers=6"},
+        {"method=cpr backbone=mf", "max-k=16 batch=40"},
+        {"method=bce backbone=mf", "neg=64"},
+        {"method=bpr backbone=neumf", "hidden=7,6,5,4,3,2,2"},
         {"method=sl backbone=mf", "candidates=70 batch=32 reg-kind=batch"},
         {"method=psl backbone=mf", "candidates=3 candidates-of=pair reg-kind=batch"},
     };
@@ -211,13 +228,156 @@ static void every_rule_is_that_of_the_plain_engine(void **state)
     for (size_t n = 0; (name = cw_optimizer_name(n)) != NULL; n++) {
         char rule[40];
         cwi_schedule schedule = cwi_find_optimizer(name)->schedule;
-        if (schedule != CWI_STEP_ALL && schedule != CWI_STEP_TOUCHED) continue;
+        bool waits = schedule == CWI_STEP_LATE && strstr(fast.options, "cuda"); /* not there */
+        if (schedule != CWI_STEP_ALL && schedule != CWI_STEP_TOUCHED && !waits) continue;
         snprintf(rule, sizeof rule, "optimizer=%s", name);
         bool steps_all = schedule == CWI_STEP_ALL; /* as the last of the pairs needs */
         for (int p = 0; p < (steps_all ? 5 : 4); p++)
             if (takes(*state, pairs[p], &fast, rule)) check_steps(*state, pairs[p], &fast, rule);
     }
 }
+
+#if defined(TEST_CUDA)
+/* ---- as far as steps can be compared -------------------------------------------------- */
+
+enum { MANY_STEPS = 20 };
+static const double parity = 1e-5;
+
+/* Larger data, where a device has many blocks; fibres take time. */
+typedef struct size_of_test {
+    const char *options;
+    bool is_small;
+} size_of_test;
+
+static size_of_test find_size(void)
+{
+    static const size_of_test small = {"dim=4 batch=24", true}, large = {"dim=36 batch=200", false};
+    const cwi_cuda_calls *calls;
+    cwi_cuda_device about;
+    char why[CWI_CUDA_TEXT];
+    assert_int_equal(cwi_cuda_load(&calls, why), CW_OK);
+    assert_int_equal(calls->look(0, &about, why), CW_OK);
+    return about.bytes > 0 && about.major == 0 ? small : large;
+}
+
+static double loss_so_far(const cwi_trainer *t)
+{
+    return t->tally.data_loss + t->tally.penalty;
+}
+
+/* The loss of every step, then all parameters, beside those of the CPU; samples are not selected.
+ */
+static void check_parity(small_data *f, const char *pair, const char *more)
+{
+    char ours[300], theirs[300];
+    snprintf(ours, sizeof ours, "device=cuda optimizer=adam beta=1 %s", more);
+    snprintf(theirs, sizeof theirs, "device=cpu optimizer=adam beta=1 %s", more);
+    cwi_trainer *a = open_engine(f, pair, ours), *b = open_engine(f, pair, theirs);
+    a->task.steps_per_epoch = b->task.steps_per_epoch = MANY_STEPS;
+    for (int s = 0; s < MANY_STEPS; s++) {
+        double before[] = {loss_so_far(a), loss_so_far(b)};
+        make_steps(a, 1);
+        make_steps(b, 1);
+        double got = loss_so_far(a) - before[0], expected = loss_so_far(b) - before[1];
+        if (!(fabs(got - expected) <= parity * fmax(fabs(expected), 0.01)))
+            fail_msg("%s, %s: step %d has loss %.9g, not %.9g", pair, more, s + 1, got, expected);
+    }
+    check_tally(pair, &a->tally, &b->tally, parity);
+    settle(a);
+    settle(b);
+    double apart = distance(a, b);
+    if (!(apart <= parity)) fail_msg("%s, %s: %g apart after all steps", pair, more, apart);
+    cwi_trainer_free(a);
+    cwi_trainer_free(b);
+}
+
+static size_of_test extent;
+
+static void check_parity_of(small_data *f, const char *pair)
+{
+    static const kind device = {"cuda", "device=cuda", 0, 0};
+    bool is_quick = strstr(pair, "backbone=mf") || strstr(pair, "=bpr ") || strstr(pair, "=vae");
+    bool has_slots = !strstr(pair, "=vae");
+    char more[200];
+    snprintf(more, sizeof more, "%s%s", extent.options, has_slots ? "" : " init=joint");
+    if (extent.is_small && !is_quick) return;
+    if (takes(f, pair, &device, has_slots ? "" : "init=joint")) check_parity(f, pair, more);
+}
+
+static void twenty_steps_are_those_of_the_cpu(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=bpr backbone=mf", "reg-kind=batch"},
+        {"method=cpr backbone=mf", "scorer=cosine temperature=0.5"},
+        {"method=dice backbone=mf", "dis=dcor"},
+        {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.2 node-dropout=0.2"},
+        {"method=cause backbone=mf", "spectral=0.2"},
+    };
+    small_data *f = *state;
+    extent = find_size();
+    if (!extent.is_small) {
+        cw_dataset_free(f->data);
+        f->data = simulate(f->l.ctx);
+    }
+    for_each_pair(f, check_parity_of);
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        if (fnmatch(only, variants[v][0], 0) == 0) check_parity(f, variants[v][0], more);
+    }
+    if (!extent.is_small || fnmatch(only, "method=dice backbone=mf", 0) != 0) return;
+    cw_dataset_free(f->data); /* points of many tiles */
+    f->data = simulate(f->l.ctx);
+    check_parity(f, "method=dice backbone=mf", "dis=dcor dim=36 batch=150");
+}
+
+/* A sample that one of them had not selected would move its rows as far as any step does. */
+static void check_selection(small_data *f, const char *pair, const char *more)
+{
+    char ours[300], theirs[300];
+    snprintf(ours, sizeof ours, "device=cuda optimizer=adam lr=0.01 %s", more);
+    snprintf(theirs, sizeof theirs, "device=cpu optimizer=adam lr=0.01 %s", more);
+    cwi_trainer *a = open_engine(f, pair, ours), *b = open_engine(f, pair, theirs);
+    make_steps(a, 1);
+    make_steps(b, 1);
+    settle(a);
+    settle(b);
+    check_tally(pair, &a->tally, &b->tally, 1e-6);
+    const cwi_tensor *x = &params_of(a)->tensor[0], *y = &params_of(b)->tensor[0];
+    for (int64_t row = 0; row < x->rows; row++) {
+        double apart = 0;
+        for (int64_t c = row * x->columns; c < (row + 1) * x->columns; c++)
+            apart += pow((double)x->data[c] - (double)y->data[c], 2);
+        if (!(sqrt(apart / (double)x->columns) < 0.01 / 4))
+            fail_msg("%s, %s: row %lld was trained otherwise", pair, more, (long long)row);
+    }
+    cwi_trainer_free(a);
+    cwi_trainer_free(b);
+}
+
+static void the_first_step_selects_the_same_samples(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=cpr backbone=mf", "beta=3"},
+        {"method=cpr backbone=mf", "beta=5 max-k=4 select=per-k"},
+        {"method=cpr backbone=mf", "beta=2 scorer=cosine"},
+        {"method=cpr backbone=lightgcn", "beta=3"},
+        {"method=cpr backbone=ngcf", "beta=3"},
+        {"method=cpr backbone=neumf", "beta=3"},
+    };
+    small_data *f = *state;
+    extent = find_size();
+    if (!extent.is_small) {
+        cw_dataset_free(f->data);
+        f->data = simulate(f->l.ctx);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        check_selection(f, variants[v][0], more);
+    }
+}
+#endif
 
 /* ---- the contract -------------------------------------------------------------------- */
 
@@ -226,9 +386,10 @@ static void for_each_engine(small_data *f,
                             void (*try)(small_data *f, const char *pair, const kind *engine))
 {
     static const char *const pairs[] = {"method=cpr backbone=mf", "method=dice backbone=lightgcn",
-                                        "method=ubpr backbone=neumf", "method=mult-vae init=joint"};
+                                        "method=bpr backbone=ngcf", "method=ubpr backbone=neumf",
+                                        "method=mult-vae init=joint"};
     for (int k = 0; k < N_ENGINES; k++)
-        for (int p = 0; p < 4; p++)
+        for (int p = 0; p < 5; p++)
             if (takes(f, pairs[p], &engines[k], "")) try(f, pairs[p], &engines[k]);
 }
 
@@ -305,7 +466,7 @@ static void little_memory_changes_no_bit(void **state)
 }
 #endif
 
-/* Everything of one engine into another that was opened for the same task. */
+/* Everything of one engine into another that was opened for the same task, as a checkpoint does. */
 static void hand_over(cwi_trainer *from, cwi_trainer *to)
 {
     cwi_state *x = malloc(sizeof *x), *y = malloc(sizeof *y);
@@ -315,9 +476,12 @@ static void hand_over(cwi_trainer *from, cwi_trainer *to)
     for (int k = 0; k < x->count; k++) {
         const cwi_state_array *a = &x->array[k], *b = cwi_state_find(y, a->name);
         assert_non_null(b);
-        assert_true(a->rows == b->rows && a->columns == b->columns && a->dtype == b->dtype);
-        size_t n = (size_t)(a->rows * (a->columns ? a->columns : 1));
-        if (n > 0) memcpy(b->data, a->data, n * cwi_dtype_bytes[a->dtype]);
+        assert_true(a->columns == b->columns && a->dtype == b->dtype);
+        size_t n = (size_t)(b->rows * (b->columns ? b->columns : 1));
+        bool lacks = b->may_lack && a->rows == 0;
+        if (n > 0 && !lacks) assert_int_equal(a->rows, b->rows);
+        if (n > 0 && !lacks) memcpy(b->data, a->data, n * cwi_dtype_bytes[a->dtype]);
+        if (n > 0 && lacks) memset(b->data, 0, n * cwi_dtype_bytes[a->dtype]);
     }
     assert_int_equal(to->engine->verbs->write(to->engine, from->epoch, &from->tally), CW_OK);
     free(x);
@@ -347,6 +511,151 @@ static void a_state_goes_on_in_another_engine_bit_for_bit(void **state)
 {
     for_each_engine(*state, check_hand_over);
 }
+
+#if !defined(TEST_CUDA)
+static void expect_near(const float *got, const float *expected, const float *unit, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (!(fabsf(got[k] - expected[k]) <= unit[k] + 1e-6f * fabsf(expected[k])))
+            fail_msg("%g is not %g", (double)got[k], (double)expected[k]);
+}
+
+/* Rows of a table that wait for nothing hold its moments: those that are known better stay, and
+ * lost ones are found as far as they are kept. */
+static void check_packed(small_data *f, const char *pair)
+{
+    enum { BYTES = sizeof(float) };
+    cwi_trainer *t = open_engine(f, pair, "engine=cpu optimizer=adam");
+    cwi_host *host = (cwi_host *)t->engine;
+    cwi_deferred *rows;
+    make_steps(t, STEPS);
+    const cwi_tensor *table = &host->params.tensor[0];
+    int64_t n = table->rows * table->columns;
+    float *m = host->memory[0].tensor[0].data, *v = host->memory[1].tensor[0].data;
+    float *before[3], *of_m = malloc((size_t)n * BYTES), *of_v = calloc((size_t)n, BYTES);
+    for (int k = 0; k < 3; k++) before[k] = malloc((size_t)n * BYTES);
+    memcpy(before[0], table->data, (size_t)n * BYTES);
+    memcpy(before[1], m, (size_t)n * BYTES);
+    memcpy(before[2], v, (size_t)n * BYTES);
+    for (int64_t k = 0; k < n; k++) of_m[k] = sqrtf(v[k]) / (float)CWI_DRIFT_UNITS;
+    assert_int_equal(cwi_deferred_open(t->ctx, host, &rows), CW_OK);
+    assert_int_equal(cwi_late_pack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(m, before[1], (size_t)n * BYTES);
+    assert_memory_equal(v, before[2], (size_t)n * BYTES);
+    memset(m, 0, (size_t)n * BYTES);
+    memset(v, 0, (size_t)n * BYTES);
+    assert_int_equal(cwi_late_unpack(t->ctx, rows, m, v, STEPS), CW_OK);
+    assert_memory_equal(table->data, before[0], (size_t)n * BYTES);
+    expect_near(m, before[1], of_m, n);
+    expect_near(v, before[2], of_v, n);
+    for (int k = 0; k < 3; k++) free(before[k]);
+    free(of_m);
+    free(of_v);
+    cwi_deferred_free(rows);
+    cwi_trainer_free(t);
+}
+
+static void moments_are_packed_and_found_again(void **state)
+{
+    check_packed(*state, "method=bpr backbone=mf");
+    check_packed(*state, "method=bpr backbone=mf reg-kind=batch"); /* parameters lie elsewhere */
+    check_packed(*state, "method=dice backbone=lightgcn");
+}
+#endif
+
+#if defined(TEST_CUDA)
+/* Rows that wait on the CPU and on a device do not: one goes on from the other, and the device from
+ * itself bit for bit. */
+static void rows_that_wait_go_to_a_device_and_back(void **state)
+{
+    static const char *const pairs[] = {
+        "method=cpr backbone=mf batch=6", "method=bpr backbone=mf batch=6 reg-kind=batch",
+        "method=dice backbone=mf batch=4 dis=dcor", "method=bpr backbone=lightgcn batch=6",
+        "method=ubpr backbone=neumf batch=6"};
+    const kind device = {"cuda", "device=cuda optimizer=adam-deferred", 1e-3, 1e-5};
+    enum { MANY = 40, PART = MANY / 4 };
+    for (int p = 0; p < 5; p++) {
+        cwi_trainer *whole = open_engine(*state, pairs[p], "device=cpu optimizer=adam-deferred");
+        cwi_trainer *first = open_engine(*state, pairs[p], "device=cpu optimizer=adam-deferred");
+        cwi_trainer *second = open_engine(*state, pairs[p], device.options);
+        cwi_trainer *third = open_engine(*state, pairs[p], "device=cpu optimizer=adam-deferred");
+        whole->task.steps_per_epoch = first->task.steps_per_epoch = MANY;
+        second->task.steps_per_epoch = third->task.steps_per_epoch = MANY;
+        make_steps(whole, MANY);
+        make_steps(first, PART);
+        make_steps(second, 1); /* what it did is forgotten */
+        hand_over(first, second);
+        make_steps(second, PART);
+        hand_over(second, third);
+        make_steps(third, MANY - 2 * PART);
+        settle(whole);
+        settle(third);
+        double apart = distance(whole, third);
+        if (!(apart < device.apart)) fail_msg("%s: %g apart", pairs[p], apart);
+        check_tally(pairs[p], &third->tally, &whole->tally, device.loss);
+        cwi_trainer_free(whole);
+        cwi_trainer_free(first);
+        cwi_trainer_free(second);
+        cwi_trainer_free(third);
+        check_hand_over(*state, pairs[p], &device);
+    }
+}
+#endif
+
+#if defined(TEST_CUDA)
+/* One device goes on from the other: the steps are those of one of them alone. */
+static void check_crossing(small_data *f, const char *pair, const char *more)
+{
+    const char *const devices[] = {"device=cpu optimizer=adam", "device=cuda optimizer=adam"};
+    enum { PART = 4, PARTS = 4 };
+    char options[2][300];
+    for (int k = 0; k < 2; k++) snprintf(options[k], sizeof options[k], "%s %s", devices[k], more);
+    cwi_trainer *whole = open_engine(f, pair, options[0]), *now = open_engine(f, pair, options[1]);
+    whole->task.steps_per_epoch = now->task.steps_per_epoch = PARTS * PART;
+    make_steps(whole, PARTS * PART);
+    make_steps(now, PART);
+    for (int part = 1; part < PARTS; part++) {
+        cwi_trainer *next = open_engine(f, pair, options[(part + 1) % 2]);
+        next->task.steps_per_epoch = PARTS * PART;
+        hand_over(now, next);
+        cwi_trainer_free(now);
+        now = next;
+        make_steps(now, PART);
+    }
+    settle(whole);
+    settle(now);
+    check_tally(pair, &now->tally, &whole->tally, parity);
+    double apart = distance(whole, now);
+    if (!(apart <= parity)) fail_msg("%s, %s: %g apart", pair, more, apart);
+    cwi_trainer_free(whole);
+    cwi_trainer_free(now);
+}
+
+static void a_state_crosses_devices(void **state)
+{
+    static const char *const variants[][2] = {
+        {"method=bpr backbone=mf", ""},
+        {"method=bpr backbone=lightgcn", "reg-kind=batch"},
+        {"method=bpr backbone=ngcf", "weight-reg=0.02"},
+        {"method=bpr backbone=ngcf", "ngcf=original message-dropout=0.3 node-dropout=0.3"},
+        {"method=dice backbone=ngcf", "dis=dcor"},
+        {"method=bpr backbone=neumf", "hidden=8,6"},
+        {"method=mult-vae", "init=joint"},
+    };
+    small_data *f = *state;
+    extent = find_size();
+    if (!extent.is_small) {
+        cw_dataset_free(f->data);
+        f->data = simulate(f->l.ctx);
+    }
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        check_crossing(f, variants[v][0], more);
+    }
+}
+#endif
 
 /* Engines that keep the same arrays can take over from each other. */
 static void a_state_goes_from_the_plain_engine_to_a_fast_one_and_back(void **state)
@@ -614,7 +923,7 @@ static void samples_that_lack_are_told_by_every_engine(void **state)
 static void enough_was_tried(void **state)
 {
     (void)state;
-    if (strstr(engines[1].options, "cuda"))
+    if (!is_part && strstr(engines[1].options, "cuda"))
         if (met < 200 || listed < 2) fail_msg("%d trainings, %d rankings", met, listed);
 }
 
@@ -631,19 +940,32 @@ static void ask_for_gpu(void)
     exit(77);
 }
 
-int main(void)
+/* All tests, or those of a pattern, of all trainings or those like another one: a sanitizer takes
+ * long, and parts can run side by side. */
+int main(int argc, char **argv)
 {
     ask_for_gpu();
+    is_part = argc > 1;
+    if (is_part) cmocka_set_test_filter(argv[1]);
+    if (argc > 2) only = argv[2];
     const struct CMUnitTest tests[] = {
         TEST(every_engine_makes_the_steps_of_the_plain_one),
         TEST(variants_of_methods_are_the_same_too),
         TEST(every_rule_is_that_of_the_plain_engine),
         TEST(how_often_it_is_asked_changes_no_bit),
 #if defined(TEST_CUDA)
+        TEST(twenty_steps_are_those_of_the_cpu),
+        TEST(the_first_step_selects_the_same_samples),
         TEST(little_memory_changes_no_bit),
 #endif
         TEST(a_state_goes_on_in_another_engine_bit_for_bit),
         TEST(a_state_goes_from_the_plain_engine_to_a_fast_one_and_back),
+#if defined(TEST_CUDA)
+        TEST(rows_that_wait_go_to_a_device_and_back),
+        TEST(a_state_crosses_devices),
+#else
+        TEST(moments_are_packed_and_found_again),
+#endif
         TEST(settled_rows_stay),
         TEST(a_loss_that_is_no_number_is_the_last_one),
         TEST(a_tally_is_of_one_epoch_and_steps_of_all),

@@ -171,9 +171,9 @@ static void edges_of_tiny_catalogues(void **state)
     listener l;
     listener_init(&l);
     /* one user, one item, a longer list than the catalogue */
-    assert_int_equal(
-        evaluate_rows(l.ctx, table, 1, 1, (cwi_pairs){0}, (cwi_pairs){1, zero, zero}, 20, &m),
-        CW_OK);
+    assert_int_equal(evaluate_rows(l.ctx, table, 1, 1, (cwi_pairs){0},
+                                   (cwi_pairs){.count = 1, .user = zero, .item = zero}, 20, &m),
+                     CW_OK);
     assert_int_equal(m.users, 1);
     assert_near(m.value[CWI_METRIC_recall], 1);
     assert_near(m.value[CWI_METRIC_precision], 0.05);
@@ -185,8 +185,9 @@ static void edges_of_tiny_catalogues(void **state)
     assert_int_equal(m.users, 0);
     assert_true(isnan(m.value[CWI_METRIC_recall]) && isnan(m.value[CWI_METRIC_arp]));
     /* user 0 has seen everything: that list is empty, and ARP has nothing to say of it */
-    assert_int_equal(evaluate_rows(l.ctx, table, 2, 2, (cwi_pairs){3, users, items},
-                                   (cwi_pairs){2, both, both}, 1, &m),
+    assert_int_equal(evaluate_rows(l.ctx, table, 2, 2,
+                                   (cwi_pairs){.count = 3, .user = users, .item = items},
+                                   (cwi_pairs){.count = 2, .user = both, .item = both}, 1, &m),
                      CW_OK);
     assert_int_equal(m.users, 2);
     assert_near(m.value[CWI_METRIC_recall], 0.5);
@@ -203,9 +204,9 @@ static void nan_is_refused_by_name(void **state)
     listener l;
     listener_init(&l);
     /* user 1 is not evaluated and may be anything */
-    assert_int_equal(
-        evaluate_rows(l.ctx, table, 3, 3, (cwi_pairs){0}, (cwi_pairs){2, users, items}, 2, &m),
-        CW_BAD_DATA);
+    assert_int_equal(evaluate_rows(l.ctx, table, 3, 3, (cwi_pairs){0},
+                                   (cwi_pairs){.count = 2, .user = users, .item = items}, 2, &m),
+                     CW_BAD_DATA);
     assert_string_equal(cw_context_error(l.ctx), "the score of item 2 for user 2 is not a number");
     listener_clear(&l);
 }
@@ -463,7 +464,7 @@ static void groups_by_hand(void **state)
         {"ndcg", 1.5 / both}, {"hit_rate", 1},     {"mrr", 1},    {"map", (1 + 2.0 / 3) / 2},
         {"arp", 10.0 / 3}};
     world w = {.n_users = 2, .n_items = 6};
-    cwi_pairs held = {4, user, item};
+    cwi_pairs held = {.count = 4, .user = user, .item = item};
     listener_init(&w.l);
     assert_int_equal(cwi_csr_create(w.l.ctx, NULL, NULL, 0, 2, &w.mask), CW_OK);
     w.ranker = table_ranker(&score[0][0], 2, 6);

@@ -232,6 +232,26 @@ static cw_status prepare_each_way(cw_context *ctx, const char *folder)
     return status;
 }
 
+/* Rows in files. */
+static cw_status prepare_in_files(cw_context *ctx, const char *folder)
+{
+    static const char *const ways[] = {"debiased", "leave-last", "by-time"};
+    char input[128], out[128], *json = NULL;
+    cw_status status = cw_context_set_memory(ctx, 0, folder);
+    paths_of(folder, "log.csv", input);
+    for (size_t w = 0; w < 3 && status == CW_OK; w++) {
+        cw_dataset *d;
+        status = import_and_prepare(ctx, input, ways[w], &d);
+        if (status == CW_OK) status = cw_dataset_save(ctx, d, paths_of(folder, "filed", out), true);
+        if (status == CW_OK) status = cw_dataset_describe(ctx, d, &json);
+        if (status == CW_OK && w == 2) say(json);
+        cw_text_free(json);
+        json = NULL;
+        cw_dataset_free(d);
+    }
+    return status;
+}
+
 static cw_status import_each_format(cw_context *ctx, const char *folder)
 {
     static const char *const names[] = {"log.csv.gz", "lists.txt", "x.inter", "netflix", "split"};
@@ -470,6 +490,12 @@ static cw_status save_run(cw_context *ctx, const cw_model *model, const char *fo
         status = cw_output_check(ctx, CW_OUTPUT_DATASET, paths_of(folder, "nowhere", none), false);
     if (status == CW_OK) status = cw_model_save_run(ctx, model, out, run, record, false);
     return status;
+}
+
+static cw_status simulate_in_files(cw_context *ctx, const char *folder)
+{
+    cw_status status = cw_context_set_memory(ctx, 0, folder);
+    return status == CW_OK ? simulate(ctx, folder) : status;
 }
 
 static cw_status use_model(cw_context *ctx, const char *folder)
@@ -922,8 +948,10 @@ static void every_call_survives_each_failing_allocation(void **state)
                      {from_tables, 1, false},
                      {import_each_format, 1, false},
                      {prepare_each_way, 1, false},
+                     {prepare_in_files, 1, true},
                      {save_load_describe, 1, true},
                      {simulate, 1, false},
+                     {simulate_in_files, 1, false},
                      {use_model, 1, true},
                      {ask_model, 1, true},
                      {evaluate, 1, true},

@@ -849,6 +849,7 @@ static void repeats_are_found_with_any_number_of_places(void **state)
                                 .user = user,
                                 .item = item,
                                 .part = part,
+                                .is_split = true,
                                 .users = {.count = 30},
                                 .items = {.count = 17}};
         int64_t repeats, overlaps;

@@ -30,7 +30,7 @@ static void set(fixture *f, const char *name, const char *value)
 static int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
-    cwi_pairs pairs = {N_ROWS, (int32_t *)user9, (int32_t *)item9};
+    cwi_pairs pairs = {.count = N_ROWS, .user = (int32_t *)user9, .item = (int32_t *)item9};
     listener_init(&f->l);
     assert_int_equal(cwi_train_options(f->l.ctx, &f->options), CW_OK);
     set(f, "batch", "2000");
@@ -296,7 +296,7 @@ static void a_user_who_has_everything_is_no_trap(void **state)
 {
     fixture *f = *state;
     static const int32_t user[] = {0, 0, 0, 1}, item[] = {0, 1, 2, 0};
-    cwi_pairs pairs = {4, (int32_t *)user, (int32_t *)item};
+    cwi_pairs pairs = {.count = 4, .user = (int32_t *)user, .item = (int32_t *)item};
     static const char *const kinds[] = {"pairs", "user"};
     cwi_training_clear(&f->training);
     assert_int_equal(cwi_training_create(f->l.ctx, 2, 3, &pairs, &f->training), CW_OK);

@@ -214,9 +214,11 @@ static void ask_for_gpu(void)
     exit(77);
 }
 
-int main(void)
+/* All tests, or those of a pattern. */
+int main(int argc, char **argv)
 {
     ask_for_gpu();
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_those_of_the_host),
         cmocka_unit_test(shapes_are_as_they_come),

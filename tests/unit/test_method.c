@@ -28,7 +28,7 @@ typedef struct small {
 static int set_up(void **state)
 {
     small *s = calloc(1, sizeof *s);
-    cwi_pairs pairs = {5, (int32_t *)user9, (int32_t *)item9};
+    cwi_pairs pairs = {.count = 5, .user = (int32_t *)user9, .item = (int32_t *)item9};
     listener_init(&s->l);
     assert_int_equal(cwi_train_options(s->l.ctx, &s->options), CW_OK);
     assert_int_equal(cwi_options_assign(s->l.ctx, s->options, "dim", "2"), CW_OK);

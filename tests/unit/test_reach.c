@@ -18,6 +18,7 @@ static cwi_rows make_rows(const int64_t *degree, int32_t n_items)
     }
     rows.user = malloc((size_t)rows.count * sizeof *rows.user);
     rows.item = malloc((size_t)rows.count * sizeof *rows.item);
+    rows.part = calloc((size_t)rows.count, 1);
     for (int64_t i = 0, r = 0; i < n_items; i++)
         for (int64_t u = 0; u < degree[i]; u++, r++) {
             rows.user[r] = (int32_t)u;
@@ -30,6 +31,7 @@ static void clear_rows(cwi_rows *rows)
 {
     free(rows->user);
     free(rows->item);
+    free(rows->part);
 }
 
 /* Options of "prepare"; NULL leaves one out. */
@@ -140,7 +142,7 @@ static int32_t make_degrees(int shape, uint64_t seed, int64_t *degree)
 enum { SHAPES = 4, DRAWS = 60 };
 
 /* How often rows of each item were drawn, summed over DRAWS splits; before any went back. */
-static void count_drawn_rows(cw_context *ctx, const cwi_rows *rows, int64_t *drawn, cwi_split *last)
+static void count_drawn_rows(cw_context *ctx, cwi_rows *rows, int64_t *drawn, cwi_split *last)
 {
     char seed[16];
     cw_options *options = options_of(ctx, NULL, NULL);
@@ -152,7 +154,7 @@ static void count_drawn_rows(cw_context *ctx, const cwi_rows *rows, int64_t *dra
         assert_int_equal(cw_options_set(ctx, options, "seed", seed), CW_OK);
         assert_int_equal(cwi_split_create(ctx, rows, options, &split), CW_OK);
         for (int64_t r = 0; r < rows->count; r++)
-            drawn[rows->item[r]] += split.part[r] != CW_PART_TRAIN;
+            drawn[rows->item[r]] += rows->part[r] != CW_PART_TRAIN;
         *last = (cwi_split){.cap = split.cap, .holdout = split.holdout};
         cwi_split_clear(&split);
     }
@@ -281,13 +283,14 @@ static void without_a_choice_the_test_is_of_what_is_popular(void **state)
 static void reach_counts_items_and_shares(void **state)
 {
     (void)state;
-    uint8_t part[] = {CW_PART_TRAIN, CW_PART_TRAIN, CW_PART_VALID,
-                      CW_PART_TEST,  CW_PART_TEST,  CWI_PART_DROPPED};
-    const cwi_split split = {.part = part, .cap = 0.5, .holdout = 0.5};
+    const uint8_t part[] = {CW_PART_TRAIN, CW_PART_TRAIN, CW_PART_VALID,
+                            CW_PART_TEST,  CW_PART_TEST,  CWI_PART_DROPPED};
+    const cwi_split split = {.cap = 0.5, .holdout = 0.5};
     cwi_reach reach;
     listener l;
     listener_init(&l);
     cwi_rows rows = make_rows((const int64_t[]){1, 2, 0, 3}, 4);
+    memcpy(rows.part, part, sizeof part);
     assert_int_equal(cwi_reach_measure(l.ctx, &rows, &split, &reach), CW_OK);
     assert_int_equal(reach.items, 3);
     assert_int_equal(reach.above_cap, 2);

@@ -1,19 +1,11 @@
 /* test_simulate.c - simulated data follow the model that they claim to follow. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "core/file.h"
 #include "core/mem.h"
 #include "prepare/simulation.h"
+#include "testing.h"
 
 enum { USERS = 30, ITEMS = 20, REPEATS = 4000 };
 
@@ -82,7 +74,8 @@ static void draw_often(cwi_simulation *sim, int32_t count[USERS][ITEMS], double 
     *sum = *squares = 0;
     for (uint64_t seed = 0; seed < REPEATS; seed++) {
         sim->plan.seed = seed;
-        assert_int_equal(cwi_simulation_draw(ctx, sim), CW_OK);
+        assert_int_equal(cwi_simulation_count(ctx, sim), CW_OK);
+        assert_int_equal(cwi_simulation_draw(ctx, sim, INT64_MAX), CW_OK);
         for (int32_t u = 0; u < USERS; u++)
             for (int64_t k = sim->start[u]; k < sim->start[u + 1]; k++) count[u][sim->item[k]]++;
         *sum += (double)sim->start[USERS];
@@ -190,7 +183,8 @@ static void sampled_calibration_is_close(void **state)
         for (int32_t i = 0; i < plan.n_items; i++) expected += chance_of(&sim, u, i);
     assert_true(fabs(expected / 30000 - 1) < 0.01);
     assert_true(fabs(mean_relevance(&sim) / plan.relevant - 1) < 0.01);
-    assert_int_equal(cwi_simulation_draw(ctx, &sim), CW_OK);
+    assert_int_equal(cwi_simulation_count(ctx, &sim), CW_OK);
+    assert_int_equal(cwi_simulation_draw(ctx, &sim, INT64_MAX), CW_OK);
     assert_true(fabs((double)sim.start[plan.n_users] - expected) < 5 * sqrt(expected));
     cwi_simulation_clear(&sim);
 }

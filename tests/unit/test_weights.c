@@ -247,7 +247,7 @@ static void values_by_hand(void **state)
     static double weight[] = {1, 2, 4, 10};
     const cwi_exposure exposure = {.is_uniform = true, .weight = weight};
     const cwi_ranker ranker = table_ranker(table, 4, 4);
-    const cwi_pairs held = {6, user, item};
+    const cwi_pairs held = {.count = 6, .user = user, .item = item};
     const int64_t degree[] = {1, 0, 0, 0};
     const double second = 1 / log2(3.0);
     cwi_metrics m;
@@ -380,7 +380,7 @@ static void small_propensities_are_bounded(void **state)
     (void)state;
     static int32_t user[] = {0}, item[] = {2};
     const int64_t degree[] = {4, 1, 0};
-    const cwi_pairs held = {1, user, item};
+    const cwi_pairs held = {.count = 1, .user = user, .item = item};
     listener l;
     cwi_idmap items = {0};
     cw_options *options;

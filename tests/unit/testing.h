@@ -16,6 +16,32 @@
 
 enum { SKIPPED = 77 }; /* exit code of a test that cannot run here */
 
+/* The cases that CROSSWISE_CASES names, as "first,second", or all where it is not set. */
+static inline int run_cases(const struct CMUnitTest *all, size_t n, CMFixtureFunction open,
+                            CMFixtureFunction close)
+{
+    enum { MOST = 16 };
+    const char *named = getenv("CROSSWISE_CASES");
+    struct CMUnitTest chosen[MOST];
+    size_t n_chosen = 0;
+    if (!named) return _cmocka_run_group_tests("tests", all, n, open, close);
+    for (size_t length; *named; named += length + (named[length] == ',')) {
+        size_t k = 0;
+        length = strcspn(named, ",");
+        while (k < n && (strlen(all[k].name) != length || memcmp(all[k].name, named, length) != 0))
+            k++;
+        if (k == n || n_chosen == MOST) {
+            print_error("no case, or too many: CROSSWISE_CASES from %s on\n", named);
+            return 1;
+        }
+        chosen[n_chosen++] = all[k];
+    }
+    return _cmocka_run_group_tests("tests", chosen, n_chosen, open, close);
+}
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, open, close)                                                 \
+    run_cases(tests, sizeof(tests) / sizeof((tests)[0]), open, close)
+
 /* A context that collects what is logged. */
 typedef struct listener {
     cw_context *ctx;

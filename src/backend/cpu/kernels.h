@@ -314,17 +314,6 @@ static void adam(float *theta, float *m, float *v, const float *gradient, int64_
 
 /* ---- rows of the deferred Adam ------------------------------------------------------ */
 
-/* The nearest whole number.  Added to 1.5 * 2^23 a number leaves its whole part in the low bits;
- * what is no number gives any, but no undefined step. */
-static inline int16_t nearest(float units)
-{
-    const float shift = 12582912.0f;
-    float x = units + shift;
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (int16_t)(uint16_t)bits;
-}
-
 /* LANES numbers of a row, by their squares. */
 __attribute__((always_inline)) static inline void add_pull(const float *theta, const float *root,
                                                            sums *square, sums *weighed)
@@ -389,7 +378,7 @@ __attribute__((noinline)) static void late(float *restrict theta, int16_t *restr
         now[j] = t - r.pull * theta[j] / before;
         theta[j] = now[j] - r.step * new_drift;
         root[j] = new_root;
-        drift[j] = nearest(new_drift);
+        drift[j] = cwi_drift_nearest(new_drift);
     }
 }
 
@@ -454,7 +443,8 @@ __attribute__((always_inline)) static inline void miss_some(const cwi_adam_row *
     for (int l = 0; l < n; l++) to->theta[j + l] = t[l];
     if (!to->drift) return;
     for (int l = 0; l < n; l++) v[l] = sqrtf(v[l]);
-    for (int l = 0; l < n; l++) to->drift[j + l] = nearest(CWI_DRIFT_UNITS * (m[l] / (v[l] + eps)));
+    for (int l = 0; l < n; l++)
+        to->drift[j + l] = cwi_drift_nearest(CWI_DRIFT_UNITS * (m[l] / (v[l] + eps)));
     for (int l = 0; l < n; l++) to->root[j + l] = v[l];
 }
 

@@ -92,24 +92,39 @@ cw_status cwi_cpu_create_places(cw_context *ctx, cwi_cpu *e, cwi_places *out)
     return CW_OK;
 }
 
-cw_status cwi_deferred_create(cw_context *ctx, cwi_cpu *e)
+/* Are scores made from blocks?  Only where nothing but inner products looks at rows. */
+static bool is_from_blocks(const cwi_host *host)
 {
-    const cwi_tensor *table = cwi_host_table(&e->host);
-    const cwi_adam_clock clock = cwi_adam_clock_of(e->host.task->options);
-    deferred *t = e->deferred = cwi_alloc_zero(ctx, 1, sizeof *t);
+    const cwi_task *t = host->task;
+    cwi_loss_grid grid;
+    bool pulls_batch =
+        cwi_options_choice(t->options, "reg-kind") == 1 && cwi_options_real(t->options, "reg") > 0;
+    return t->backbone->is_table && !t->method->penalty && !pulls_batch &&
+           !(cwi_options_real(t->options, "spectral") > 0) && !cwi_host_grid(host, &grid) &&
+           cwi_scorer_is_plain(t->options);
+}
+
+cw_status cwi_deferred_open(cw_context *ctx, cwi_host *host, deferred **out)
+{
+    const cwi_tensor *table = cwi_host_table(host);
+    const cwi_adam_clock clock = cwi_adam_clock_of(host->task->options);
+    deferred *t = *out = cwi_alloc_zero(ctx, 1, sizeof *t);
     if (!t) return CW_NO_MEMORY;
-    bool from_blocks = e->host.task->backbone->is_table && !e->host.extra.penalty &&
-                       !e->host.spectral.penalty && !e->host.batch_l2.penalty && !e->grid &&
-                       cwi_scorer_is_plain(e->host.task->options);
     *t = (deferred){.ops = cwi_ops_best(),
                     .theta = table->data,
                     .rows = table->rows,
                     .d = table->columns,
                     .decay = table->decay,
-                    .block = make_layout(table->columns, from_blocks)};
-    CW_PASS(create_rows(ctx, &e->host.pile, &clock, t));
-    if (from_blocks) CW_PASS(create_values(ctx, e, t));
-    e->lists_users = !from_blocks;
+                    .block = make_layout(table->columns, is_from_blocks(host))};
+    return create_rows(ctx, &host->pile, &clock, t);
+}
+
+cw_status cwi_deferred_create(cw_context *ctx, cwi_cpu *e)
+{
+    CW_PASS(cwi_deferred_open(ctx, &e->host, &e->deferred));
+    deferred *t = e->deferred;
+    if (t->block.holds_theta) CW_PASS(create_values(ctx, e, t));
+    e->lists_users = !t->block.holds_theta;
     for (int k = 0; k < 2; k++) CW_PASS(cwi_cpu_create_places(ctx, e, &e->drawn[k].places));
     return CW_OK;
 }

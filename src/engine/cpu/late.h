@@ -11,6 +11,7 @@
 
 #include "core/rooms.h"
 #include "engine/cpu/cpu.h"
+#include "engine/cpu/pack.h"
 #include "optim/gap.h"
 #include "score/table.h"
 
@@ -26,8 +27,6 @@ typedef struct cwi_age {
     uint32_t last; /* step up to which it is current, its low bits: gaps are shorter than those */
     float pull;    /* how fast the L2 term shrinks it: share for a learning rate of one */
 } cwi_age;
-
-typedef struct cwi_deferred cwi_deferred;
 
 /* Where the parts of a block lie, in units of two bytes, each in whole cache lines: drift and root
  * (backend.h), and before them the parameters where scores are made from blocks, which settle then
@@ -197,7 +196,6 @@ __attribute__((always_inline)) static inline void cwi_late_fetch_all(const cwi_d
 /* deferred.c, for rows of whatever share of a table: */
 cw_status cwi_deferred_create(cw_context *ctx, cwi_cpu *e); /* as e->deferred, and what it needs */
 cw_status cwi_deferred_settle(cw_context *ctx, cwi_deferred *t);
-void cwi_deferred_list(const cwi_deferred *t, cwi_state *out); /* adds to it */
 cw_status cwi_deferred_go_on(cw_context *ctx, cwi_deferred *t, int64_t applied);
 
 #endif

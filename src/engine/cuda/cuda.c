@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "engine/cpu/pack.h"
 #include "engine/cuda/library.h"
 #include "engine/cuda/lists.h"
 #include "engine/host.h"
@@ -28,6 +29,7 @@ typedef struct cwi_cuda_host {
     cwi_graph graph;         /* of a backbone that has one */
     cwi_lists *lists;        /* of vectors that the host makes; NULL before the first */
     cwi_cuda_lister *lister; /* of those that lie there already */
+    cwi_deferred *late;      /* how a checkpoint of adam-deferred has them; NULL: it is another */
     char why[CWI_CUDA_TEXT];
 } cuda;
 
@@ -175,7 +177,7 @@ static cwi_cuda_task describe_slots(const cuda *e)
         .by_difference = t->method->loss->by_difference,
         .rule = rule_of(t->optimizer),
         .memories = count_memories(t->optimizer),
-        .steps_all = t->optimizer->schedule == CWI_STEP_ALL,
+        .steps_all = t->optimizer->schedule != CWI_STEP_TOUCHED,
         .n_users = t->shape.n_users,
         .n_items = t->shape.n_items,
         .heads = t->shape.heads,
@@ -197,6 +199,7 @@ static void close_engine(cwi_engine *engine)
     cwi_lists_close(e->lists);
     if (e->calls) e->calls->close(e->device);
     cwi_graph_clear(&e->graph);
+    cwi_deferred_free(e->late);
     cwi_host_close(&e->host);
     cwi_free(e);
 }
@@ -247,7 +250,8 @@ static cw_status open_slots(cw_context *ctx, const cwi_task *task, cuda *e, cwi_
     CW_PASS(describe_tower(e, out));
     (void)cwi_host_grid(&e->host, &out->grid);
     if (out->grid.side == 0) out->grid.rows = 0;
-    return CW_OK;
+    if (task->optimizer->schedule != CWI_STEP_LATE) return CW_OK;
+    return cwi_deferred_open(ctx, &e->host, &e->late);
 }
 
 static cw_status open_parts(cw_context *ctx, const cwi_task *task, cuda *e)
@@ -551,13 +555,26 @@ static cw_status kept(cwi_engine *engine, const cwi_params **out)
     return cwi_host_params(engine, out);
 }
 
+/* Rows here wait for nothing, so that the rule is that of adam.  A checkpoint has them as the CPU
+ * keeps those that wait as well, and may be one of the CPU, which lacks moments of the table. */
+static cw_status add_late(cuda *e, cwi_state *out)
+{
+    cwi_host *host = &e->host;
+    int tensors = host->params.count;
+    for (int m = 0; m < CWI_MAX_MEMORIES; m++) out->array[(1 + m) * tensors].may_lack = true;
+    cwi_deferred_list(e->late, out);
+    return cwi_late_pack(host->base.ctx, e->late, host->memory[0].tensor[0].data,
+                         host->memory[1].tensor[0].data, host->tally.applied);
+}
+
 static cw_status read_state(cwi_engine *engine, cwi_state *out)
 {
     cuda *e = (cuda *)engine;
     CW_PASS(fetch_params(e));
     for (int m = 0; e->host.task->optimizer->memory[m]; m++)
         CW_PASS(fetch_part(e, CWI_CUDA_MEMORY + m, &e->host.memory[m]));
-    return cwi_host_read(engine, out);
+    CW_PASS(cwi_host_read(engine, out));
+    return e->late ? add_late(e, out) : CW_OK;
 }
 
 static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally *tally)
@@ -567,6 +584,9 @@ static cw_status write_state(cwi_engine *engine, int64_t epoch, const cwi_tally 
     e->waiting = 0;
     CW_PASS(cwi_host_write(engine, epoch, tally));
     if (loss && loss->set) loss->set(e->host.task->options, epoch, e->host.setting);
+    if (e->late)
+        CW_PASS(cwi_late_unpack(engine->ctx, e->late, e->host.memory[0].tensor[0].data,
+                                e->host.memory[1].tensor[0].data, tally->applied));
     CW_PASS(send_state(e));
     return enter_epoch(e);
 }

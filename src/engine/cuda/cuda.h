@@ -16,7 +16,7 @@
 #include "score/params.h"
 
 enum {
-    CWI_CUDA_VERSION = 4,
+    CWI_CUDA_VERSION = 5,
     CWI_CUDA_TEXT = 512,
     CWI_CUDA_MOST_DEVICES = 64,
     CWI_CUDA_MOST_LISTED = 256 /* items of a list */
@@ -37,6 +37,7 @@ typedef enum cwi_cuda_penalty {
     CWI_CUDA_NO_PENALTY,
     CWI_CUDA_DICE_MSE,
     CWI_CUDA_DICE_L1,
+    CWI_CUDA_DICE_DCOR,
     CWI_CUDA_CAUSE_L2,
     CWI_CUDA_CAUSE_L1,
     CWI_CUDA_CAUSE_L1_STOP

@@ -122,7 +122,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     w->is_paired = task->by_difference && task->heads == 1 && !task->is_cosine &&
                    task->grid.rows == 0 && task->tower.layers == 0;
     w->ends = w->is_paired ? 3 * (w->slots / 2) : 2 * w->slots;
-    while ((int64_t)w->n_rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
+    int64_t rows = (int64_t)task->n_users + task->n_items;
+    while (rows > ((int64_t)1 << w->row_bits) - 1) w->row_bits++;
     w->by_group = task->by_group;
     w->selects = task->selects;
     w->is_strict = task->is_strict;
@@ -154,7 +155,8 @@ static void lay_out(cwi_cuda *e, const cwi_cuda_task *task)
     }
     w->vectors_are_rows =
         task->graph.n_nodes == 0 && task->grid.rows == 0 && task->tower.layers == 0;
-    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0;
+    w->is_twofold = w->vectors_are_rows && !task->is_cosine && task->spectral == 0 &&
+                    task->penalty != CWI_CUDA_DICE_DCOR;
     e->window = SHORT_WINDOW;
     if (w->vectors_are_rows) e->window = WINDOW;
     while (e->window > 1 && (w->ends * e->window > MANY_ENDS || key_bits(w, e->window) > 32))
@@ -219,6 +221,15 @@ static void add_spectral(cwi_cuda *e, int64_t touched)
     add(g, &w->popular, popular_numbers(w->d));
 }
 
+static void add_dcor(cwi_cuda *e, int64_t touched)
+{
+    e->dcor.most = touched;
+    add(&e->g, &e->dcor.sums, POINT_SLICES * DCOR_SUMS * touched);
+    add(&e->g, &e->dcor.mean, 2 * touched);
+    add(&e->g, &e->dcor.pull, POINT_SLICES * touched * e->w.d);
+    add(&e->g, &e->dcor.side, 2);
+}
+
 static void add_step(cwi_cuda *e)
 {
     gpu *g = &e->g;
@@ -242,6 +253,7 @@ static void add_step(cwi_cuda *e)
     add(g, &w->penalties, w->penalty || w->batch_reg > 0 || w->spectral > 0 ? 2 * touched : 0);
     add(g, &w->loss, e->window);
     if (w->spectral > 0) add_spectral(e, touched);
+    if (w->penalty == CWI_CUDA_DICE_DCOR) add_dcor(e, touched);
     w->setting = e->setting;
 }
 
@@ -296,6 +308,7 @@ static cw_status check_room(cwi_cuda *e, const cwi_cuda_task *task, char *why)
     cwi_cuda_device about;
     cw_status status = gpu_look(task->device, &about, why);
     if (status != CW_OK) return status;
+    e->processors = about.processors > 0 ? (unsigned)about.processors : 2;
     e->blocks = 2 + 8 * (unsigned)about.processors;
     int64_t bytes = measure(e, task);
     while (bytes > about.free_bytes && (e->w.is_twofold || e->window > 1)) {
@@ -328,7 +341,13 @@ static cw_status open_engine(const cwi_cuda_task *task, cwi_cuda **out, char *wh
         lay_out_vae(e, task);
     else
         lay_out(e, task);
-    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS || e->w.row_bits > MOST_ROW_BITS) {
+    if (e->w.row_bits > MOST_ROW_BITS) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda trains at most %d users and items together; there "
+                                     "are %lld: take --device cpu",
+                 (1 << MOST_ROW_BITS) - 1, (long long)task->n_users + task->n_items);
+        return CW_UNSUPPORTED;
+    }
+    if (!find_parts(e, task) || e->w.slots > MOST_SLOTS) {
         snprintf(why, CWI_CUDA_TEXT, "--device cuda does not train so much in one step: take a "
                                      "smaller --batch, or --device cpu");
         return CW_UNSUPPORTED;
@@ -520,6 +539,18 @@ static void follow_popularity(cwi_cuda *e, int s)
     }
 }
 
+static void pull_apart(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dcor_work d = e->dcor;
+    dim3 tiles(blocks_for(w.most_tasks, TILE_POINTS) + 1, POINT_SLICES), all(e->blocks);
+    LAUNCH(sum_distances, tiles, dim3(BLOCK), g, w, s, d);
+    LAUNCH(close_side, dim3(2), dim3(BLOCK), g, w, s, d);
+    LAUNCH(pull_points, tiles, dim3(BLOCK), g, w, s, d);
+    LAUNCH(join_pulls, all, dim3(BLOCK), g, w, s, d);
+}
+
 /* Scores and the slopes of those that count. */
 static void take_slopes(cwi_cuda *e, int s)
 {
@@ -549,6 +580,7 @@ template <bool WHOLE> static void take_scores(cwi_cuda *e, int s)
     if (w.penalty || w.batch_reg > 0 || w.spectral > 0)
         LAUNCH(add_terms<WHOLE>, all, threads, g, w, s);
     if (w.spectral > 0) follow_popularity(e, s);
+    if (w.penalty == CWI_CUDA_DICE_DCOR) pull_apart(e, s);
 }
 
 template <int RULE> static void step_ngcf_table(cwi_cuda *e, int s)
@@ -569,6 +601,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     gpu *g = &e->g;
     work w = e->w;
     bool has_weights = e->task.graph.has_weights;
+    unsigned *n_listed = e->graph.n_listed;
     dim3 all(e->blocks), threads(BLOCK);
     for (int s = 0; s < n; s++) {
         if (has_weights)
@@ -577,7 +610,7 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
             propagate(e, s);
         take_scores<WHOLE>(e, s);
         if (w.final_decay > 0) LAUNCH(start_slopes, dim3(SQUARE_BLOCKS), threads, g, w);
-        LAUNCH((place_slopes<WHOLE>), all, threads, g, w, s);
+        LAUNCH_NEXT((place_slopes<WHOLE>), all, threads, g, w, s, n_listed);
         if (w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, s);
         if (has_weights)
             step_ngcf_table<RULE>(e, s);

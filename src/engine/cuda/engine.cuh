@@ -2,6 +2,7 @@
 #ifndef CWI_ENGINE_CUDA_ENGINE_CUH
 #define CWI_ENGINE_CUDA_ENGINE_CUH
 
+#include "engine/cuda/dcor.cuh"
 #include "engine/cuda/graph.cuh"
 #include "engine/cuda/lister.h"
 #include "engine/cuda/ngcf.cuh"
@@ -31,6 +32,7 @@ struct cwi_cuda {
     float *others_gradient;
     float *kept, *kept_others; /* parameters that were kept; NULL before the first */
     ngcf_work ngcf;
+    dcor_work dcor;
     vae_work vae; /* no layers: it is something else */
     tower_work tower[MOST_HEADS]; /* one for each head where scores are of networks */
     float *tower_slope[2];        /* [padded][widest] */
@@ -48,6 +50,7 @@ struct cwi_cuda {
     double settings[CWI_LOSS_SETTINGS]; /* as on the device */
     void (*weigh)(cwi_cuda *e, int n); /* NULL: every row weighs the same */
     void *(*copy)(gpu *g, const cwi_drawing *opened);
+    unsigned processors;
     unsigned blocks; /* of kernels that walk over rows */
 };
 

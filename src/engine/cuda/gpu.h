@@ -10,6 +10,8 @@
 
 #include "engine/cuda/cuda.h"
 
+#include <stdio.h>
+
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
 typedef cudaStream_t gpu_stream;
@@ -87,7 +89,7 @@ inline void await_last_first()
 typedef void *gpu_stream, *gpu_record, *gpu_event;
 #define LAUNCH(kernel, grid, block, gpu, ...)                                                      \
     do {                                                                                           \
-        if ((gpu)->status == CW_OK) simt_launch(grid, block, [=] { kernel(__VA_ARGS__); });        \
+        if (gpu_goes(gpu)) simt_launch(grid, block, [=] { kernel(__VA_ARGS__); });                 \
     } while (0)
 #endif
 
@@ -113,6 +115,22 @@ typedef struct gpu_room {
     void *at;
     int64_t bytes;
 } gpu_room;
+
+/* What went wrong, in the words of CUDA.  The first failure is told. */
+inline void gpu_fail(gpu *g, bool is_memory, const char *says)
+{
+    if (g->status != CW_OK) return;
+    g->status = is_memory ? CW_NO_MEMORY : CW_IO;
+    if (is_memory)
+        snprintf(g->why, sizeof g->why, "GPU %d has no memory left", g->device);
+    else
+        snprintf(g->why, sizeof g->why, "GPU %d is lost (CUDA says: %s); %s", g->device, says,
+                 g->advice ? g->advice : "training can go on from its last checkpoint");
+}
+
+#if !defined(__CUDACC__)
+bool gpu_goes(gpu *g); /* nothing has failed, and this does not */
+#endif
 
 cw_status gpu_count(int *out, char *why);
 cw_status gpu_look(int device, cwi_cuda_device *out, char *why);

@@ -11,6 +11,7 @@ enum {
     LEFT_PER_PLACE = 2,
     MOST_ROWS = 1 << 17,
     MOST_SCORES = 1 << 26,
+    MOST_ITEMS = 1 << 30, /* whose numbers, and those of whole tiles, are counted in 32 bits */
     HARD_AT_ONCE = 2048,
     WAVES = 8, /* blocks a processor, at least, where there are enough tiles */
 };
@@ -130,6 +131,13 @@ cw_status lister_open(const cwi_cuda_catalog *c, cwi_cuda_lister **out, char *wh
 {
     int64_t numbers = (int64_t)c->n_items * c->width;
     cwi_cuda_device about;
+    if (c->n_items > MOST_ITEMS) {
+        snprintf(why, CWI_CUDA_TEXT, "--device cuda lists at most %d items; there are %d: take "
+                                     "--device cpu",
+                 MOST_ITEMS, (int)c->n_items);
+        *out = NULL;
+        return CW_UNSUPPORTED;
+    }
     cw_status status = open_on(c->device, out, why);
     if (status != CW_OK) return status;
     cwi_cuda_lister *e = *out;

@@ -297,10 +297,10 @@ __global__ void __launch_bounds__(TILE_THREADS, 2) find_best(listing l, int32_t 
                        uint32_t word[OWN_USERS];
 UNROLL
                        for (int u = 0; u < OWN_USERS; u++)
-                           word[u] = masked[(user_step(u) * l.tiles + tile) * 4];
+                           word[u] = masked[((int64_t)user_step(u) * l.tiles + tile) * 4];
 UNROLL
                        for (int u = 0; u < OWN_USERS; u++) {
-                           int at = (user_step(u) * l.tiles + tile) * GROUPS_A_TILE;
+                           int64_t at = ((int64_t)user_step(u) * l.tiles + tile) * GROUPS_A_TILE;
                            uint4 packed;
                            best[at] = pack_products(sum, u, word[u], &packed);
                            product[at] = packed;

@@ -26,8 +26,7 @@ typedef struct ngcf_work {
     uint64_t seed, message_bound;     /* words below this leave an entry of a layer out */
     double node_dropout;
     float message_scale;   /* of those that are left */
-    const int64_t *mirror; /* [edges] where an edge is seen from the other end; NULL: no dropout */
-    float *thinned, *thinned_turned; /* [edges] weights that are left, and of the transpose */
+    edge *thinned, *thinned_turned; /* [edges] with the weights that are left, and of the transpose */
 } ngcf_work;
 
 /* ---- dropout ------------------------------------------------------------------------------- */
@@ -58,21 +57,25 @@ __global__ void thin_parts(ngcf_work n, net g, int s)
     int64_t k = warp_of_grid();
     if (k >= g.n_parts) return;
     edge_part part = g.part[k];
-    int64_t start = g.part[part.first].begin;
+    uint64_t begin = part.at >> LENGTH_BITS, before = 0;
+    if (part.cut > 0) before = (uint64_t)EDGES * g.cut[part.cut - 1].place;
     float scale = (float)(1.0 / (1.0 - n.node_dropout));
     cwi_rng rng;
     cwi_rng_init(&rng, n.seed, CWI_RNG_NODE_DROPOUT,
                  (*n.number + (uint64_t)s) << 32 | (uint64_t)part.row);
-    for (int64_t e = part.begin + threadIdx.x % WARP; e < part.end; e += WARP)
-        n.thinned[e] = uniform_at(rng, 2 * (uint32_t)(e - start)) < n.node_dropout ? 0 : g.weight[e] * scale;
+    for (uint32_t e = threadIdx.x % WARP; e < length_of(part); e += WARP) {
+        const edge *from = g.edges + begin + e;
+        bool drops = uniform_at(rng, 2 * (uint32_t)(before + e)) < n.node_dropout;
+        n.thinned[begin + e] = {from->row, drops ? 0 : from->weight * scale};
+    }
 }
 
 /* The same edges as the transpose has them. */
-__global__ void turn_edges(ngcf_work n, int64_t edges)
+__global__ void turn_edges(ngcf_work n, net g)
 {
-    for (int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; e < edges;
+    for (int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; e < g.n_groups * GROUP;
          e += (int64_t)gridDim.x * blockDim.x)
-        n.thinned_turned[e] = n.thinned[n.mirror[e]];
+        n.thinned_turned[e] = {g.edges[e].row, n.thinned[g.mirror[e]].weight};
 }
 
 /* ---- layers -------------------------------------------------------------------------------- */

@@ -12,48 +12,19 @@ static float *part_at(const cwi_cuda *e, float *all, int32_t head, int32_t layer
     return all + e->tensor[1 + (head * e->ngcf.layers + layer) * NGCF_PARTS + part];
 }
 
-/* Where each edge is seen from its other end.  Neighbours of a node ascend but for the node itself, so
- * that walking all rows in order meets the edges of every row of the transpose in order. */
-static int64_t *find_mirror(const cwi_cuda_graph *graph)
-{
-    const int64_t *start = graph->start;
-    int64_t *mirror = (int64_t *)calloc((size_t)start[graph->n_nodes] + 1, sizeof *mirror);
-    int64_t *next = (int64_t *)calloc((size_t)graph->n_nodes, sizeof *next);
-    for (int32_t r = 0; r < graph->n_nodes && mirror && next; r++) {
-        next[r] = start[r];
-        if (start[r] == start[r + 1] || graph->neighbour[start[r]] != r) continue;
-        mirror[next[r]] = start[r];
-        next[r]++;
-    }
-    for (int32_t r = 0; r < graph->n_nodes && mirror && next; r++)
-        for (int64_t k = start[r]; k < start[r + 1]; k++)
-            if (graph->neighbour[k] != r) mirror[next[graph->neighbour[k]]++] = k;
-    if (!next) free(mirror), mirror = NULL;
-    free(next);
-    return mirror;
-}
-
 static void add_dropout(cwi_cuda *e, const cwi_cuda_graph *graph)
 {
     gpu *g = &e->g;
     ngcf_work *n = &e->ngcf;
-    int64_t edges = graph->start[graph->n_nodes];
+    int64_t edges = e->graph.n_groups * GROUP;
     n->seed = graph->seed;
     n->message_bound = (uint64_t)(graph->message_dropout * 4294967296.0);
     n->message_scale = (float)(1.0 / (1.0 - graph->message_dropout));
     n->node_dropout = graph->node_dropout;
     add(g, &n->number, 1);
     if (graph->node_dropout == 0) return;
-    int64_t *mirror = find_mirror(graph);
-    if (!mirror) {
-        g->status = CW_NO_MEMORY;
-        snprintf(g->why, sizeof g->why, "there is no memory left");
-        return;
-    }
-    n->mirror = copy_array(g, mirror, edges);
     add(g, &n->thinned, edges);
     add(g, &n->thinned_turned, edges);
-    free(mirror);
 }
 
 static void add_ngcf(cwi_cuda *e, const cwi_cuda_task *task)
@@ -96,9 +67,9 @@ static net edges_of(const cwi_cuda *e, bool turned)
 {
     net out = e->graph;
     if (e->ngcf.node_dropout > 0)
-        out.weight = turned ? e->ngcf.thinned_turned : e->ngcf.thinned;
+        out.edges = turned ? e->ngcf.thinned_turned : e->ngcf.thinned;
     else if (turned)
-        out.weight = out.turned;
+        out.edges = out.turned;
     return out;
 }
 
@@ -107,9 +78,9 @@ static void thin_graph(cwi_cuda *e, int s)
     gpu *g = &e->g;
     ngcf_work n = e->ngcf;
     net edges = e->graph;
-    int64_t count = edges.n_edges;
+    int64_t count = edges.n_groups * GROUP;
     LAUNCH(thin_parts, dim3(blocks_for(edges.n_parts, WARPS)), dim3(BLOCK), g, n, edges, s);
-    LAUNCH(turn_edges, dim3(enough(e, count, BLOCK)), dim3(BLOCK), g, n, count);
+    LAUNCH(turn_edges, dim3(enough(e, count, BLOCK)), dim3(BLOCK), g, n, edges);
 }
 
 static void pass_ngcf(cwi_cuda *e, int s)

@@ -24,22 +24,12 @@ static void explain(cudaError_t error, char *why)
         snprintf(why, CWI_CUDA_TEXT, "CUDA says: %s", cudaGetErrorString(error));
 }
 
-/* The first failure is told; one in the middle of work ends the engine. */
+/* One in the middle of work ends the engine. */
 static bool check(gpu *g, cudaError_t error)
 {
-    if (error == cudaSuccess) return g->status == CW_OK;
-    if (g->status != CW_OK) return false;
-    g->status = CW_UNSUPPORTED;
-    if (error == cudaErrorMemoryAllocation) {
-        g->status = CW_NO_MEMORY;
-        snprintf(g->why, sizeof g->why, "GPU %d has no memory left", g->device);
-    } else {
-        snprintf(g->why, sizeof g->why,
-                 "GPU %d is lost (CUDA says: %s); %s",
-                 g->device, cudaGetErrorString(error),
-                 g->advice ? g->advice : "training can go on from its last checkpoint");
-    }
-    return false;
+    if (error != cudaSuccess)
+        gpu_fail(g, error == cudaErrorMemoryAllocation, cudaGetErrorString(error));
+    return error == cudaSuccess && g->status == CW_OK;
 }
 
 void gpu_launched(gpu *g)
@@ -58,13 +48,26 @@ cw_status gpu_count(int *out, char *why)
     return CW_UNSUPPORTED;
 }
 
+/* Is there code for the device? */
+__global__ void do_nothing(void)
+{
+}
+
 cw_status gpu_look(int device, cwi_cuda_device *out, char *why)
 {
     cudaDeviceProp about;
+    cudaFuncAttributes code;
     size_t left = 0, all = 0;
     cudaError_t error = cudaGetDeviceProperties(&about, device);
     if (error == cudaSuccess) error = cudaSetDevice(device);
     if (error == cudaSuccess) error = cudaMemGetInfo(&left, &all);
+    if (error == cudaSuccess && cudaFuncGetAttributes(&code, do_nothing) != cudaSuccess) {
+        cudaGetLastError(); /* it is told, and over */
+        snprintf(why, CWI_CUDA_TEXT,
+                 "GPU %d (%s) has compute capability %d.%d, which the engine was not built for", device,
+                 about.name, about.major, about.minor);
+        return CW_UNSUPPORTED;
+    }
     if (error != cudaSuccess) {
         explain(error, why);
         return CW_UNSUPPORTED;
@@ -128,7 +131,8 @@ void *gpu_alloc(gpu *g, int64_t count, size_t size)
     void *block = NULL;
     size_t bytes = ((size_t)(count > 0 ? count : 1) * size + 255) / 256 * 256;
     g->bytes += (int64_t)bytes;
-    if (g->is_measuring || g->status != CW_OK || g->n_blocks == GPU_BLOCKS) return NULL;
+    if (!g->is_measuring && g->n_blocks == GPU_BLOCKS) gpu_fail(g, true, "");
+    if (g->is_measuring || g->status != CW_OK) return NULL;
     if (!check(g, cudaMalloc(&block, bytes))) return NULL;
     g->block[g->n_blocks++] = block;
     gpu_zero(g, block, bytes);

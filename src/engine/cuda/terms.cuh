@@ -76,7 +76,7 @@ __device__ inline row_terms find_terms(const work &w, int s, int64_t row, uint2 
     row_terms t = {w.vectors + place_at(w, row, s) * w.d, NULL, 0, 0, 0, true};
     if (w.penalty >= CWI_CUDA_CAUSE_L2)
         find_twins(w, s, row, range, lane, &t);
-    else if (w.penalty)
+    else if (w.penalty && w.penalty != CWI_CUDA_DICE_DCOR)
         find_halves(w, s, row, range, lane, &t);
     if (w.batch_reg <= 0) return t;
     t.times = count_examples(w, s, row, range, lane);
