@@ -12,10 +12,7 @@
 #include "engine/cuda/rule.cuh"
 #include "engine/cuda/terms.cuh"
 
-#if !defined(VISIT_BLOCKS)
-#define VISIT_BLOCKS 4
-#endif
-enum { VISIT_FEW = 2 };
+enum { VISIT_BLOCKS = 4 /* of a processor */, VISIT_FEW = 2 };
 
 /* Where a row is in the table, before the step and after it. */
 __device__ inline int64_t place_of(const work &w, const visit &v)
