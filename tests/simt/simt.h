@@ -109,6 +109,11 @@ inline int __popc(unsigned bits)
     return __builtin_popcount(bits);
 }
 
+template <typename T> T __ldcg(const T *at)
+{
+    return *at;
+}
+
 template <typename T> T atomicAdd(T *at, T more)
 {
     T before = *at;

@@ -40,55 +40,66 @@ __device__ inline unsigned look_up(const work &w, const contribution &mine, part
     return __ballot_sync(0xffffffffu, counts);
 }
 
-/* What a lane has to add, in all of them. */
-__device__ inline part_of_sum share(const work &w, const part_of_sum &mine, int source)
+/* The first of some bits, which is taken away. */
+__device__ inline int take_bit(unsigned *bits)
 {
-    part_of_sum part = {__shfl_sync(0xffffffffu, mine.row, source), -1, {0}};
-    if (w.is_paired) part.minus = __shfl_sync(0xffffffffu, mine.minus, source);
-    for (int h = 0; h < MOST_HEADS; h++)
-        if (h < w.heads) part.by[h] = __shfl_sync(0xffffffffu, mine.by[h], source);
-    return part;
+    int first = __ffs((int)*bits) - 1;
+    *bits &= *bits - 1;
+    return first;
+}
+
+/* The row of a table that a lane has to add, or the difference of two. */
+template <int ROW, bool PAIRS>
+__device__ inline quad load_part(const float *table, int32_t d, const part_of_sum &mine, int source,
+                                 int32_t base, int lane)
+{
+    int64_t row = __shfl_sync(0xffffffffu, mine.row, source);
+    quad x = load_quad<ROW>(table + row * length_of<ROW>(d), d, base, lane);
+    if (!PAIRS) return x;
+    row = __shfl_sync(0xffffffffu, mine.minus, source);
+    quad y = load_quad<ROW>(table + row * length_of<ROW>(d), d, base, lane);
+    for (int k = 0; k < 4; k++) x.x[k] -= y.x[k];
+    return x;
+}
+
+template <int ROW, int HEADS>
+__device__ inline void add_part(const work &w, const part_of_sum &mine, int source, const quad &x,
+                                int32_t base, int lane, quad *sum)
+{
+    int32_t width = w.heads > 1 ? w.d / w.heads : w.d;
+    float by[HEADS];
+    for (int h = 0; h < HEADS; h++) by[h] = __shfl_sync(0xffffffffu, mine.by[h], source);
+    for (int k = 0; k < 4; k++) {
+        bool is_first = HEADS == 1 || column_of<ROW != ROW_COLUMNS>(base, lane, k) < width;
+        sum->x[k] = fmaf(is_first ? by[0] : by[HEADS - 1], x.x[k], sum->x[k]);
+    }
 }
 
 /* Vectors are asked for a few at a time, and added in their order. */
-template <bool WHOLE, int FEW>
-__device__ inline void add_few(const work &w, const part_of_sum *part, int n, int32_t base,
-                               int lane, quad *sum)
-{
-    const float *from = w.ends_slope ? w.ends_slope : w.vectors;
-    int32_t width = w.heads > 1 ? w.d / w.heads : w.d;
-    quad x[FEW];
-    for (int o = 0; o < FEW; o++)
-        if (o < n) x[o] = load_quad<WHOLE>(from + (int64_t)part[o].row * w.d, w.d, base, lane);
-    for (int o = 0; o < FEW; o++) {
-        if (o >= n || part[o].minus < 0) continue;
-        quad y = load_quad<WHOLE>(from + (int64_t)part[o].minus * w.d, w.d, base, lane);
-        for (int k = 0; k < 4; k++) x[o].x[k] -= y.x[k];
-    }
-    for (int o = 0; o < FEW; o++)
-        for (int k = 0; k < 4 && o < n; k++) {
-            bool is_first = column_of<WHOLE>(base, lane, k) < width;
-            sum->x[k] = fmaf(is_first ? part[o].by[0] : part[o].by[1], x[o].x[k], sum->x[k]);
-        }
-}
-
-/* The sum of what the lanes have. */
-template <bool WHOLE, int FEW>
-__device__ inline quad sum_some(const work &w, unsigned which, const part_of_sum &mine,
-                                int32_t base, int lane)
+template <int ROW, int FEW, int HEADS, bool PAIRS>
+__device__ inline quad sum_rows_of(const work &w, const float *table, unsigned which,
+                                   const part_of_sum &mine, int32_t base, int lane)
 {
     quad sum = {{0, 0, 0, 0}};
-    ROLLED for (unsigned rest = which; rest;) {
-        part_of_sum few[FEW];
-        int n = 0;
-        for (int o = 0; o < FEW; o++) {
-            few[o] = share(w, mine, rest ? __ffs((int)rest) - 1 : 0);
-            n += rest != 0;
-            rest &= rest - 1;
-        }
-        add_few<WHOLE, FEW>(w, few, n, base, lane, &sum);
+    ROLLED for (unsigned rest = which, few = which; rest;) {
+        quad x[FEW];
+        for (int o = 0; o < FEW; o++)
+            if (rest) x[o] = load_part<ROW, PAIRS>(table, w.d, mine, take_bit(&rest), base, lane);
+        for (int o = 0; o < FEW; o++)
+            if (few != rest) add_part<ROW, HEADS>(w, mine, take_bit(&few), x[o], base, lane, &sum);
     }
     return sum;
+}
+
+/* The sum of what the lanes have of a table: FEW rows are asked for at once.  All of them are
+ * differences, or none is. */
+template <int ROW, int FEW, int HEADS>
+__device__ inline quad sum_some(const work &w, const float *table, unsigned which,
+                                const part_of_sum &mine, int32_t base, int lane)
+{
+    if (w.is_paired && (__ballot_sync(0xffffffffu, mine.minus >= 0) & which))
+        return sum_rows_of<ROW, FEW / 2, HEADS, true>(w, table, which, mine, base, lane);
+    return sum_rows_of<ROW, FEW, HEADS, false>(w, table, which, mine, base, lane);
 }
 
 enum { CHUNK_FEW = 4 };
@@ -98,6 +109,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
 {
     int lane = (int)threadIdx.x % WARP;
     const step_plan *p = &w.plan[s];
+    const float *from = w.ends_slope ? w.ends_slope : w.vectors;
     await_last();
     if (blockIdx.x == 0) {
         if (!w.closes_late) close_rows(w, s);
@@ -109,7 +121,7 @@ template <bool WHOLE> __global__ void __launch_bounds__(BLOCK) add_chunks(work w
         part_of_sum mine;
         unsigned which = look_up(w, own_of(w, s, range.x, range.y, lane), &mine);
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad sum = sum_some<WHOLE, CHUNK_FEW>(w, which, mine, base, lane);
+            quad sum = sum_some<WHOLE, CHUNK_FEW, MOST_HEADS>(w, from, which, mine, base, lane);
             store_quad<WHOLE>(w.sum + (int64_t)c * w.d, w.d, base, lane, &sum);
         }
     }

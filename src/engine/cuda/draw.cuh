@@ -13,7 +13,8 @@ typedef int64_t draw_fn(const void *state, int group, cwi_rng *rng, int32_t *use
                         float *mark, int64_t *tried);
 
 /* A candidate a thread; blockIdx.y is the step and the group. */
-template <draw_fn *draw> __global__ void draw_rows(work w, uint64_t first)
+template <draw_fn *draw>
+__global__ void __launch_bounds__(BLOCK, 5) draw_rows(work w, uint64_t first)
 {
     __shared__ unsigned long long tried, made;
     int s = (int)blockIdx.y / w.n_groups, g = (int)blockIdx.y % w.n_groups;
@@ -128,31 +129,29 @@ __global__ void list_pairs(work w)
     int64_t pair = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (2 * pair >= w.slots) return;
     const draw_group &p = w.group[group_of_slot(w, 2 * pair)];
-    int32_t k = p.slots / 2;
-    int64_t local = pair - p.first_slot / 2, row = local / k;
-    int64_t slot = p.first_slot + row * p.slots + local % k;
+    uint32_t k = (uint32_t)p.slots / 2, local = (uint32_t)(pair - p.first_slot / 2), row = local / k;
+    int64_t slot = p.first_slot + (int64_t)row * p.slots + local % k;
     const int32_t *user = w.user + s * w.slots, *item = w.item + s * w.slots;
-    bool is_hole = user[p.first_slot + row * p.slots] < 0;
-    put_end(w, s, 3 * pair, is_hole ? -1 : user[slot], slot, k, END_PAIR);
+    bool is_hole = user[p.first_slot + (int64_t)row * p.slots] < 0;
+    put_end(w, s, 3 * pair, is_hole ? -1 : user[slot], slot, (int)k, END_PAIR);
     put_end(w, s, 3 * pair + 1, is_hole ? -1 : w.n_users + item[slot], slot, 0, END_ITEM);
     put_end(w, s, 3 * pair + 2, is_hole ? -1 : w.n_users + item[slot + k], slot + k, 0, END_ITEM);
 }
 
 /* Where rows and chunks of at most CHUNK contributions begin.  Chunks follow the places in the
- * step, so that they do not depend on the window. */
-__global__ void find_heads(work w, int64_t n)
+ * step, so that they do not depend on the window; blockIdx.y is the step. */
+__global__ void find_heads(work w)
 {
-    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (e >= n) return;
+    int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, e = blockIdx.y * w.ends + at;
+    if (at >= w.ends) return;
     uint32_t none = (1u << w.row_bits) - 1, row = w.sorted_key[e] & none;
-    int64_t at = e % w.ends;
     bool is_head = at == 0 || w.sorted_key[e - 1] != w.sorted_key[e];
     if (row == none) {
-        if (is_head) w.n_ends[e / w.ends] = at;
+        if (is_head) w.n_ends[blockIdx.y] = at;
         w.head[e] = 0;
         return;
     }
-    if (at == w.ends - 1) w.n_ends[e / w.ends] = w.ends;
+    if (at == w.ends - 1) w.n_ends[blockIdx.y] = w.ends;
     w.head[e] = (uint64_t)is_head << 32 | (is_head || at % CHUNK == 0);
 }
 
@@ -164,21 +163,21 @@ __device__ inline contribution read_end(const work &w, int64_t step, uint32_t en
     int kind = (int)(end & 3u);
     c.slot = end >> SLOT_SHIFT;
     const draw_group &p = w.group[group_of_slot(w, c.slot)];
-    c.of = (uint32_t)(p.first_row + (c.slot - p.first_slot) / p.slots);
+    c.of = (uint32_t)p.first_row + (c.slot - (uint32_t)p.first_slot) / (uint32_t)p.slots;
     c.row = kind == END_ITEM ? user[c.slot] : item[c.slot];
     if (w.ends_slope) c.row = (int32_t)c.slot + (kind == END_ITEM ? (int32_t)w.slots : 0);
     c.minus = kind == END_PAIR ? item[c.slot + (end >> 2 & 15u) + 1] : -1;
     return c;
 }
 
-__global__ void list_tasks(work w, int64_t n)
+__global__ void list_tasks(work w)
 {
-    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = e / w.ends;
+    int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = blockIdx.y;
+    int64_t e = step * w.ends + at;
     uint32_t none = (1u << w.row_bits) - 1;
-    if (e >= n || (w.sorted_key[e] & none) == none) return;
-    if (w.head[e] == 0) return;
+    if (at >= w.ends || w.head[e] == 0) return;
     uint32_t task = (uint32_t)(w.heads_so_far[e] >> 32) - 1, chunk = (uint32_t)w.heads_so_far[e] - 1;
-    w.chunk[chunk].x = (uint32_t)(e % w.ends);
+    w.chunk[chunk].x = (uint32_t)at;
     if (w.head[e] >> 32 == 0) return;
     uint32_t row = w.sorted_key[e] & none;
     w.task[task].row = row;
@@ -259,13 +258,33 @@ __device__ inline int keep_up(const work &w, int64_t row, int s, int next)
     return first;
 }
 
-/* All that a chunk takes, in one place; blockIdx.y is the step. */
-__global__ void list_visits(work w, int n)
+/* Does a visit take long?  Who begins with those is done when all are. */
+__device__ inline bool takes_long(const work &w, int s, const visit &v)
 {
-    int s = (int)blockIdx.y;
+    enum { MANY = 6 /* contributions */, LONG_REST = 8 /* steps */ };
+    return v.kind == VISIT_PART || v.length > MANY || v.until > w.plan[s].before + LONG_REST;
+}
+
+/* The place of a visit among the `chunks` of a step: those that take long come first.  A whole block
+ * asks, but for a thread without a visit. */
+__device__ inline uint32_t turn_of(const work &w, int s, bool is_visit, bool is_long, uint32_t chunks)
+{
+    __shared__ unsigned count[2], before[2];
+    unsigned own = 0, t = threadIdx.x;
+    if (t < 2) count[t] = 0;
+    __syncthreads();
+    if (is_visit) own = atomicAdd(&count[is_long], 1u);
+    __syncthreads();
+    if (t < 2) before[t] = atomicAdd(&w.turns[2 * s + t], count[t]);
+    __syncthreads();
+    own += before[is_long];
+    return is_long ? own : chunks - 1 - own;
+}
+
+/* All that chunk number k of a step takes, in one place. */
+__device__ inline visit visit_of_chunk(const work &w, int s, int n, uint32_t k)
+{
     const step_plan *p = &w.plan[s];
-    uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= p->chunks) return;
     uint2 range = w.chunk[p->first_chunk + k];
     uint32_t task = (uint32_t)(w.heads_so_far[s * w.ends + range.x] >> 32) - 1;
     row_task t = w.task[task];
@@ -277,7 +296,19 @@ __global__ void list_visits(work w, int n)
     visit v = {range.x, 2 * t.row + (uint32_t)(visits_before(w, t.row, s) % 2), task - p->first_task,
                (uint16_t)t.until, (uint8_t)(range.y - range.x),
                (uint8_t)(t.chunk_end - t.chunk > 1 ? VISIT_PART : VISIT_WHOLE)};
-    w.visit_of[p->first_chunk + k] = v;
+    return v;
+}
+
+/* The visits of all chunks; blockIdx.y is the step of n. */
+__global__ void list_visits(work w, int n)
+{
+    int s = (int)blockIdx.y;
+    const step_plan *p = &w.plan[s];
+    uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+    visit v = {0, 0, 0, 0, 0, VISIT_WHOLE};
+    if (k < p->chunks) v = visit_of_chunk(w, s, n, k);
+    uint32_t turn = turn_of(w, s, k < p->chunks, takes_long(w, s, v), p->chunks);
+    if (k < p->chunks) w.visit_of[p->first_chunk + turn] = v;
 }
 
 #endif

@@ -37,14 +37,16 @@ CWI_SAMPLERS(DRAW)
     {                                                                                              \
         work w = e->w;                                                                             \
         dim3 all(blocks_for(w.rows, WARPS));                                                       \
-        if (w.d % 4 == 0 && w.is_paired)                                                           \
-            LAUNCH_NEXT((score_rows<true, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);        \
+        if (w.d == 128 && w.is_paired)                                                             \
+            LAUNCH_NEXT((score_rows<128, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);         \
+        else if (w.d % 4 == 0 && w.is_paired)                                                      \
+            LAUNCH_NEXT((score_rows<ROW_QUADS, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);   \
         else if (w.d % 4 == 0)                                                                     \
-            LAUNCH_NEXT((score_rows<true, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+            LAUNCH_NEXT((score_rows<ROW_QUADS, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);  \
         else if (w.is_paired)                                                                      \
-            LAUNCH_NEXT((score_rows<false, true, id##_row>), all, dim3(BLOCK), &e->g, w, s);       \
+            LAUNCH_NEXT((score_rows<ROW_COLUMNS, true, id##_row>), all, dim3(BLOCK), &e->g, w, s); \
         else                                                                                       \
-            LAUNCH_NEXT((score_rows<false, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);      \
+            LAUNCH_NEXT((score_rows<ROW_COLUMNS, false, id##_row>), all, dim3(BLOCK), &e->g, w, s);\
     }                                                                                              \
     static void lose_##id(cwi_cuda *e, int s)                                                      \
     {                                                                                              \
@@ -184,6 +186,7 @@ static void add_window(cwi_cuda *e, work *w)
         add(g, &w->visit_of, n * w->ends);
         add(g, &w->keeping, n * w->most_kept);
         add(g, &w->n_keeping, n);
+        add(g, &w->turns, 2 * n);
     }
     add(g, &w->visits, (int64_t)VISIT_WORDS * w->n_rows);
 }
@@ -232,11 +235,12 @@ static void add_step(cwi_cuda *e)
     gpu *g = &e->g;
     work *w = &e->w;
     int64_t touched = w->n_rows < w->ends ? w->n_rows : w->ends;
-    add(g, &w->rate, e->window);
+    add(g, &w->rate, e->window + WARP);
     add(g, &w->first, 1);
     add(g, &w->score, w->slots * w->heads);
     add(g, &w->slope, w->slots * w->heads);
     add(g, &w->margin, w->rows);
+    add(g, &w->rough, w->rows);
     add(g, &w->kept, w->rows);
     add(g, &w->value, w->rows);
     add(g, &w->sum, (touched + w->ends / CHUNK + 1) * w->d);
@@ -497,6 +501,7 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
         if (w.group[k].candidates > most) most = w.group[k].candidates;
     gpu_zero(g, w.tried, (size_t)(n * w.n_groups) * sizeof *w.tried);
     if (w.is_twofold) gpu_zero(g, w.n_keeping, (size_t)n * sizeof *w.n_keeping);
+    if (w.is_twofold) gpu_zero(g, w.turns, (size_t)(2 * n) * sizeof *w.turns);
     gpu_zero(g, w.made, (size_t)(n * w.n_groups) * sizeof *w.made);
     gpu_zero(g, w.visits, (size_t)w.n_rows * VISIT_WORDS * sizeof *w.visits);
     e->draw(e, dim3(blocks_for(most, BLOCK), (unsigned)(n * w.n_groups)), step);
@@ -508,11 +513,11 @@ static void draw_window(cwi_cuda *e, int number, uint64_t step, int n)
         LAUNCH(list_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     gpu_sort(g, e->room, (size_t)e->room_bytes, w.key, w.sorted_key, w.end, w.sorted_end, ends,
              key_bits(&w, n));
-    LAUNCH(find_heads, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
-    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
-    LAUNCH(list_tasks, dim3(blocks_for(ends, BLOCK)), dim3(BLOCK), g, w, ends);
-    LAUNCH(place_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     dim3 of_ends(blocks_for(w.ends, BLOCK), (unsigned)n);
+    LAUNCH(find_heads, of_ends, dim3(BLOCK), g, w);
+    gpu_add_up(g, e->room, (size_t)e->room_bytes, w.head, w.heads_so_far, ends);
+    LAUNCH(list_tasks, of_ends, dim3(BLOCK), g, w);
+    LAUNCH(place_slots, dim3(blocks_for(w.slots, BLOCK), (unsigned)n), dim3(BLOCK), g, w);
     LAUNCH(list_contributions, of_ends, dim3(BLOCK), g, w);
     LAUNCH(finish_tasks, of_ends, dim3(BLOCK), g, w, n);
     if (w.is_twofold) LAUNCH(list_visits, of_ends, dim3(BLOCK), g, w, n);
@@ -559,7 +564,7 @@ static void take_slopes(cwi_cuda *e, int s)
     } else {
         e->score(e, s);
     }
-    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1 + (e->blocks + 7) / 8), dim3(CHOOSERS), g, w, s);
+    if (w.selects) LAUNCH_NEXT(select_rows, dim3(1), dim3(CHOOSERS), g, w, s);
     if (e->task.tower.layers > 0) go_back_towers(e, s);
 }
 
@@ -615,6 +620,27 @@ template <int RULE, bool WHOLE> static void make_graph_steps(cwi_cuda *e, int n)
     }
 }
 
+template <int RULE, int ROW, bool TERMS> static void visit_all(cwi_cuda *e, int s)
+{
+    gpu *g = &e->g;
+    work w = e->w;
+    dim3 all(at_once(e, VISIT_BLOCKS)), threads(BLOCK);
+    if (w.heads == 1)
+        LAUNCH_NEXT((visit_rows<RULE, ROW, TERMS, 1>), all, threads, g, w, s);
+    else
+        LAUNCH_NEXT((visit_rows<RULE, ROW, TERMS, MOST_HEADS>), all, threads, g, w, s);
+}
+
+template <int RULE, bool WHOLE> static void visit_step(cwi_cuda *e, int s)
+{
+    if (e->w.closes_late)
+        visit_all<RULE, WHOLE ? ROW_QUADS : ROW_COLUMNS, true>(e, s);
+    else if (WHOLE && RULE == CWI_CUDA_ADAM && e->w.d == 128)
+        visit_all<RULE, 128, false>(e, s);
+    else
+        visit_all<RULE, WHOLE ? ROW_QUADS : ROW_COLUMNS, false>(e, s);
+}
+
 template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
 {
     gpu *g = &e->g;
@@ -627,10 +653,7 @@ template <int RULE, bool WHOLE> static void make_steps(cwi_cuda *e, int n)
     if (w.steps_all || w.is_twofold) LAUNCH((start_rows<RULE, WHOLE>), all, threads, g, w, n);
     for (int s = 0; s < n && w.is_twofold; s++) {
         take_slopes(e, s);
-        if (w.closes_late)
-            LAUNCH_NEXT((visit_rows<RULE, WHOLE, true>), all, threads, g, w, s);
-        else
-            LAUNCH_NEXT((visit_rows<RULE, WHOLE, false>), all, threads, g, w, s);
+        visit_step<RULE, WHOLE>(e, s);
         step_others<RULE>(e, s);
     }
     if (w.is_twofold && w.closes_late) LAUNCH(close_late, dim3(1), threads, g, w, n - 1);
@@ -691,6 +714,7 @@ static cw_status run_vae(cwi_cuda *e, uint64_t step, int64_t first, int n, const
 static cw_status run(cwi_cuda *e, uint64_t step, int64_t first, int n, int next,
                      const cwi_rates *rate, char *why)
 {
+    e->w.rates = e->windows[0].rates = e->windows[1].rates = *rate;
     if (e->vae.layers > 0) return run_vae(e, step, first, n, rate, why);
     const drawn *ready = &e->ready[!e->at_hand];
     e->at_hand = !e->at_hand;

@@ -66,6 +66,13 @@ static unsigned enough(const cwi_cuda *e, int64_t n, int64_t each)
     return blocks < e->blocks ? blocks : e->blocks;
 }
 
+/* So many that they are all there at once, `each` of a processor; one of them has its own work. */
+static unsigned at_once(const cwi_cuda *e, unsigned each)
+{
+    unsigned blocks = (e->blocks - 2) / 8 * each;
+    return blocks > 2 ? blocks : 3;
+}
+
 template <typename T> static void add(gpu *g, T **out, int64_t count)
 {
     *out = (T *)gpu_alloc(g, count, sizeof **out);

@@ -63,6 +63,15 @@ __device__ inline void await_last()
     cudaGridDependencySynchronize();
 #endif
 }
+/* The same, but the kernel that follows begins to be made ready only now: it may look at what was
+ * written before the last kernel. */
+__device__ inline void await_last_first()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
 #else
 #include <simt.h>
 #define LAUNCH_NEXT LAUNCH
@@ -72,6 +81,9 @@ __device__ inline void await_last()
         LAUNCH(kernel, grid, block, gpu, __VA_ARGS__);                                             \
     } while (0)
 inline void await_last()
+{
+}
+inline void await_last_first()
 {
 }
 typedef void *gpu_stream, *gpu_record, *gpu_event;

@@ -45,7 +45,8 @@ __device__ inline float one_over(float x)
 }
 
 /* Roots and quotients are what takes time: one serves two numbers. */
-__device__ inline void adam_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+__device__ inline void adam_step(const cwi_rates &r, float rate, float decay, const quad &gradient,
+                                 piece *p)
 {
     float c1 = 1.0f - r.beta1, c2 = 1.0f - r.beta2, below[4];
     for (int k = 0; k < 4; k++) {
@@ -55,64 +56,110 @@ __device__ inline void adam_step(const cwi_rates &r, float decay, const quad &gr
         below[k] = root_of(p->memory[1].x[k]) + r.epsilon;
     }
     for (int k = 0; k < 4; k += 2) {
-        float both = -r.rate * one_over(below[k] * below[k + 1]);
+        float both = -rate * one_over(below[k] * below[k + 1]);
         p->theta.x[k] = fmaf(both * below[k + 1], p->memory[0].x[k], p->theta.x[k]);
         p->theta.x[k + 1] = fmaf(both * below[k], p->memory[0].x[k + 1], p->theta.x[k + 1]);
     }
 }
 
-__device__ inline void plain_step(int rule, const cwi_rates &r, float decay, const quad &gradient,
-                                  piece *p)
+__device__ inline void plain_step(int rule, const cwi_rates &r, float rate, float decay,
+                                  const quad &gradient, piece *p)
 {
     for (int k = 0; k < 4; k++) {
         float g = fmaf(decay, p->theta.x[k], gradient.x[k]);
         if (rule == CWI_CUDA_SGD) {
-            p->theta.x[k] -= r.rate * g;
+            p->theta.x[k] -= rate * g;
         } else if (g != 0 || p->memory[0].x[k] != 0) {
             p->memory[0].x[k] = fmaf(g, g, p->memory[0].x[k]);
-            p->theta.x[k] -= r.rate * g / (sqrtf(p->memory[0].x[k]) + r.epsilon);
+            p->theta.x[k] -= rate * g / (sqrtf(p->memory[0].x[k]) + r.epsilon);
         }
     }
 }
 
 template <int RULE>
-__device__ inline void rule_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+__device__ inline void rule_step(const cwi_rates &r, float rate, float decay, const quad &gradient,
+                                 piece *p)
 {
     if (RULE == CWI_CUDA_ADAM)
-        adam_step(r, decay, gradient, p);
+        adam_step(r, rate, decay, gradient, p);
     else
-        plain_step(RULE, r, decay, gradient, p);
+        plain_step(RULE, r, rate, decay, gradient, p);
+}
+
+template <int RULE>
+__device__ inline void rule_step(const cwi_rates &r, float decay, const quad &gradient, piece *p)
+{
+    rule_step<RULE>(r, r.rate, decay, gradient, p);
+}
+
+__device__ inline void plain_step(int rule, const cwi_rates &r, float decay, const quad &gradient,
+                                  piece *p)
+{
+    plain_step(rule, r, r.rate, decay, gradient, p);
+}
+
+/* Does an optimiser keep memory number m?  ANY_RULE is known by what there is. */
+enum { ANY_RULE = -1 };
+
+template <int RULE> __device__ inline bool has_memory(const work &w, int m)
+{
+    if (RULE == CWI_CUDA_ADAM) return m < 2;
+    if (RULE == CWI_CUDA_ADAGRAD) return m < 1;
+    return RULE == ANY_RULE && w.memory[m];
 }
 
 /* A piece of a row that lies at `place` of the table. */
-template <bool WHOLE>
-__device__ inline piece load_piece(const work &w, int64_t row, int64_t place, int32_t base,
-                                   int lane)
+template <int ROW, int RULE = ANY_RULE>
+__device__ inline piece load_piece(const work &w, int64_t row, int64_t place, int32_t base, int lane)
 {
     piece p;
-    int64_t at = row * w.d;
-    p.theta = load_quad<WHOLE>(w.theta + place * w.d, w.d, base, lane);
+    int32_t d = length_of<ROW>(w.d);
+    p.theta = load_quad<ROW, true>(w.theta + place * d, d, base, lane);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++)
-        if (w.memory[m]) p.memory[m] = load_quad<WHOLE>(w.memory[m] + at, w.d, base, lane);
+        if (has_memory<RULE>(w, m))
+            p.memory[m] = load_quad<ROW, true>(w.memory[m] + row * d, d, base, lane);
     return p;
 }
 
-template <bool WHOLE>
+template <int ROW, int RULE = ANY_RULE>
 __device__ inline void store_piece(const work &w, int64_t row, int64_t place, int32_t base,
                                    int lane, const piece *p)
 {
-    int64_t at = row * w.d;
-    store_quad<WHOLE>(w.theta + place * w.d, w.d, base, lane, &p->theta);
+    int32_t d = length_of<ROW>(w.d);
+    store_quad<ROW>(w.theta + place * d, d, base, lane, &p->theta);
     for (int m = 0; m < CWI_MAX_MEMORIES; m++)
-        if (w.memory[m]) store_quad<WHOLE>(w.memory[m] + at, w.d, base, lane, &p->memory[m]);
+        if (has_memory<RULE>(w, m))
+            store_quad<ROW>(w.memory[m] + row * d, d, base, lane, &p->memory[m]);
+}
+
+/* The rate of a step; those of the WARP steps from `first` on are with the lanes. */
+typedef struct rates_ahead {
+    float own;
+    int first;
+} rates_ahead;
+
+__device__ inline rates_ahead look_ahead(const work &w, int first, int lane)
+{
+    rates_ahead r = {w.rate[first + lane].rate, first};
+    return r;
+}
+
+/* That of a step of those. */
+__device__ inline float rate_at(const rates_ahead &r, int step)
+{
+    return __shfl_sync(0xffffffffu, r.own, step - r.first);
 }
 
 /* Steps begin .. end - 1 of the window, counting those that are not empty, without a gradient. */
 template <int RULE>
-__device__ inline void miss_steps(const work &w, int begin, int end, piece *p)
+__device__ inline void miss_steps(const work &w, rates_ahead r, int begin, int end, int lane, piece *p)
 {
     const quad none = {{0, 0, 0, 0}};
-    for (int a = begin; a < end; a++) rule_step<RULE>(w.rate[a], w.decay, none, p);
+    ROLLED for (int a = begin; a < end;) {
+        if (a == r.first + WARP) r = look_ahead(w, a, lane);
+        int stop = end < r.first + WARP ? end : r.first + WARP;
+        ROLLED for (; a < stop; a++) rule_step<RULE>(w.rates, rate_at(r, a), w.decay, none, p);
+    }
 }
 
 /* The number of a step among those that are not empty; n: the end of the window. */
@@ -125,6 +172,7 @@ __device__ inline int count_until(const work &w, int s)
 template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
 {
     int lane = (int)threadIdx.x % WARP;
+    rates_ahead rates = look_ahead(w, 0, lane);
     for (int64_t row = warp_of_grid(); row < w.n_rows; row += warps_of_grid()) {
         int until = w.steps_all ? count_until(w, next_visit(w, row, 0, n)) : 0;
         bool moves = w.is_twofold && w.is_second[row];
@@ -133,7 +181,7 @@ template <int RULE, bool WHOLE> __global__ void start_rows(work w, int n)
         if (has_failed(w) || (until == 0 && !moves)) continue;
         for (int32_t base = 0; base < w.d; base += 4 * WARP) {
             piece p = load_piece<WHOLE>(w, row, moves ? row + w.n_rows : row, base, lane);
-            miss_steps<RULE>(w, 0, until, &p);
+            miss_steps<RULE>(w, rates, 0, until, lane, &p);
             store_piece<WHOLE>(w, row, row, base, lane, &p);
         }
     }
@@ -165,6 +213,7 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
     await_last();
     bool failed = has_failed(w);
     int at = plan->before;
+    rates_ahead rates = look_ahead(w, at, lane);
     for (uint32_t t = (uint32_t)warp_of_grid(); t < plan->tasks; t += (uint32_t)warps_of_grid()) {
         row_task task = w.task[plan->first_task + t];
         const float *sums = w.sum + (int64_t)(task.chunk - plan->first_chunk) * w.d;
@@ -175,8 +224,8 @@ __global__ void __launch_bounds__(BLOCK, 4) step_rows(work w, int s)
                 quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
                 for (int k = 0; k < 4; k++) g.x[k] += more.x[k];
             }
-            rule_step<RULE>(w.rate[at], w.decay, g, &p);
-            miss_steps<RULE>(w, at + 1, task.until, &p);
+            rule_step<RULE>(w.rates, rate_at(rates, at), w.decay, g, &p);
+            miss_steps<RULE>(w, rates, at + 1, task.until, lane, &p);
             if (!failed) store_piece<WHOLE>(w, task.row, task.row, base, lane, &p);
         }
     }
@@ -207,7 +256,7 @@ __global__ void step_tensor(work w, int s, piece_at at, const float *gradient, i
                             float decay)
 {
     if (has_failed(w) || w.plan[s].is_empty) return;
-    const cwi_rates rate = w.rate[w.plan[s].before];
+    const float rate = w.rate[w.plan[s].before].rate;
     for (int64_t k = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x); k < n;
          k += 4 * (int64_t)gridDim.x * blockDim.x) {
         piece p;
@@ -216,7 +265,7 @@ __global__ void step_tensor(work w, int s, piece_at at, const float *gradient, i
         p.theta = load_some(at.theta, k, left);
         for (int m = 0; m < CWI_MAX_MEMORIES; m++)
             if (at.memory[m]) p.memory[m] = load_some(at.memory[m], k, left);
-        rule_step<RULE>(rate, decay, g, &p);
+        rule_step<RULE>(w.rates, rate, decay, g, &p);
         store_some(at.theta, k, left, &p.theta);
         for (int m = 0; m < CWI_MAX_MEMORIES; m++)
             if (at.memory[m]) store_some(at.memory[m], k, left, &p.memory[m]);

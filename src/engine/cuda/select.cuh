@@ -67,10 +67,10 @@ __device__ inline void keep_by_digits(const work &w, const choice &c)
         if (w.kept[r] == AT_LIMIT) w.kept[r] = left-- > 0;
 }
 
-/* Cells ascend with margins; bounds may be a bit off. */
-__device__ inline int cell_of(double x, double least, double per_unit)
+/* Cells ascend with rounded margins; bounds may be a bit off. */
+__device__ inline int cell_of(float x, float least, float per_unit)
 {
-    double cell = (x - least) * per_unit;
+    float cell = (x - least) * per_unit;
     return cell < 0 ? 0 : cell > CELLS - 1 ? CELLS - 1 : (int)cell;
 }
 
@@ -127,34 +127,47 @@ __device__ inline int find_cell(const unsigned *in, int64_t n, int64_t *before)
     return cell;
 }
 
-/* Margins of a few rows of each thread, which are asked for together. */
+/* Rounded margins of a few rows of each thread, which are asked for together. */
 enum { AT_HAND = 8 };
 typedef struct margins {
-    double x[AT_HAND];
-    bool is_row[AT_HAND];
+    float x[AT_HAND];
 } margins;
 
-__device__ inline int64_t row_at_hand(int64_t first, int k)
+__device__ inline int32_t row_at_hand(int32_t first, int k)
 {
-    return first + threadIdx.x + (int64_t)k * CHOOSERS;
+    return first + (int32_t)threadIdx.x + k * CHOOSERS;
 }
 
-__device__ inline void look_at_margins(const work &w, const choice &c, int64_t first, margins *own)
+__device__ inline void look_at_margins(const float *rough, int32_t n, int32_t first, margins *own)
 {
     for (int k = 0; k < AT_HAND; k++) {
-        int64_t r = row_at_hand(first, k);
-        own->is_row[k] = r < c.end && w.kept[r];
-        own->x[k] = r < c.end ? w.margin[r] : 0;
+        int32_t r = row_at_hand(first, k);
+        own->x[k] = r < n ? rough[r] : NAN;
     }
 }
 
 __device__ inline void take_bounds(const margins &own, float *least, float *most)
 {
     for (int k = 0; k < AT_HAND; k++) {
-        float x = (float)own.x[k];
-        if (!own.is_row[k]) continue;
-        *least = x < *least ? x : *least;
-        *most = x == x ? x > *most ? x : *most : INFINITY;
+        *least = own.x[k] < *least ? own.x[k] : *least;
+        *most = own.x[k] > *most ? own.x[k] : *most;
+    }
+}
+
+/* Those of the cell where the limit is, by their rank: `before` of all are in the cells before it. */
+__device__ inline void keep_by_rank(const work &w, const choice &c, const int32_t *number,
+                                    const double *value, unsigned few, int64_t before)
+{
+    int t = (int)threadIdx.x;
+    for (unsigned k = (unsigned)t / WARP; k < few; k += CHOOSERS / WARP) {
+        int64_t rank = before;
+        for (unsigned first = 0; first < few; first += WARP) {
+            unsigned o = first + (unsigned)t % WARP;
+            bool is_less = o < few && (value[o] < value[k] ||
+                                       (value[o] == value[k] && number[o] < number[k]));
+            rank += __popc(__ballot_sync(0xffffffffu, is_less));
+        }
+        if (t % WARP == 0) w.kept[c.begin + number[k]] = rank < c.keep;
     }
 }
 
@@ -167,55 +180,47 @@ __device__ inline bool keep_by_cells(const work &w, const choice &c)
     __shared__ double value[CHOOSERS];
     __shared__ int32_t number[CHOOSERS];
     __shared__ unsigned few;
-    const int64_t each = (int64_t)AT_HAND * CHOOSERS;
-    bool is_one = c.end - c.begin <= each; /* then margins stay at hand */
+    const int32_t each = AT_HAND * CHOOSERS, n = (int32_t)(c.end - c.begin);
+    const float *rough = w.rough + c.begin;
+    bool is_one = n <= each; /* then margins stay at hand */
     int t = (int)threadIdx.x;
-    float low = INFINITY, most = -INFINITY;
+    float least = INFINITY, most = -INFINITY;
     margins own;
     in[t] = in[t + CHOOSERS] = 0;
     if (t == 0) few = 0;
-    for (int64_t first = c.begin; first < c.end; first += each) {
-        look_at_margins(w, c, first, &own);
-        take_bounds(own, &low, &most);
+    for (int32_t first = 0; first < n; first += each) {
+        look_at_margins(rough, n, first, &own);
+        take_bounds(own, &least, &most);
     }
-    find_bounds(&low, &most, room);
-    double least = (double)low, per_unit = (CELLS - 1) / ((double)most - least);
-    if (!(per_unit > 0 && per_unit < 1e300)) return false;
-    for (int64_t first = c.begin; first < c.end; first += each) {
-        if (!is_one) look_at_margins(w, c, first, &own);
+    find_bounds(&least, &most, room);
+    float per_unit = (CELLS - 1) / (most - least);
+    if (!(per_unit > 0 && per_unit < 1e30f)) return false;
+    for (int32_t first = 0; first < n; first += each) {
+        if (!is_one) look_at_margins(rough, n, first, &own);
         for (int k = 0; k < AT_HAND; k++)
-            if (own.is_row[k]) atomicAdd(&in[cell_of(own.x[k], least, per_unit)], 1u);
+            if (own.x[k] == own.x[k]) atomicAdd(&in[cell_of(own.x[k], least, per_unit)], 1u);
     }
     __syncthreads();
     int64_t before;
     int cell = find_cell(in, c.keep - 1, &before);
     if (in[cell] > CHOOSERS) return false;
-    for (int64_t first = c.begin; first < c.end; first += each) {
-        if (!is_one) look_at_margins(w, c, first, &own);
+    for (int32_t first = 0; first < n; first += each) {
+        if (!is_one) look_at_margins(rough, n, first, &own);
         for (int k = 0; k < AT_HAND; k++) {
-            int64_t r = row_at_hand(first, k);
-            if (!own.is_row[k]) continue;
+            int32_t r = row_at_hand(first, k);
+            if (own.x[k] != own.x[k]) continue;
             int in_cell = cell_of(own.x[k], least, per_unit);
             if (in_cell != cell) {
-                w.kept[r] = in_cell < cell;
+                w.kept[c.begin + r] = in_cell < cell;
                 continue;
             }
             unsigned at = atomicAdd(&few, 1u);
-            value[at] = own.x[k];
-            number[at] = (int32_t)(r - c.begin);
+            value[at] = w.margin[c.begin + r];
+            number[at] = r;
         }
     }
     __syncthreads();
-    for (unsigned k = (unsigned)t / WARP; k < few; k += CHOOSERS / WARP) {
-        int64_t rank = before;
-        for (unsigned first = 0; first < few; first += WARP) {
-            unsigned o = first + (unsigned)t % WARP;
-            bool is_less = o < few && (value[o] < value[k] ||
-                                       (value[o] == value[k] && number[o] < number[k]));
-            rank += __popc(__ballot_sync(0xffffffffu, is_less));
-        }
-        if (t % WARP == 0) w.kept[c.begin + number[k]] = rank < c.keep;
-    }
+    keep_by_rank(w, c, number, value, few, before);
     return true;
 }
 
@@ -229,31 +234,12 @@ __device__ inline void keep_smallest(const work &w, int64_t begin, int64_t end, 
     __syncthreads();
 }
 
-/* Ask for what optimisers keep of the rows that a step touches, while memory has nothing to do. */
-__device__ inline void fetch_memories(const work &w, int s)
+/* Where not all rows are trained on, the hardest are; a block, which leaves room for others. */
+__global__ void __launch_bounds__(CHOOSERS, 2) select_rows(work w, int s)
 {
-    enum { LINE = 32 /* numbers */, MOST_BYTES = 24 << 20 };
-    const step_plan *p = &w.plan[s];
-    int64_t lines = (w.d + LINE - 1) / LINE, n = lines * p->tasks;
-    if (n * CWI_MAX_MEMORIES * LINE * 4 > MOST_BYTES) return;
-    for (int64_t k = (int64_t)(blockIdx.x - 1) * blockDim.x + threadIdx.x; k < n;
-         k += (int64_t)(gridDim.x - 1) * blockDim.x) {
-        int64_t t = k / lines, at = (int64_t)w.task[p->first_task + t].row * w.d + k % lines * LINE;
-        for (int m = 0; m < CWI_MAX_MEMORIES; m++)
-            if (w.memory[m]) fetch_line(w.memory[m] + at);
-    }
-}
-
-/* Where not all rows are trained on, the hardest are; the first block selects. */
-__global__ void __launch_bounds__(CHOOSERS) select_rows(work w, int s)
-{
-    if (blockIdx.x > 0) {
-        fetch_memories(w, s);
-        return;
-    }
     const step_plan *p = &w.plan[s];
     int64_t left_rows = p->all, left_keep = p->keep;
-    await_last();
+    await_last_first();
     if (left_keep == left_rows) return;
     if (!w.per_group) keep_smallest(w, 0, w.rows, left_keep);
     for (int g = 0; g < w.n_groups && w.per_group; g++) { /* shares add up to keep */

@@ -36,10 +36,11 @@ __device__ inline void find_vectors(int32_t ends, int first, int slots, int n, i
         out[o] = __shfl_sync(0xffffffffu, ends, first + o < slots ? first + o : first);
 }
 
-template <bool WHOLE>
+template <int ROW>
 __device__ inline quad load_vector(const work &w, int32_t row, int32_t base, int lane)
 {
-    return load_quad<WHOLE>(w.vectors + (int64_t)row * w.d, w.d, base, lane);
+    int32_t d = length_of<ROW>(w.d);
+    return load_quad<ROW>(w.vectors + (int64_t)row * d, d, base, lane);
 }
 
 /* Sums over a warp of a few numbers of each lane; number o ends in lane o. */
@@ -55,20 +56,21 @@ template <int N> __device__ inline float sum_few(float *x, int lane)
 
 /* Scores of a row whose slots come in pairs that count by their difference alone, which the first
  * of a pair has; the second has 0. */
-template <bool WHOLE>
+template <int ROW>
 __device__ inline void score_pairs(const work &w, const ends_of_slots &ends, int slots, int lane,
                                    float *score)
 {
+    const int32_t d = length_of<ROW>(w.d);
     int k = slots / 2;
     ROLLED for (int j = 0; j < k; j++) {
         int32_t user = __shfl_sync(0xffffffffu, ends.user, j);
         int32_t plus = __shfl_sync(0xffffffffu, ends.item, j);
         int32_t minus = __shfl_sync(0xffffffffu, ends.item, k + j);
         float sum = 0;
-        ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-            quad u = load_vector<WHOLE>(w, user, base, lane);
-            quad x = load_vector<WHOLE>(w, plus, base, lane);
-            quad y = load_vector<WHOLE>(w, minus, base, lane);
+        ROLLED for (int32_t base = 0; base < d; base += 4 * WARP) {
+            quad u = load_vector<ROW>(w, user, base, lane);
+            quad x = load_vector<ROW>(w, plus, base, lane);
+            quad y = load_vector<ROW>(w, minus, base, lane);
             for (int c = 0; c < 4; c++) sum = fmaf(u.x[c], x.x[c] - y.x[c], sum);
         }
         sum = warp_sum(sum);
@@ -78,7 +80,7 @@ __device__ inline void score_pairs(const work &w, const ends_of_slots &ends, int
 }
 
 /* Scores of slots that have several each, of a part of the columns. */
-template <bool WHOLE>
+template <int ROW>
 __device__ inline void score_heads(const work &w, const ends_of_slots &ends, int slots, int lane,
                                    float *score)
 {
@@ -91,10 +93,10 @@ __device__ inline void score_heads(const work &w, const ends_of_slots &ends, int
         find_vectors(ends.item, j, slots, HEADS_AT_ONCE, item);
         ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP)
             for (int o = 0; o < HEADS_AT_ONCE; o++) {
-                quad u = load_vector<WHOLE>(w, user[o], base, lane);
-                quad x = load_vector<WHOLE>(w, item[o], base, lane);
+                quad u = load_vector<ROW>(w, user[o], base, lane);
+                quad x = load_vector<ROW>(w, item[o], base, lane);
                 for (int c = 0; c < 4; c++) {
-                    bool second = column_of<WHOLE>(base, lane, c) >= width && w.heads > 1;
+                    bool second = column_of<ROW != ROW_COLUMNS>(base, lane, c) >= width && w.heads > 1;
                     float by = u.x[c];
                     sum[2 * o] = fmaf(second ? 0 : by, x.x[c], sum[2 * o]);
                     sum[2 * o + 1] = fmaf(second ? by : 0, x.x[c], sum[2 * o + 1]);
@@ -151,8 +153,13 @@ __device__ inline void take_loss(const work &w, int64_t r, const slot_row &row, 
 {
     int32_t width = row.slots * w.heads;
     w.kept[r] = row.is_made;
+    w.rough[r] = NAN;
     if (!row.is_made) return;
-    if (w.selects) w.margin[r] = margin_of(score, width);
+    if (w.selects) {
+        double margin = margin_of(score, width);
+        w.margin[r] = margin;
+        w.rough[r] = margin == margin ? (float)margin : INFINITY;
+    }
     w.value[r] = loss(w.setting, score, width, row.mark, 1.0f / (float)row.mass,
                       w.slope + (int64_t)row.first * w.heads) /
                  row.mass;
@@ -168,7 +175,7 @@ template <loss_fn *loss> __global__ void lose_rows(work w, int s)
 
 /* Rows of slots, a warp each; then their losses, a thread each.  What was drawn is looked at before
  * the last kernel is done. */
-template <bool WHOLE, bool PAIRED, loss_fn *loss>
+template <int ROW, bool PAIRED, loss_fn *loss>
 __global__ void __launch_bounds__(BLOCK, SCORE_BLOCKS) score_rows(work w, int s)
 {
     __shared__ float score[WARPS][ROW_SCORES];
@@ -184,11 +191,11 @@ __global__ void __launch_bounds__(BLOCK, SCORE_BLOCKS) score_rows(work w, int s)
         ends.user = w.user_at[at + rows[warp].first + lane];
         ends.item = w.item_at[at + rows[warp].first + lane];
     }
-    await_last();
+    await_last_first();
     if (is_made && PAIRED)
-        score_pairs<WHOLE>(w, ends, slots, lane, score[warp]);
+        score_pairs<ROW>(w, ends, slots, lane, score[warp]);
     else if (is_made)
-        score_heads<WHOLE>(w, ends, slots, lane, score[warp]);
+        score_heads<ROW>(w, ends, slots, lane, score[warp]);
     __syncthreads();
     if (t < WARPS && rows[t].slots > 0) take_loss<loss>(w, first + t, rows[t], score[t]);
 }

@@ -26,15 +26,21 @@ __device__ inline int64_t next_place(const work &w, const visit &v)
     return (v.row % 2 != 0) == stays ? (int64_t)(v.row / 2) + w.n_rows : (int64_t)(v.row / 2);
 }
 
-/* The sum of a chunk is there.  Is it the last one of its row? */
-__device__ inline bool is_last(const work &w, const visit &v, uint32_t chunks, int lane)
+__device__ inline const row_task *task_of(const work &w, int s, const visit &v)
 {
+    return &w.task[w.plan[s].first_task + v.task];
+}
+
+/* The sum of a chunk is there.  Is it the last one of its row? */
+__device__ inline bool is_last(const work &w, int s, const visit &v, int lane)
+{
+    const row_task *task = task_of(w, s, v);
     unsigned before = 0;
     __threadfence();
     __syncwarp();
     if (lane == 0) before = atomicAdd(&w.arrived[v.task], 1u);
     before = __shfl_sync(0xffffffffu, before, 0);
-    if (before + 1 < chunks) return false;
+    if (before + 1 < task->chunk_end - task->chunk) return false;
     if (lane == 0) w.arrived[v.task] = 0; /* for the next step */
     __threadfence();
     return true;
@@ -56,112 +62,185 @@ __device__ inline void tell_terms(const work &w, int s, const visit &v, double v
     if (lane == 0) w.penalties[s % 2 * w.most_tasks + v.task] = value;
 }
 
-/* Rows of many contributions: the sum of a chunk is put aside, and whoever has the last one takes
- * them all, in their order. */
-template <bool WHOLE>
-__device__ inline void put_sum(const work &w, uint32_t chunk, unsigned which,
-                               const part_of_sum &mine, int lane)
+/* The sums of all chunks of a row, in their order. */
+template <int ROW>
+__device__ inline quad take_sums(const work &w, int s, const visit &v, int32_t base, int lane)
 {
-    ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-        quad sum = sum_some<WHOLE, VISIT_FEW>(w, which, mine, base, lane);
-        store_quad<WHOLE>(w.sum + (int64_t)chunk * w.d, w.d, base, lane, &sum);
-    }
-}
-
-template <bool WHOLE>
-__device__ inline quad take_sums(const work &w, const row_task &task, uint32_t first_chunk,
-                                 int32_t base, int lane)
-{
-    const float *sums = w.sum + (int64_t)(task.chunk - first_chunk) * w.d;
-    quad sum = load_quad<WHOLE>(sums, w.d, base, lane);
-    for (uint32_t c = 1; c < task.chunk_end - task.chunk; c++) {
-        quad more = load_quad<WHOLE>(sums + (int64_t)c * w.d, w.d, base, lane);
-        for (int k = 0; k < 4; k++) sum.x[k] += more.x[k];
+    enum { MANY = 2 };
+    const int32_t d = length_of<ROW>(w.d);
+    const row_task *task = task_of(w, s, v);
+    const float *sums = w.sum + (int64_t)(task->chunk - w.plan[s].first_chunk) * d;
+    uint32_t chunks = task->chunk_end - task->chunk;
+    quad sum = {{0, 0, 0, 0}}, more[MANY];
+    ROLLED for (uint32_t first = 0; first < chunks; first += MANY) {
+        for (uint32_t c = 0; c < MANY; c++)
+            if (first + c < chunks)
+                more[c] = load_quad<ROW, true>(sums + (int64_t)(first + c) * d, d, base, lane);
+        for (uint32_t c = 0; c < MANY; c++)
+            for (int k = 0; k < 4 && first + c < chunks; k++) sum.x[k] += more[c].x[k];
     }
     return sum;
 }
 
 /* A piece of a row makes its step, where it has one, and those that it misses. */
-template <int RULE, bool WHOLE>
-__device__ inline void move_piece(const work &w, const visit &v, int at, int until,
+template <int RULE, int ROW>
+__device__ inline void move_piece(const work &w, int s, const visit &v, const rates_ahead &rates,
                                   const quad &gradient, int32_t base, int lane, piece *p)
 {
     bool has_step = v.kind != VISIT_KEEP;
-    if (has_step) rule_step<RULE>(w.rate[at], w.decay, gradient, p);
-    miss_steps<RULE>(w, at + has_step, until, p);
-    store_piece<WHOLE>(w, v.row / 2, next_place(w, v), base, lane, p);
+    int until = v.kind == VISIT_PART ? task_of(w, s, v)->until : v.until;
+    if (has_step) rule_step<RULE>(w.rates, rate_at(rates, rates.first), w.decay, gradient, p);
+    miss_steps<RULE>(w, rates, rates.first + has_step, until, lane, p);
+    store_piece<ROW, RULE>(w, v.row / 2, next_place(w, v), base, lane, p);
 }
 
-/* The row of a visit, of which the first piece is there; of a row of many contributions, all sums
- * are. */
-template <int RULE, bool WHOLE, bool TERMS>
-__device__ inline void move_row(const work &w, int s, const visit &v, const step_plan *plan,
-                                unsigned which, const part_of_sum &mine, int lane, piece *p)
+/* ---- the visits of a warp ------------------------------------------------------------------- */
+
+__device__ inline visit visit_in(uint4 words)
 {
-    row_terms terms;
-    row_task task = {0, 0, 0, 0};
-    double value = 0;
-    int until = v.until;
-    bool is_part = v.kind == VISIT_PART, has_terms = TERMS && v.kind != VISIT_KEEP;
-    if (is_part) {
-        task = w.task[plan->first_task + v.task];
-        until = task.until;
-    }
-    if (has_terms) terms = terms_of(w, s, v, lane);
-    ROLLED for (int32_t base = 0; base < w.d; base += 4 * WARP) {
-        if (base > 0) *p = load_piece<WHOLE>(w, v.row / 2, place_of(w, v), base, lane);
-        quad sum = is_part ? take_sums<WHOLE>(w, task, plan->first_chunk, base, lane)
-                           : sum_some<WHOLE, VISIT_FEW>(w, which, mine, base, lane);
-        if (has_terms) value += add_terms_of<WHOLE>(w, terms, base, lane, p->theta, &sum);
-        move_piece<RULE, WHOLE>(w, v, plan->before, until, sum, base, lane, p);
-    }
-    if (has_terms) tell_terms(w, s, v, value, lane);
+    visit v;
+    memcpy(&v, &words, sizeof v);
+    return v;
 }
 
-/* Visit number c of a step: chunks of rows, then rows that wait. */
-__device__ inline visit visit_at(const work &w, int s, const step_plan *plan, uint32_t c)
-{
-    if (c < plan->chunks) return w.visit_of[plan->first_chunk + c];
-    return w.keeping[(int64_t)s * w.most_kept + c - plan->chunks];
-}
-
-__device__ inline uint32_t count_visits(const work &w, int s, const step_plan *plan)
+/* Rows that wait at a step, so far as there was room for them. */
+__device__ inline uint32_t count_kept(const work &w, int s)
 {
     uint32_t n = w.n_keeping[s];
-    return plan->chunks + (n < w.most_kept ? n : w.most_kept);
+    return n < w.most_kept ? n : w.most_kept;
 }
 
-/* A visit a warp; the first block tells the loss.  What was drawn is looked at before the last kernel
- * is done, and of the next visit while the one before is made.  After a loss that is no number the
- * table holds what nobody reads. */
-template <int RULE, bool WHOLE, bool TERMS>
+/* Visit number c of a step: rows that wait, then chunks of rows. */
+__device__ inline const visit *visit_place(const work &w, int s, uint32_t c)
+{
+    const step_plan *plan = &w.plan[s];
+    uint32_t kept = count_kept(w, s);
+    if (c < kept) return w.keeping + (int64_t)s * w.most_kept + c;
+    return w.visit_of + plan->first_chunk + c - kept;
+}
+
+__device__ inline uint4 visit_at(const work &w, int s, uint32_t c)
+{
+    return *(const uint4 *)visit_place(w, s, c);
+}
+
+/* Visits k, k + 1, .. of a block, which takes every so manieth of a step: the first block has other
+ * things to do.  Its warps take them from a queue, of which they know their first ones. */
+__device__ inline uint32_t visit_of_block(uint32_t k)
+{
+    return blockIdx.x - 1 + k * (gridDim.x - 1);
+}
+
+__device__ inline uint32_t take_visit(unsigned *queue, int lane)
+{
+    unsigned k = 0;
+    if (lane == 0) k = atomicAdd(queue, 1u);
+    return visit_of_block(__shfl_sync(0xffffffffu, k, 0));
+}
+
+/* ---- a visit ---------------------------------------------------------------------------------- */
+
+/* What a lane has to add, and which of the lanes have something: as look_up has it, where scores are
+ * inner products of rows of the table. */
+template <int HEADS>
+__device__ inline unsigned weigh_all(const work &w, const contribution &c, part_of_sum *out)
+{
+    bool counts = false;
+    out->row = c.row, out->minus = c.minus;
+    if (c.of != NO_ROW) {
+        bool is_kept = w.kept[c.of] != 0;
+        for (int h = 0; h < HEADS; h++) {
+            bool has = HEADS == 1 || h < w.heads;
+            out->by[h] = has ? w.slope[(int64_t)c.slot * w.heads + h] * w.scale : 0;
+            counts |= out->by[h] != 0;
+        }
+        counts &= is_kept;
+    }
+    return __ballot_sync(0xffffffffu, counts);
+}
+
+/* The place of the sum of a part of a row: parts begin where the row does, and at multiples of
+ * CHUNK. */
+template <int ROW> __device__ inline float *sum_of_part(const work &w, int s, const visit &v)
+{
+    uint32_t first = task_of(w, s, v)->chunk;
+    uint32_t chunk = first - w.plan[s].first_chunk + v.begin / CHUNK - w.chunk[first].x / CHUNK;
+    return w.sum + (int64_t)chunk * length_of<ROW>(w.d);
+}
+
+/* One visit, of which the first piece of the row is there.  The sum of a part of a row is put aside;
+ * whoever has the last one goes on with the sum of all. */
+template <int RULE, int ROW, bool TERMS, int HEADS>
+__device__ inline void make_visit(const work &w, int s, const visit &v, const contribution &given,
+                                  const rates_ahead &rates, int lane, piece *p)
+{
+    part_of_sum mine;
+    row_terms terms;
+    double value = 0;
+    const int32_t d = length_of<ROW>(w.d);
+    bool is_part = v.kind == VISIT_PART, has_terms = TERMS && v.kind != VISIT_KEEP, is_all = !is_part;
+    unsigned which = weigh_all<HEADS>(w, given, &mine);
+    if (has_terms) terms = terms_of(w, s, v, lane);
+    ROLLED while (true) {
+        ROLLED for (int32_t base = 0; base < d; base += 4 * WARP) {
+            quad sum = is_part && is_all
+                           ? take_sums<ROW>(w, s, v, base, lane)
+                           : sum_some<ROW, VISIT_FEW, HEADS>(w, w.vectors, which, mine, base, lane);
+            if (!is_all) {
+                store_quad<ROW>(sum_of_part<ROW>(w, s, v), d, base, lane, &sum);
+                continue;
+            }
+            if (base > 0) *p = load_piece<ROW, RULE>(w, v.row / 2, place_of(w, v), base, lane);
+            if (has_terms)
+                value += add_terms_of<ROW != ROW_COLUMNS>(w, terms, base, lane, p->theta, &sum);
+            move_piece<RULE, ROW>(w, s, v, rates, sum, base, lane, p);
+        }
+        if (is_all || !is_last(w, s, v, lane)) break;
+        is_all = true;
+    }
+    if (has_terms && is_all) tell_terms(w, s, v, value, lane);
+}
+
+/* A visit a warp; the first block tells the loss.  What was drawn, and the row of the first visit, are
+ * looked at before the last kernel is done: it and the one before change none of them.  After a loss
+ * that is no number the table holds what nobody reads. */
+template <int RULE, int ROW, bool TERMS, int HEADS>
 __global__ void __launch_bounds__(BLOCK, VISIT_BLOCKS) visit_rows(work w, int s)
 {
-    int lane = (int)threadIdx.x % WARP;
-    const step_plan *plan = &w.plan[s];
-    uint32_t c = (uint32_t)warp_of_grid() - WARPS, apart = (uint32_t)warps_of_grid() - WARPS;
-    uint32_t end = blockIdx.x > 0 ? count_visits(w, s, plan) : 0;
-    visit next = {0, 0, 0, 0, 0, VISIT_KEEP};
-    contribution given = {0, NO_ROW, 0, -1};
-    if (c < end) {
-        next = visit_at(w, s, plan, c);
-        given = own_of(w, s, next.begin, next.begin + next.length, lane);
+    __shared__ uint4 coming[WARPS];
+    __shared__ unsigned queue, last;
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    uint4 *next = &coming[warp];
+    if (blockIdx.x == 0) {
+        await_last();
+        close_or_wait(w, s);
+        return;
     }
+    uint32_t c = visit_of_block((uint32_t)warp), end = w.plan[s].chunks + count_kept(w, s);
+    if (threadIdx.x == 0) queue = WARPS, last = end;
+    rates_ahead rates = look_ahead(w, w.plan[s].before, lane);
+    contribution given = {0, NO_ROW, 0, -1};
+    piece p;
+    visit v;
+    if (c < end) {
+        v = visit_in(visit_at(w, s, c));
+        p = load_piece<ROW, RULE>(w, v.row / 2, place_of(w, v), 0, lane);
+        given = own_of(w, s, v.begin, v.begin + v.length, lane);
+    }
+    __syncthreads();
     await_last();
-    if (blockIdx.x == 0) close_or_wait(w, s);
-    ROLLED for (; c < end; c += apart) {
-        visit v = next;
-        part_of_sum mine;
-        piece p = load_piece<WHOLE>(w, v.row / 2, place_of(w, v), 0, lane);
-        if (c + apart < end) next = visit_at(w, s, plan, c + apart);
-        unsigned which = look_up(w, given, &mine);
-        if (c + apart < end) given = own_of(w, s, next.begin, next.begin + next.length, lane);
-        if (v.kind == VISIT_PART) {
-            const row_task *task = &w.task[plan->first_task + v.task];
-            put_sum<WHOLE>(w, c, which, mine, lane);
-            if (!is_last(w, v, task->chunk_end - task->chunk, lane)) continue;
-        }
-        move_row<RULE, WHOLE, TERMS>(w, s, v, plan, which, mine, lane, &p);
+    if (c >= end) return;
+    ROLLED while (true) {
+        c = take_visit(&queue, lane);
+        if (c < last && lane == 0) copy_soon(next, visit_place(w, s, c));
+        make_visit<RULE, ROW, TERMS, HEADS>(w, s, v, given, rates, lane, &p);
+        if (c >= last) break;
+        await_copies();
+        __syncwarp();
+        v = visit_in(*next);
+        given = own_of(w, s, v.begin, v.begin + v.length, lane);
+        p = load_piece<ROW, RULE>(w, v.row / 2, place_of(w, v), 0, lane);
+        __syncwarp();
     }
 }
 

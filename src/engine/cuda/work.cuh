@@ -150,17 +150,21 @@ typedef struct work {
     int64_t *n_ends;                               /* contributions of the step */
     uint2 *chunk;   /* [ends] where they begin and end in the step */
     row_task *task; /* [ends] */
-    visit *visit_of; /* [ends] of chunks; NULL: sums and steps are made one after the other */
+    visit *visit_of; /* [ends] of chunks, those that take long first; NULL: sums and steps are made
+                      * one after the other */
+    unsigned *turns; /* [2] of those that take long, and of the others */
     visit *keeping;  /* [most_kept] of rows that wait */
     unsigned *n_keeping; /* wanted; those beyond most_kept are not there */
     uint32_t most_kept;
     uint32_t *visits;                              /* [n_rows][VISIT_WORDS] bits: steps that touch it */
     cwi_rates *rate;
+    cwi_rates rates; /* of every step, but for the rate itself */
     int64_t *first; /* number of its first step in the epoch, from 1 */
 
     /* a step */
     float *score, *slope;    /* [slots][heads] */
     double *margin, *value;  /* [rows] */
+    float *rough; /* [rows] the margin, rounded; no number: there is no such row */
     uint8_t *kept;           /* [rows] */
     float *sum;              /* [chunks][d] */
     float *ends_slope;       /* [2][slots][d] of users, then items, where contributions are not
@@ -187,28 +191,46 @@ typedef struct quad {
     float x[4];
 } quad;
 
-/* Lanes take four neighbours each where rows are whole quads, else columns in turn. */
-template <bool WHOLE>
+/* What is used once by one processor, or was perhaps written by another since the kernel before
+ * began, is read past the nearest memory. */
+template <bool FAR, typename T> __device__ inline T load(const T *at)
+{
+    return FAR ? __ldcg(at) : *at;
+}
+
+/* ROW of a kernel: how rows of d numbers are gone through.  Lanes take four neighbours each where rows
+ * are whole quads, else columns in turn.  A number above ROW_QUADS is d itself. */
+enum { ROW_COLUMNS = 0, ROW_QUADS = 1 };
+
+template <int ROW> __device__ inline int32_t length_of(int32_t d)
+{
+    return ROW > ROW_QUADS ? ROW : d;
+}
+
+template <int ROW, bool FAR = false>
 __device__ inline quad load_quad(const float *row, int32_t d, int32_t base, int lane)
 {
     quad q;
-    if (WHOLE) {
+    d = length_of<ROW>(d);
+    if (ROW) {
         int32_t c = base + 4 * lane;
-        float4 v = c < d ? *(const float4 *)(row + c) : make_float4(0, 0, 0, 0);
+        float4 v = make_float4(0, 0, 0, 0);
+        if (c < d) v = load<FAR>((const float4 *)(row + c));
         q.x[0] = v.x, q.x[1] = v.y, q.x[2] = v.z, q.x[3] = v.w;
     } else {
         for (int k = 0; k < 4; k++) {
             int32_t c = base + WARP * k + lane;
-            q.x[k] = c < d ? row[c] : 0;
+            q.x[k] = c < d ? load<FAR>(row + c) : 0;
         }
     }
     return q;
 }
 
-template <bool WHOLE>
+template <int ROW>
 __device__ inline void store_quad(float *row, int32_t d, int32_t base, int lane, const quad *q)
 {
-    if (WHOLE) {
+    d = length_of<ROW>(d);
+    if (ROW) {
         int32_t c = base + 4 * lane;
         if (c < d) *(float4 *)(row + c) = make_float4(q->x[0], q->x[1], q->x[2], q->x[3]);
     } else {
@@ -232,6 +254,24 @@ __device__ inline void fetch_line(const void *at)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 #else
     (void)at;
+#endif
+}
+
+/* 16 bytes for what a block shares; they are there after await_copies. */
+__device__ inline void copy_soon(void *to, const void *from)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+#else
+    memcpy(to, from, 16);
+#endif
+}
+
+__device__ inline void await_copies()
+{
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
