@@ -226,8 +226,8 @@ measure_large() {
 # As LightGCN was published: 64 numbers, 3 layers, Recall@20 0.1830 and NDCG@20 0.1554 in the end.
 measure_recipe() {
     "$crosswise" train "${GOWALLA:?is the folder of the published split}" --method bpr --backbone lightgcn --dim 64 \
-        --layers 3 --lr 1e-3 --reg 1e-4 --reg-kind batch --reg-target base --epochs 1000 --eval-every 50 \
-        --device cuda --out "$scratch/model" --force
+        --layers 3 --lr 1e-3 --reg 1e-4 --reg-kind batch --reg-target base --init normal --init-scale 0.1 --pos user \
+        --adam-eps torch --batch 2048 --epochs 1000 --eval-every 50 --device cuda --out "$scratch/model" --force
     "$crosswise" evaluate "$GOWALLA" "$scratch/model" --split test --k 20
 }
 
