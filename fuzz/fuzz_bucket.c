@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cw_context *ctx = open_context();
     int32_t index, zero = 0;
     cw_dataset dataset = {
-        .n_users = N_IDS, .n_items = N_IDS, .part[CW_PART_TRAIN] = {1, &zero, &zero}};
+        .n_users = N_IDS, .n_items = N_IDS, .part[CW_PART_TRAIN] = {1, &zero, &zero, NULL}};
     cwi_bucket bucket;
     place file = scratch("bucket.csv");
 

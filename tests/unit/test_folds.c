@@ -169,7 +169,7 @@ static int chosen_for(const fixture *f, const char *origin, int32_t users)
     snprintf(text, sizeof text, "{\"steps\": {\"split\": \"%s\", \"cap\": 0.1}}", origin);
     const cw_dataset data = {.n_users = users,
                              .n_items = 1,
-                             .part = {[CW_PART_VALID] = {users, row, row + users}},
+                             .part = {[CW_PART_VALID] = {users, row, row + users, NULL}},
                              .origin = origin[0] ? text : NULL};
     int n = chosen(f, &data);
     free(row);
@@ -196,7 +196,7 @@ static void rows_that_cannot_be_held_out_are_refused(void **state)
     const fixture *f = *state;
     int32_t user[] = {0, 0, 0, 0}, item[] = {0, 1, 2, 3};
     const cw_dataset data = {
-        .n_users = 1, .n_items = 4, .part = {{3, user, item}, {1, user + 3, item + 3}}};
+        .n_users = 1, .n_items = 4, .part = {{3, user, item, NULL}, {1, user + 3, item + 3, NULL}}};
     cwi_folds folds;
     assert_int_equal(cwi_folds_create(f->l.ctx, &data, 3, 0, &folds), CW_BAD_DATA);
     assert_non_null(strstr(cw_context_error(f->l.ctx), "--folds 1"));
