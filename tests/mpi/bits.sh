@@ -62,5 +62,14 @@ layers)
     same "2" --method cpr-rand --backbone lightgcn --optimizer adam-lazy
     same "3" --method cross-softmax --backbone lightgcn --batch 256
     ;;
+threads) # which draw ahead beside the exchange, and share chunks: for the thread sanitizer, too
+    threads=2 steps=36
+    same "2" --method cpr --optimizer adam-deferred
+    same "2" --method cpr-rand --backbone lightgcn --layers 2 --checkpoint state --checkpoint-every 1
+    same "2" --method cross-softmax --batch 256
+    "$CROSSWISE" evaluate set one --json --threads 1 >one.json
+    mpirun -n 2 "$CROSSWISE" evaluate set one --json --threads 2 --device mpi >many.json
+    diff one.json many.json
+    ;;
 *) fail "there are no tests of $1" ;;
 esac

@@ -26,11 +26,12 @@ fail() {
     exit 1
 }
 
-# many N WORD...: train with N processes
+# many N WORD...: train with N processes, of so many threads each
+threads=1
 many() {
     local n=$1
     shift
-    mpirun -n "$n" "$CROSSWISE" train "$@" --device mpi --threads 1
+    mpirun -n "$n" "$CROSSWISE" train "$@" --device mpi --threads $threads
 }
 
 # The last process of the job that this test has started, not of another test's.
