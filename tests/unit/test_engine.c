@@ -293,6 +293,26 @@ static void check_parity(small_data *f, const char *pair, const char *more)
 
 static size_of_test extent;
 
+/* A larger dataset where there is time for it. */
+static void take_size(small_data *f)
+{
+    extent = find_size();
+    if (extent.is_small) return;
+    cw_dataset_free(f->data);
+    f->data = simulate(f->l.ctx);
+}
+
+/* Pairs of a method and its backbone, with options. */
+static void check_variants(small_data *f, const char *const (*variants)[2], size_t n,
+                           void (*check)(small_data *, const char *, const char *))
+{
+    for (size_t v = 0; v < n; v++) {
+        char more[200];
+        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
+        if (fnmatch(only, variants[v][0], 0) == 0) check(f, variants[v][0], more);
+    }
+}
+
 static void check_parity_of(small_data *f, const char *pair)
 {
     static const kind device = {"cuda", "device=cuda", 0, 0};
@@ -314,17 +334,9 @@ static void twenty_steps_are_those_of_the_cpu(void **state)
         {"method=cause backbone=mf", "spectral=0.2"},
     };
     small_data *f = *state;
-    extent = find_size();
-    if (!extent.is_small) {
-        cw_dataset_free(f->data);
-        f->data = simulate(f->l.ctx);
-    }
+    take_size(f);
     for_each_pair(f, check_parity_of);
-    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
-        char more[200];
-        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
-        if (fnmatch(only, variants[v][0], 0) == 0) check_parity(f, variants[v][0], more);
-    }
+    check_variants(f, variants, sizeof variants / sizeof variants[0], check_parity);
     if (!extent.is_small || fnmatch(only, "method=dice backbone=mf", 0) != 0) return;
     cw_dataset_free(f->data); /* points of many tiles */
     f->data = simulate(f->l.ctx);
@@ -366,16 +378,8 @@ static void the_first_step_selects_the_same_samples(void **state)
         {"method=cpr backbone=neumf", "beta=3"},
     };
     small_data *f = *state;
-    extent = find_size();
-    if (!extent.is_small) {
-        cw_dataset_free(f->data);
-        f->data = simulate(f->l.ctx);
-    }
-    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
-        char more[200];
-        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
-        check_selection(f, variants[v][0], more);
-    }
+    take_size(f);
+    check_variants(f, variants, sizeof variants / sizeof variants[0], check_selection);
 }
 #endif
 
@@ -644,16 +648,8 @@ static void a_state_crosses_devices(void **state)
         {"method=mult-vae", "init=joint"},
     };
     small_data *f = *state;
-    extent = find_size();
-    if (!extent.is_small) {
-        cw_dataset_free(f->data);
-        f->data = simulate(f->l.ctx);
-    }
-    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
-        char more[200];
-        snprintf(more, sizeof more, "%s %s", extent.options, variants[v][1]);
-        check_crossing(f, variants[v][0], more);
-    }
+    take_size(f);
+    check_variants(f, variants, sizeof variants / sizeof variants[0], check_crossing);
 }
 #endif
 
